@@ -110,6 +110,8 @@ class IntakeError(ExecutionError):
 
 class IntakeUnavailableError(IntakeError):
     """A source of messages does not answer; what was not settled comes again."""
+
+
 class SourceError(ExecutionError):
     """A place that a source reads is not as it has to be: a folder is missing, a right.
 

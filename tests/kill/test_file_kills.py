@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from itertools import cycle, islice
 from pathlib import Path
 
 import pytest
 
 from tests.kill.filing_app import build
+from tests.kill.how_many import first_kills
 from tests.kill.killed_app import KilledApp, by_word
 
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(2_400)]
@@ -21,9 +20,6 @@ PLAN = (
     ("jvm", "all-done"),
     ("driver", "committed"),
 )
-
-KILLS = int(os.environ.get("KSTREAMS_KILLS", "2"))
-"""How many; `make kill-connectors` has 20."""
 
 
 class FilingApp(KilledApp):
@@ -45,7 +41,7 @@ def test_each_line_of_files_counts_once(tmp_path: Path, victims: list[KilledApp]
     (tmp_path / "in").mkdir()
     killed_app.start()
     killed_app.advance()
-    for target, phase in islice(cycle(PLAN), KILLS):
+    for target, phase in first_kills(PLAN, few=2):
         print(killed_app.strike(target, phase), flush=True)  # noqa: T201  # the table of kills
     killed_app.emit(1)
     killed_app.finish()
