@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any, Literal
 import pytest
 
 from kstreams import Embedded, Topology
+from kstreams.batch.open_feed import feed_of
 from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
@@ -316,9 +318,10 @@ class Harness:
                 assert commit.totals is not None
                 check_totals(topology, commit.totals)
                 found |= {node: counts.records_in for node, counts in commit.totals.nodes.items()}
-        for source in topology.sources:
-            ends = self.connection.admin().end_offsets(source.topic.name)
-            assert found.get(source.name, 0) == sum(ends.values())
+        with closing(feed_of(self.connection, topology.sources)) as feed:
+            for source in topology.sources:
+                ends = feed.admin.end_offsets(source.topic.name)
+                assert found.get(source.name, 0) == sum(ends.values())
 
     def _check_log(self) -> None:
         """Clean-up leaves what the kept commits are made of, and nothing else."""

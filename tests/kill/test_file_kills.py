@@ -41,7 +41,7 @@ def test_each_line_of_files_counts_once(tmp_path: Path, victims: list[KilledApp]
     (tmp_path / "in").mkdir()
     killed_app.start()
     killed_app.advance()
-    for target, phase in first_kills(PLAN, few=2):
+    for target, phase in first_kills(PLAN, few=1):
         print(killed_app.strike(target, phase), flush=True)  # noqa: T201  # the table of kills
     killed_app.emit(1)
     killed_app.finish()
