@@ -319,9 +319,8 @@ class Harness:
                 check_totals(topology, commit.totals)
                 found |= {node: counts.records_in for node, counts in commit.totals.nodes.items()}
         with closing(feed_of(self.connection, topology.sources)) as feed:
-            for source in topology.sources:
-                ends = feed.admin.end_offsets(source.topic.name)
-                assert found.get(source.name, 0) == sum(ends.values())
+            ends = {s.name: feed.admin.end_offsets(s.topic.name) for s in topology.sources}
+        assert all(found.get(name, 0) == sum(own.values()) for name, own in ends.items())
 
     def _check_log(self) -> None:
         """Clean-up leaves what the kept commits are made of, and nothing else."""
