@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,12 +31,26 @@ class KeyNumbers:
     def of(cls, keys: pa.Array) -> KeyNumbers:
         """Return the numbers of a column of keys."""
         if not isinstance(keys.type, pa.BaseExtensionType):
-            found = keys.dictionary_encode()
-            return cls(found.indices.to_numpy().astype(np.int64), len(found.dictionary))
+            return cls._encoded(keys)
+        if pa.types.is_struct(keys.storage.type):  # objects that are equal if their fields are
+            return cls._together([cls.of(field) for field in keys.storage.flatten()])
         objects: list[Any] = objects_of(keys)
         known = {key: number for number, key in enumerate(dict.fromkeys(objects))}
         codes = np.fromiter(map(known.__getitem__, objects), np.int64, len(objects))
         return cls(codes, len(known))
+
+    @classmethod
+    def _encoded(cls, keys: pa.Array) -> KeyNumbers:
+        found = keys.dictionary_encode()
+        return cls(found.indices.to_numpy().astype(np.int64), len(found.dictionary))
+
+    @classmethod
+    def _together(cls, fields: Sequence[KeyNumbers]) -> KeyNumbers:
+        """Return the numbers of what is equal in all fields, which one has at least."""
+        found = fields[0]
+        for field in fields[1:]:
+            found = cls._encoded(pa.array(found.codes * field.count + field.codes))
+        return found
 
     @property
     def are_different(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import compress, filterfalse
+from itertools import compress, filterfalse, repeat
 from operator import itemgetter, lt
 from typing import Any, Final
 
@@ -180,18 +180,18 @@ class StoreOverlay:
 
     def get_many(self, keys: Sequence[Any]) -> list[Any]:
         """Return the values of many keys, in their order; one read of the backend."""
-        handles = self._handles(keys)
+        self.drop_stale()
+        handles, clean = self._handles(keys), self.clean
         if self.dirty and not self.dirty.keys().isdisjoint(handles):
-            self._read(handles)
-            dirty, clean = self.dirty.get, self.clean
+            dirty = self.dirty.get
+            self._load_many(h for h in handles if h not in self.dirty and h not in clean)
             found = [clean[h] if (v := dirty(h, MISSING)) is MISSING else v for h in handles]
         else:
-            self.drop_stale()
-            try:  # mostly all is known, and no more is asked of it
-                found = list(map(self.clean.__getitem__, handles))
-            except KeyError:
-                self._read(handles)
-                found = list(map(self.clean.__getitem__, handles))
+            found = list(map(clean.get, handles, repeat(MISSING)))
+            missing = [place for place, value in enumerate(found) if value is MISSING]
+            self._load_many(handles[place] for place in missing)
+            for place in missing:
+                found[place] = clean[handles[place]]
         return found if self._objects else self._coding.values(found, keys, encoded=False)
 
     def _handles(self, keys: Sequence[Any]) -> Sequence[Any]:
@@ -199,19 +199,19 @@ class StoreOverlay:
 
     def read_ahead(self, keys: Sequence[Any]) -> None:
         """Read keys that are not cached in one call of the backend."""
-        self._read(self._handles(keys))
-
-    def _read(self, handles: Sequence[Any]) -> None:
         self.drop_stale()
-        clean = self.clean
-        unread = filterfalse(self.dirty.__contains__, filterfalse(clean.__contains__, handles))
+        known, put = self.clean.__contains__, self.dirty.__contains__
+        self._load_many(set(filterfalse(put, filterfalse(known, self._handles(keys)))))
+
+    def _load_many(self, handles: Iterable[Any]) -> None:
+        """Read keys that are in no cache."""
         # Sorted, because a tree of blocks is read faster in order.
-        wanted = _in_own_order(set(unread))
+        wanted = _in_own_order(handles)
         if wanted:
             encoded = self._coding.encode_keys(wanted) if self._by_object else wanted
             data = self.stored.multi_get(encoded)
             found = self._coding.values(data, encoded) if self._objects else data
-            clean.update(zip(wanted, found, strict=True))
+            self.clean.update(zip(wanted, found, strict=True))
 
     def share_cached(self, keys: Sequence[Any]) -> float:
         """Return how large a part of some keys (one or more, all different) is cached."""

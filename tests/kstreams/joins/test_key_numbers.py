@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +17,7 @@ from kstreams.joins.columns.key_numbers import KeyNumbers
 from kstreams.serde.base import Serde
 from kstreams.serde.held_objects import HeldObjects
 from kstreams.serde.objects import objects_of
+from kstreams.windows.kinds.windowed_type import WindowedType
 
 KEYS: dict[str, tuple[Serde[Any], st.SearchStrategy[Any]]] = {
     "text": (TEXT, st.sampled_from("abc")),
@@ -23,6 +25,16 @@ KEYS: dict[str, tuple[Serde[Any], st.SearchStrategy[Any]]] = {
     "large numbers": (INT64, st.sampled_from([1, 2**62])),
     "objects": (TEXT, st.tuples(st.integers(0, 1), st.sampled_from("ab"))),
 }
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 2), st.integers(0, 2)), min_size=1))
+def test_keys_of_windows_are_told_apart_without_their_objects(keys: list[Any]) -> None:
+    kind = WindowedType(pa.string())
+    column = kind.of(*(pa.array(list(field)) for field in zip(*keys, strict=True)))
+    numbers = KeyNumbers.of(column)
+    different = list(dict.fromkeys(keys))
+    assert [different[code] for code in numbers.codes] == keys
+    assert numbers.count == len(different)
 
 
 @pytest.mark.parametrize("kind", KEYS)
