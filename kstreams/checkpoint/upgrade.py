@@ -33,7 +33,7 @@ from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.pointer import Pointer
 
-__all__ = ("Upgrade", "upgrade")
+__all__ = ("Upgrade", "upgrade", "upgrade_plan")
 
 _LOG = logging.getLogger(__name__)
 
@@ -78,12 +78,21 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
     shape = wanted.topology.shape()
     if shape == checkpoint.shape and dict(wanted.tasks) == dict(checkpoint.tasks):
         return checkpoint
-    commits = {
-        query: commit
-        for query in checkpoint.queries
-        if (commit := checkpoint.commits(query, wanted.objects).last()) is not None
-    }
-    lasts, backend = list(commits.values()), wanted.settings.state
+    commits = _commits(checkpoint, wanted.objects)
+    plan = _planned(checkpoint, wanted, list(commits.values()))
+    _refuse(checkpoint, plan)
+    for line in plan.lines():
+        _LOG.info("upgrade of %s: %s", checkpoint.app, line)
+    return _Upgrader(checkpoint, wanted, plan, commits).run()
+
+
+def upgrade_plan(checkpoint: Checkpoint, wanted: Upgrade) -> UpgradePlan:
+    """Return what `upgrade` would do, and what keeps it from that; nothing is changed."""
+    return _planned(checkpoint, wanted, list(_commits(checkpoint, wanted.objects).values()))
+
+
+def _planned(checkpoint: Checkpoint, wanted: Upgrade, lasts: list[Commit]) -> UpgradePlan:
+    backend = wanted.settings.state
     plan = plan_upgrade(
         checkpoint,
         wanted.topology,
@@ -93,10 +102,16 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
         records=wanted.records,
     )
     loops = loop_problems(checkpoint, lasts, wanted.topology, wanted.tasks)
-    _refuse(checkpoint, replace(plan, problems=(*plan.problems, *loops)))
-    for line in plan.lines():
-        _LOG.info("upgrade of %s: %s", checkpoint.app, line)
-    return _Upgrader(checkpoint, wanted, plan, commits).run()
+    return replace(plan, problems=(*plan.problems, *loops))
+
+
+def _commits(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, Commit]:
+    """Return the last commit of each query that has any."""
+    return {
+        query: commit
+        for query in checkpoint.queries
+        if (commit := checkpoint.commits(query, objects).last()) is not None
+    }
 
 
 def _refuse(checkpoint: Checkpoint, plan: UpgradePlan) -> None:

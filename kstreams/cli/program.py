@@ -13,7 +13,9 @@ import typer
 from kstreams.cli.command import add_command
 from kstreams.cli.counts import counts
 from kstreams.cli.describe import describe
+from kstreams.cli.health import health
 from kstreams.cli.intake import intake
+from kstreams.cli.plan import plan
 from kstreams.cli.produce import produce
 from kstreams.cli.reset import reset
 from kstreams.cli.run import run
@@ -79,6 +81,8 @@ def _program(
 add_command(PROGRAM, "run", run)
 add_command(PROGRAM, "describe", describe)
 add_command(PROGRAM, "counts", counts)
+add_command(PROGRAM, "health", health)
+add_command(PROGRAM, "plan", plan)
 add_command(PROGRAM, "reset", reset)
 add_command(PROGRAM, "intake", intake)
 add_command(PROGRAM, "serve", serve)

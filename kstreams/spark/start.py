@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -15,16 +14,15 @@ from kstreams.batch.no_topics import NO_TOPICS, check_no_topics
 from kstreams.batch.open_feed import feed_of, publish_commit
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.task_counts import count_records, count_tasks
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.opening import OpenedQuery, open_for_running
-from kstreams.connection import Connection, TopicEnds
+from kstreams.connection import TopicEnds
 from kstreams.embedded.connection import Embedded
 from kstreams.errors import CompileError
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.global_tables.versions import QueryTables
 from kstreams.graph.framed_topics import prepare_topics
-from kstreams.graph.partitions import group_partitions
-from kstreams.graph.topology import Topology
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.early_jvm import EarlyJvm
 from kstreams.spark.executor_check import check_executors
@@ -86,7 +84,7 @@ def start(
     _check_place(settings, parts)
     parts.lock.acquire()
     prepare_topics(parts.topology)
-    tasks = _count_tasks(parts.connection, parts.topology)
+    tasks = count_tasks(parts.connection, parts.topology)
     session = parts.spark or app_session(settings.app_id, config=settings.config, early=early)
     queries = open_for_running(
         settings,
@@ -94,7 +92,7 @@ def start(
         tasks,
         run=parts.run,
         publish=partial(_publish, settings, parts),
-        records=partial(_count_records, parts.connection, parts.topology),
+        records=partial(count_records, parts.connection, parts.topology),
     )
     executors = _prepare_executors(session, settings, queries)
     changelogs = open_changelogs(parts.connection, parts.topology, tasks)
@@ -126,21 +124,6 @@ def _check_place(settings: AppSettings, parts: AppParts) -> None:
             "of this machine's: embedded topics are for one machine",
             hint="name a directory as the checkpoint, or give the app topics on Kafka.",
         )
-
-
-def _count_tasks(connection: Connection, topology: Topology) -> dict[str, int]:
-    """Return how many tasks each group has: as many as its topics have partitions."""
-    topics = sorted({node.topic.name for node in topology.sources})
-    with closing(feed_of(connection, topology.sources)) as feed:
-        counts = {topic: feed.admin.partition_count(topic) for topic in topics}
-    return group_partitions(topology, counts, partial(_count_records, connection, topology))
-
-
-def _count_records(connection: Connection, topology: Topology, topic: str) -> int:
-    """Return how many records a source has, those of transactions and compaction apart."""
-    with closing(feed_of(connection, topology.sources)) as feed:
-        begin, end = feed.admin.beginning_offsets(topic), feed.admin.end_offsets(topic)
-    return sum(end.values()) - sum(begin.values())
 
 
 def _prepare_executors(

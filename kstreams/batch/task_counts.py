@@ -1,0 +1,33 @@
+"""How many tasks a topology has on the topics that are there."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from functools import partial
+
+from kstreams.batch.open_feed import feed_of
+from kstreams.connection import Connection
+from kstreams.graph.partitions import group_partitions
+from kstreams.graph.topology import Topology
+
+__all__ = ("count_records", "count_tasks")
+
+
+def count_tasks(connection: Connection, topology: Topology) -> dict[str, int]:
+    """Return how many tasks each group has: as many as its topics have partitions.
+
+    Raises:
+        UnknownTopicError: A source's topic is not there.
+        PartitionCountError: Topics of a group do not fit.
+    """
+    topics = sorted({node.topic.name for node in topology.sources})
+    with closing(feed_of(connection, topology.sources)) as feed:
+        counts = {topic: feed.admin.partition_count(topic) for topic in topics}
+    return group_partitions(topology, counts, partial(count_records, connection, topology))
+
+
+def count_records(connection: Connection, topology: Topology, topic: str) -> int:
+    """Return how many records a source has, those of transactions and compaction apart."""
+    with closing(feed_of(connection, topology.sources)) as feed:
+        begin, end = feed.admin.beginning_offsets(topic), feed.admin.end_offsets(topic)
+    return sum(end.values()) - sum(begin.values())

@@ -1,0 +1,71 @@
+"""`kstreams health`: an app that does nothing is well as long as there is nothing to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from kstreams import Embedded
+from kstreams.clock import SystemClock
+from kstreams.ids import TopicPartition
+from kstreams.state.log.commits import Commit
+from tests.kstreams.cli.terminal import kstreams
+from tests.kstreams.views.committing import PARTITIONS, Committing
+from tests.kstreams.views.counted import COUNTS
+
+READ = 4
+
+
+@pytest.fixture(autouse=True)
+def _app() -> Committing:
+    Embedded("data").log().ensure("in", PARTITIONS)
+    return Committing(Path("c").absolute(), COUNTS)
+
+
+def produce(count: int) -> None:
+    times = pa.array(range(count), pa.int64())
+    rows = pa.table({"timestamp": times, "key": [b"k"] * count, "value": [b"v"] * count})
+    Embedded("data").log().append("in", 1, rows, producer="test", batch=0)
+
+
+def commit(app: Committing, *, seconds_ago: int) -> None:
+    positions = {TopicPartition("in", 1): READ}
+    wall_ms = SystemClock().now_ms() - 1_000 * seconds_ago
+    app.commits.append(Commit(0, "run", wall_ms, {}, positions=positions))
+
+
+def checked(*options: str) -> tuple[int, str]:
+    result = kstreams("health", "viewed", "--checkpoint", "c", *options)
+    return result.exit_code, " ".join((result.stdout + result.stderr).split())
+
+
+def test_an_app_that_commits_is_well(_app: Committing) -> None:
+    produce(READ + 9)
+    commit(_app, seconds_ago=30)
+    assert checked() == (0, "viewed is healthy")
+    assert checked("--max-age", "5s")[0] == 1
+
+
+def test_an_app_without_input_is_well_however_old_its_commit(_app: Committing) -> None:
+    produce(READ)
+    commit(_app, seconds_ago=9_999)
+    assert checked()[0] == 0
+
+
+def test_one_that_leaves_records_waiting_is_not(_app: Committing) -> None:
+    produce(READ + 2)
+    commit(_app, seconds_ago=9_999)
+    said = "query 'in' has 2 records to read, and has committed nothing since batch 0"
+    assert checked() == (1, f"✗ {said}")
+    code, text = checked("--json")
+    (query,) = json.loads(text)["queries"]
+    assert (code, query["healthy"], query["records_waiting"]) == (1, False, 2)
+
+
+def test_an_app_that_has_never_committed() -> None:
+    assert checked()[0] == 0
+    produce(3)
+    assert checked() == (1, "✗ query 'in' has 3 records to read, and has committed nothing")
