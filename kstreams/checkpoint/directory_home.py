@@ -18,8 +18,9 @@ __all__ = ("DESCRIPTION", "ENTRIES", "DirectoryHome")
 DESCRIPTION = "app.json"
 """Says what the app is; replaced in one step."""
 _FORKING = "fork.json"
+_PAUSED = "paused.json"
 _PARTS = ("queries", "generations", "state", "plans", "spark", _FORKING)
-ENTRIES = frozenset({DESCRIPTION, _FORKING, "generations", "lock", "queries", "state"})
+ENTRIES = frozenset({DESCRIPTION, _FORKING, _PAUSED, "generations", "lock", "queries", "state"})
 """All that an app keeps in its checkpoint directory; anything else there is not its own."""
 
 
@@ -113,6 +114,22 @@ class DirectoryHome:
     def forget_fork(self) -> None:
         """Remove `fork.json`."""
         (self.path / _FORKING).unlink(missing_ok=True)
+
+    def pause_note(self) -> bytes | None:
+        """Return what `paused.json` says."""
+        try:
+            return (self.path / _PAUSED).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def note_pause(self, data: bytes) -> None:
+        """Write `paused.json`, unless it is there."""
+        if self.pause_note() is None:
+            self._write(_PAUSED, data)
+
+    def forget_pause(self) -> None:
+        """Remove `paused.json`."""
+        (self.path / _PAUSED).unlink(missing_ok=True)
 
     def plans(self, query: str, generation: int, line: str) -> PlansPlace:
         """Return the folder of a query's plans; its path names generation and query."""

@@ -118,6 +118,18 @@ class CheckpointHome(Protocol):
         """Remove that again."""
         ...
 
+    def pause_note(self) -> bytes | None:
+        """Return who has paused the app, and why; None where it is not paused."""
+        ...
+
+    def note_pause(self, data: bytes) -> None:
+        """Write that down, unless it is paused already."""
+        ...
+
+    def forget_pause(self) -> None:
+        """Remove that again."""
+        ...
+
     def plans(self, query: str, generation: int, line: str) -> PlansPlace:
         """Return where the plans of a generation of a query are.
 

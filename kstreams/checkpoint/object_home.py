@@ -19,6 +19,7 @@ DESCRIPTIONS = "description/"
 """What the names of all descriptions begin with."""
 _DESCRIPTION = re.compile(r"description/(\d{20})\.json")
 _FORKING = "fork.json"
+_PAUSED = "paused.json"
 _PARTS = ("commits/", "savepoints/", _FORKING)
 
 
@@ -147,6 +148,21 @@ class ObjectHome:
     def forget_fork(self) -> None:
         """Remove that again."""
         self.objects.delete([_FORKING])
+
+    def pause_note(self) -> bytes | None:
+        """Return who has paused the app, and why."""
+        try:
+            return self.objects.get(_PAUSED)
+        except ObjectMissingError:
+            return None
+
+    def note_pause(self, data: bytes) -> None:
+        """Write that down, unless it is paused already."""
+        self.objects.put_if_absent(_PAUSED, data)
+
+    def forget_pause(self) -> None:
+        """Remove that again."""
+        self.objects.delete([_PAUSED])
 
     def plans(self, query: str, generation: int, line: str) -> PlansPlace:
         """Return the prefix of a query's plans; the line names generation and query."""

@@ -71,6 +71,7 @@ def _remove(found: Checkpoint, home: ObjectHome, log: ObjectStore) -> None:
     claims = () if found.removal is None else found.removal.claims
     log.delete(list(epoch_objects(log, found.app, found.incarnation)))
     home.objects.delete([name for name in home.objects.list(PLANS) if name not in claims])
+    home.forget_pause()
     names = sorted(home.objects.list(DESCRIPTIONS))
     home.objects.delete(names[:-1])
     home.objects.delete(names[-1:])

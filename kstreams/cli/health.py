@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.pause import present_pause
 from kstreams.checkpoint.status import QueryStatus, query_statuses
 from kstreams.cli.consoles import counted, stderr, stdout
 from kstreams.cli.counts import JsonOption
@@ -39,6 +40,7 @@ def health(
 
     It does if each of its queries has committed within --max-age, or has nothing to read: the
     topics are asked. So an app without input is healthy, and one that hangs or is dead is not.
+    A paused one is: it does what it was told.
     No lock is taken, and the app is not asked: its first start needs patience of the probe.
 
     Example:
@@ -52,7 +54,8 @@ def health(
         (status, _behind(place, state.checkpoint, status, now - patience))
         for status in query_statuses(state.checkpoint, state.objects())
     ]
-    is_well = all(behind == 0 for _, behind in found)
+    paused = present_pause(state.checkpoint.home)
+    is_well = paused is not None or all(behind == 0 for _, behind in found)
     if as_json:
         queries = [
             {
@@ -64,7 +67,8 @@ def health(
             }
             for status, behind in found
         ]
-        print(json.dumps({"app": app, "healthy": is_well, "queries": queries}))
+        said = {"app": app, "healthy": is_well, "paused": paused is not None, "queries": queries}
+        print(json.dumps(said))
     for status, behind in found:
         if behind and not as_json:
             since = "nothing" if status.batch is None else f"nothing since batch {status.batch:,}"
@@ -73,7 +77,8 @@ def health(
     if not is_well:
         raise typer.Exit(1)
     if not as_json:
-        stdout().print(f"{escape(app)} is healthy")
+        text = "healthy" if paused is None else f"paused: {escape(paused.reason)}"
+        stdout().print(f"{escape(app)} is {text}")
 
 
 def _behind(place: Place, checkpoint: Checkpoint, status: QueryStatus, since_ms: int) -> int:

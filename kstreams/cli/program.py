@@ -15,6 +15,7 @@ from kstreams.cli.counts import counts
 from kstreams.cli.describe import describe
 from kstreams.cli.health import health
 from kstreams.cli.intake import intake
+from kstreams.cli.pausing import pause, resume
 from kstreams.cli.plan import plan
 from kstreams.cli.produce import produce
 from kstreams.cli.reset import reset
@@ -82,6 +83,8 @@ add_command(PROGRAM, "run", run)
 add_command(PROGRAM, "describe", describe)
 add_command(PROGRAM, "counts", counts)
 add_command(PROGRAM, "health", health)
+add_command(PROGRAM, "pause", pause)
+add_command(PROGRAM, "resume", resume)
 add_command(PROGRAM, "plan", plan)
 add_command(PROGRAM, "reset", reset)
 add_command(PROGRAM, "intake", intake)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kstreams.batch.report import AppState
 from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.pause import PauseWatch
 from kstreams.clock import Clock, steady_ms
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.spark.app_parts import AppParts
@@ -49,6 +50,7 @@ class AppRun:
         self._pipelines: tuple[Pipeline, ...] = ()
         self._background: threading.Thread | None = None
         self._tables_filled = False
+        self._paused = PauseWatch(settings.checkpoint, settings.app_id)
         self.state = AppState.CREATED
         self.failure: KStreamsError | None = None
         self.stop = threading.Event()
@@ -94,11 +96,30 @@ class AppRun:
         with self._failing():
             self._fill_tables(deadline, must_end=False)
             while not self.stop.is_set() and not deadline.passed():
-                for pipeline in self._pipelines:
-                    pipeline.tick()
+                if not self._is_held():
+                    for pipeline in self._pipelines:
+                        pipeline.tick()
                 self._wait()
             for pipeline in self._pipelines:
                 pipeline.rest()
+
+    def _is_held(self) -> bool:
+        """Plan nothing while the app is paused; return whether it is."""
+        if self._paused.present() is None:
+            return False
+        for pipeline in self._pipelines:
+            pipeline.rest()
+            pipeline.check()
+        return True
+
+    def _refuse_pause(self) -> None:
+        """Refuse to wait for an end that does not come."""
+        found = self._paused.present()
+        if found is not None:
+            raise ExecutionError(
+                f"app {self._settings.app_id!r} is paused, so it reads to no end: {found.reason}",
+                hint=f"`kstreams resume {self._settings.app_id}` ends the pause.",
+            )
 
     def run_in_background(self) -> None:
         """Run in another thread until the app is to stop; a failure shows in `failure`."""
@@ -151,6 +172,11 @@ class AppRun:
             if self.stop.is_set() or (deadline.passed() and not must_end):
                 return
             deadline.check("the global tables were not filled")
+            if must_end:
+                self._refuse_pause()
+            elif self._is_held():
+                self._wait()
+                continue
             for pipeline in self._pipelines:
                 pipeline.check()
             for pipeline, end in ends:
@@ -167,6 +193,7 @@ class AppRun:
     def _run_to_end(self, deadline: _Deadline) -> None:
         wall = self._parts.clock.now_ms()
         quiet = False
+        self._refuse_pause()
         while not quiet:
             quiet = True
             for pipeline in self._pipelines:
@@ -175,6 +202,7 @@ class AppRun:
                     if self.stop.is_set():
                         return
                     deadline.check(f"query {pipeline.name!r} has not reached the end")
+                    self._refuse_pause()
                     pipeline.tick(until=end)
                     self._wait()
                     quiet = False

@@ -20,7 +20,7 @@ READ = 4
 
 
 @pytest.fixture(autouse=True)
-def _app() -> Committing:
+def app() -> Committing:
     Embedded("data").log().ensure("in", PARTITIONS)
     return Committing(Path("c").absolute(), COUNTS)
 
@@ -42,22 +42,22 @@ def checked(*options: str) -> tuple[int, str]:
     return result.exit_code, " ".join((result.stdout + result.stderr).split())
 
 
-def test_an_app_that_commits_is_well(_app: Committing) -> None:
+def test_an_app_that_commits_is_well(app: Committing) -> None:
     produce(READ + 9)
-    commit(_app, seconds_ago=30)
+    commit(app, seconds_ago=30)
     assert checked() == (0, "viewed is healthy")
     assert checked("--max-age", "5s")[0] == 1
 
 
-def test_an_app_without_input_is_well_however_old_its_commit(_app: Committing) -> None:
+def test_an_app_without_input_is_well_however_old_its_commit(app: Committing) -> None:
     produce(READ)
-    commit(_app, seconds_ago=9_999)
+    commit(app, seconds_ago=9_999)
     assert checked()[0] == 0
 
 
-def test_one_that_leaves_records_waiting_is_not(_app: Committing) -> None:
+def test_one_that_leaves_records_waiting_is_not(app: Committing) -> None:
     produce(READ + 2)
-    commit(_app, seconds_ago=9_999)
+    commit(app, seconds_ago=9_999)
     said = "query 'in' has 2 records to read, and has committed nothing since batch 0"
     assert checked() == (1, f"✗ {said}")
     code, text = checked("--json")

@@ -1,0 +1,113 @@
+"""A pause of an app, which its checkpoint remembers: whoever starts it finds it paused."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from dataclasses import dataclass
+
+from kstreams.checkpoint.home import CheckpointHome
+from kstreams.errors import KStreamsError
+from kstreams.quoting import one_line
+from kstreams.state.log.fields import Fields
+
+__all__ = ("Pause", "PauseWatch", "pause", "present_pause", "resume")
+
+_LOG = logging.getLogger(__name__)
+_LONGEST = 500
+_DIRECTORY_SECONDS = 0.25
+_OBJECT_SECONDS = 5.0
+"""How often a running app looks: each look at an object storage is paid for."""
+
+
+@dataclass(frozen=True)
+class Pause:
+    """Why an app plans nothing.
+
+    Attributes:
+        since_ms: Since when, ms since the epoch.
+        reason: What whoever has paused it says; one line.
+    """
+
+    since_ms: int
+    reason: str
+
+    def to_bytes(self) -> bytes:
+        """Return what is written down."""
+        return json.dumps({"since_ms": self.since_ms, "reason": self.reason}).encode()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Pause:
+        """Read what `to_bytes` returned; of what is damaged, that it is: the app stays paused."""
+        try:
+            fields = Fields(json.loads(data))
+            return cls(fields.integer("since_ms"), one_line(fields.text("reason"), _LONGEST))
+        except ValueError:
+            return cls(0, "what was written down of the pause cannot be read")
+
+
+def pause(home: CheckpointHome, reason: str, now_ms: int) -> Pause:
+    """Pause an app, durably; return the pause that holds: an earlier one stays.
+
+    Args:
+        home: Its checkpoint.
+        reason: Shown wherever the pause is; 500 characters at most.
+        now_ms: The present time, ms since the epoch.
+    """
+    home.note_pause(Pause(now_ms, one_line(reason, _LONGEST)).to_bytes())
+    return present_pause(home) or Pause(now_ms, reason)
+
+
+def present_pause(home: CheckpointHome) -> Pause | None:
+    """Return an app's pause; None where it is not paused."""
+    data = home.pause_note()
+    return None if data is None else Pause.from_bytes(data)
+
+
+def resume(home: CheckpointHome) -> Pause | None:
+    """End an app's pause, and return it; None where it was not paused."""
+    found = present_pause(home)
+    home.forget_pause()
+    return found
+
+
+class PauseWatch:
+    """Tells a running app whether it is paused; looks four times a second, or each 5 s on S3.
+
+    Args:
+        home: The app's checkpoint.
+        app: Its id, for the log.
+    """
+
+    def __init__(self, home: CheckpointHome, app: str) -> None:
+        self._home = home
+        self._app = app
+        self._every = _OBJECT_SECONDS if home.directory is None else _DIRECTORY_SECONDS
+        self._looked = float("-inf")
+        self._present: Pause | None = None
+
+    def present(self) -> Pause | None:
+        """Return the pause that holds, as of the last look."""
+        now = time.monotonic()
+        if now - self._looked >= self._every:
+            self._looked = now
+            self._look()
+        return self._present
+
+    def _look(self) -> None:
+        before = self._present
+        try:
+            self._present = present_pause(self._home)
+        except (KStreamsError, OSError) as exc:  # the next look may go well
+            _LOG.warning("app %s: whether it is paused is not known: %s", self._app, exc)
+            return
+        if self._present is not None and before is None:
+            _LOG.warning(
+                "app %s is paused: %s; `kstreams resume %s` ends that",
+                self._app,
+                self._present.reason,
+                self._app,
+            )
+        if self._present is None and before is not None:
+            _LOG.warning("app %s goes on", self._app)

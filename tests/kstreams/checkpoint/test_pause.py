@@ -1,0 +1,153 @@
+"""A pause is remembered by the checkpoint, and no batch is planned while it holds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams import Embedded
+from kstreams.batch.report import AppState
+from kstreams.checkpoint import pause as pausing
+from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.home import CheckpointHome
+from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.pause import PauseWatch, pause, present_pause, resume
+from kstreams.clock import SystemClock
+from kstreams.errors import ExecutionError
+from kstreams.spark.app_parts import AppParts
+from kstreams.spark.app_run import AppRun
+from kstreams.testing.resident_objects import ResidentObjects
+from tests.kstreams.views.committing import topology
+from tests.kstreams.views.counted import COUNTS
+
+
+class Kept:
+    """Settings of an object store of this process."""
+
+    def __init__(self) -> None:
+        self.objects = ResidentObjects()
+
+    def open(self) -> ResidentObjects:
+        return self.objects
+
+
+@pytest.fixture(params=["directory", "objects"])
+def home(request: pytest.FixtureRequest, tmp_path: Path) -> CheckpointHome:
+    return home_of(tmp_path if request.param == "directory" else Kept())
+
+
+def test_it_is_remembered_and_the_first_one_stays(home: CheckpointHome) -> None:
+    assert present_pause(home) is None
+    assert pause(home, "a move\nof tables", 5).reason == "a move\\nof tables"
+    assert pause(home, "another", 9).since_ms == 5
+    assert present_pause(home) == resume(home)
+    assert (present_pause(home), resume(home)) == (None, None)
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b'{"since_ms": "x"}', b"\xff"])
+def test_a_damaged_note_is_a_pause_all_the_same(home: CheckpointHome, data: bytes) -> None:
+    home.note_pause(data)
+    found = present_pause(home)
+    assert found is not None
+    assert "cannot be read" in found.reason
+
+
+def test_what_cannot_be_asked_stays_what_it_was(tmp_path: Path) -> None:
+    home = home_of(tmp_path)
+    watch = PauseWatch(home, "app")
+    watch._every = 0
+    pause(home, "why", 5)
+    assert watch.present() is not None
+    (tmp_path / "paused.json").unlink()
+    (tmp_path / "paused.json").mkdir()  # reading it fails
+    assert watch.present() is not None
+    (tmp_path / "paused.json").rmdir()
+    assert watch.present() is None
+
+
+class Ticked:
+    """Stands for a query."""
+
+    name, fills_tables = "q", False
+
+    def __init__(self) -> None:
+        self.ticks = 0
+        self.is_resting = False
+
+    def tick(self, **_: object) -> None:
+        self.ticks += 1
+        self.is_resting = False
+
+    def rest(self) -> None:
+        self.is_resting = True
+
+    def check(self) -> None:
+        pass
+
+    def stop(self, _: object) -> None:
+        pass
+
+    def end(self) -> dict[Any, int]:
+        return {}
+
+    def reached(self, *_: object) -> bool:
+        return False
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[AppRun, Ticked, CheckpointHome]:
+    monkeypatch.setattr(pausing, "_DIRECTORY_SECONDS", 0.0)
+    settings = AppSettings("app", home_of(tmp_path))
+    parts = AppParts(
+        topology=topology(COUNTS),
+        connection=Embedded(tmp_path / "topics"),
+        lock=settings.checkpoint.lock(),
+        clock=SystemClock(),
+        report=lambda *_: None,
+        run="run",
+    )
+    run, query = AppRun(settings, parts), Ticked()
+    run._pipelines = (query,)  # type: ignore[assignment]  # played
+    run.state = AppState.RUNNING
+    return run, query, settings.checkpoint
+
+
+def until(done: Callable[[], bool]) -> None:
+    for _ in range(2_000):
+        if done():
+            return
+        time.sleep(0.005)
+    raise AssertionError("it does not come")
+
+
+def test_no_batch_is_planned_until_it_is_resumed(
+    app: tuple[AppRun, Ticked, CheckpointHome],
+) -> None:
+    run, query, home = app
+    pause(home, "from the start", 5)
+    thread = threading.Thread(target=run.run)
+    thread.start()
+    until(lambda: query.is_resting)
+    assert query.ticks == 0
+    resume(home)
+    until(lambda: query.ticks > 0)
+    pause(home, "again", 5)
+    until(lambda: query.is_resting)
+    ticks = query.ticks
+    time.sleep(0.1)
+    assert query.ticks == ticks
+    run.stop.set()
+    thread.join()
+
+
+def test_a_run_to_the_end_is_refused(app: tuple[AppRun, Ticked, CheckpointHome]) -> None:
+    run, query, home = app
+    pause(home, "a move", 5)
+    with pytest.raises(ExecutionError, match="is paused, so it reads to no end: a move"):
+        run.drain(None, close_windows=False)
+    assert query.ticks == 0
