@@ -70,7 +70,7 @@ def health(
         said = {"app": app, "healthy": is_well, "paused": paused is not None, "queries": queries}
         print(json.dumps(said))
     for status, behind in found:
-        if behind and not as_json:
+        if behind and not as_json and paused is None:
             since = "nothing" if status.batch is None else f"nothing since batch {status.batch:,}"
             waiting = f"{counted(behind, 'record')} to read, and has committed {since}"
             stderr().print(f"[red]✗[/] query {escape(repr(status.query))} has {waiting}")

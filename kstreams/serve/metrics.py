@@ -23,6 +23,7 @@ _LOG = logging.getLogger(__name__)
 METRICS: Mapping[str, tuple[str, str]] = {
     "kstreams_build_info": ("gauge", "The version of the library that answers."),
     "kstreams_app_readable": ("gauge", "Whether the app's checkpoint and log can be read."),
+    "kstreams_paused": ("gauge", "Whether the app is paused, and so plans nothing."),
     "kstreams_last_commit_timestamp_seconds": ("gauge", "When a batch was committed last."),
     "kstreams_committed_batch": ("gauge", "Number of the last committed batch."),
     "kstreams_records_consumed_total": (
@@ -115,12 +116,13 @@ class Metrics:
         found["kstreams_build_info"].add(1, version=_version())
         for name, app in self.apps.items():
             try:
-                statuses = app.statuses()
+                statuses, paused = app.statuses(), app.is_paused()
             except KStreamsError as exc:
                 _LOG.warning("app %s cannot be read: %s", name, exc)
                 found["kstreams_app_readable"].add(0, app=name)
                 continue
             found["kstreams_app_readable"].add(1, app=name)
+            found["kstreams_paused"].add(int(paused), app=name)
             lag = {} if self.lag is None else self.lag.of(name)
             for status in statuses:
                 _of_query(found, name, status, lag)

@@ -224,6 +224,10 @@ class ServedApp:
                 self._said = time.monotonic(), found
             return found
 
+    def is_paused(self) -> bool:
+        """Return whether the app is paused."""
+        return self._source.home.pause_note() is not None
+
     def follow(self) -> None:
         """Begin to follow the app; called in the event loop."""
         loop = asyncio.get_running_loop()

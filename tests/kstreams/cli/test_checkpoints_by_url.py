@@ -44,6 +44,13 @@ COMMANDS = {
         "kept",
     ),
     "counts": (["app"], "node"),
+    "health": (["app", "--data", "topics"], "healthy"),
+    "pause": (["app"], "is paused since"),
+    "resume": (["app"], "was not paused"),
+    "plan": (
+        ["tests.kill.offline:TOPOLOGY", "--app-id", "app", "--data", "topics"],
+        "all state stays",
+    ),
     "reset": (["app", "--yes"], "Reset app"),
     "serve": ([], "app at http"),
     "run": (
@@ -98,7 +105,7 @@ def test_a_command_takes_a_url(name: str, app: str, monkeypatch: pytest.MonkeyPa
     arguments, says = COMMANDS[name]
     options = {
         "serve": (app, "--log", "tests.kill.offline:LOG"),
-        "run": ("--checkpoint", app),
+        **dict.fromkeys(("run", "pause", "resume"), ("--checkpoint", app)),
         "state fork": where(place("copy")),
     }.get(name, where(app))
     found = kstreams(*name.split(), *(each.format(app=app) for each in arguments), *options)

@@ -69,3 +69,13 @@ def test_an_app_that_has_never_committed() -> None:
     assert checked()[0] == 0
     produce(3)
     assert checked() == (1, "✗ query 'in' has 3 records to read, and has committed nothing")
+
+
+def test_a_paused_app_is_well_and_says_so(app: Committing) -> None:
+    produce(READ + 2)
+    commit(app, seconds_ago=9_999)
+    assert kstreams("pause", "viewed", "--reason", "a move", "--checkpoint", "c").exit_code == 0
+    assert checked() == (0, "viewed is paused: a move")
+    assert json.loads(checked("--json")[1])["paused"] is True
+    assert "goes on" in kstreams("resume", "viewed", "--checkpoint", "c").stdout
+    assert checked()[0] == 1

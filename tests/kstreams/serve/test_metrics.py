@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams import Embedded
+from kstreams.checkpoint.pause import pause
 from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.connection import Connection
 from kstreams.ids import TopicPartition
@@ -82,6 +83,9 @@ def test_they_say_what_the_last_commit_says(tmp_path: Path) -> None:
     assert sum(n for name, n in found.items() if name.startswith(dropped)) == 3
     assert any(name.startswith("kstreams_state_bytes") for name in found)
     assert not [name for name in found if "lag" in name or "unread" in name]
+    assert found['kstreams_paused{app="viewed"}'] == 0
+    pause(checkpoint_of(tmp_path), "why", 5)
+    assert shown(watched(tmp_path))['kstreams_paused{app="viewed"}'] == 1
 
 
 def test_lag_is_known_when_the_app_is_dead(tmp_path: Path) -> None:
