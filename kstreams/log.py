@@ -57,6 +57,14 @@ class LogContents(Protocol):
         """Differs where offsets are of other records than before; empty if there is no such id."""
         ...
 
+    @property
+    def look_every_s(self) -> float:
+        """How long, in seconds, batches may be planned by what `ends` returned last.
+
+        Zero where asking costs little. A run to the end asks in any case.
+        """
+        ...
+
     def beginnings(self) -> dict[int, int]:
         """Return the first offset that can still be read, by partition."""
         ...

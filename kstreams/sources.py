@@ -4,10 +4,11 @@ r"""Sources that are no topics: files, and other places that can be read again b
   replayed exactly, as on topics. `LogContents` is its driver's side, `LogReader` that of workers,
   which reads a `Piece` of a plan.
 - `folder` makes one of a directory: a `FileLog`. `kstreams_s3.objects` makes one of a bucket
-  (docs/connectors.md lists all).
-- A `Format` makes records of a file: `Lines` of text or JSON, `Csv` with a row of names, `Whole`;
-  `Gzip` around one of them. It passes over the file in `Mark`s and reads `Rows`.
-- `Files` is a place of files, of your own perhaps, which opens each `FileInfo` as `FileData`.
+  (docs/connectors.md has both).
+- A `Format` makes records of a file: `Lines` of text or JSON, `Csv` with a row of names, `Parquet`,
+  `Whole`; `Gzip` or `Zip` around one of them. It passes over the file in `Mark`s and reads `Rows`.
+- `Files` is a place of files, of your own perhaps, which opens each `FileInfo` as `FileData`;
+  `is_unfinished` says of which names none is read.
 
 `kstreams.testing` has a `LogContract` to prove a log by.
 
@@ -40,8 +41,11 @@ from kstreams.file_logs.folder import folder
 from kstreams.file_logs.format import Format, Mark, Rows
 from kstreams.file_logs.gzipped import Gzip
 from kstreams.file_logs.lines import Lines
+from kstreams.file_logs.local import is_unfinished
 from kstreams.file_logs.log import FileLog
+from kstreams.file_logs.parquet import Parquet
 from kstreams.file_logs.whole import Whole
+from kstreams.file_logs.zipped import Zip
 from kstreams.log import Log, LogContents, LogReader, Piece
 
 __all__ = (
@@ -57,8 +61,11 @@ __all__ = (
     "LogContents",
     "LogReader",
     "Mark",
+    "Parquet",
     "Piece",
     "Rows",
     "Whole",
+    "Zip",
     "folder",
+    "is_unfinished",
 )

@@ -8,6 +8,7 @@ from typing import Protocol
 from kstreams.batch.source_positions import SourcePositions
 from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.plans import Slice
+from kstreams.connection import TopicEnds
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.state.backend.objects import ObjectStore
@@ -27,6 +28,10 @@ class Feed(Protocol):
     @property
     def io(self) -> TopicIO:
         """Return the worker's side."""
+        ...
+
+    def known_ends(self, topic: str) -> TopicEnds:
+        """Return where a source ends, or ended a little while ago, where asking is dear."""
         ...
 
     def slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:

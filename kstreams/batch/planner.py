@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -16,6 +16,7 @@ from kstreams.batch.task_status import ReadSizes
 from kstreams.checkpoint.plan_log import PlanLog
 from kstreams.checkpoint.plans import Plan, Slice
 from kstreams.clock import to_ms
+from kstreams.connection import TopicEnds
 from kstreams.errors import DataLossError, PartitionCountError, Where
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
@@ -61,6 +62,7 @@ class BatchPlanner:
     ) -> None:
         self._start_ms = start_ms
         self._admin = admin = feed.admin
+        self._known_ends = feed.known_ends
         self._slices = feed.slices
         self._max_records = max_records
         self.portions = Portions(
@@ -132,9 +134,12 @@ class BatchPlanner:
             TopicRecreatedError: A topic is not the one that was read.
             PartitionCountError: A topic has got more partitions.
         """
+        return self._checked_ends(self._admin.ends)
+
+    def _checked_ends(self, ask: Callable[[str], TopicEnds]) -> dict[TopicPartition, int]:
         ends: dict[TopicPartition, int] = {}
         for topic, count in self._counts.items():
-            present = self._admin.ends(topic)
+            present = ask(topic)
             self._identities.check(topic, present.topic_id, self.positions)
             found = present.offsets
             if len(found) > count:
@@ -185,7 +190,7 @@ class BatchPlanner:
         """
         now = time.monotonic()
         if self.backlog() < self._max_records or now - self._asked_at > _ASK_AGAIN_S:
-            self._ends = self.end()
+            self._ends = self._checked_ends(self._known_ends)
             self._asked_at = now
             self._check_ends(self._ends)
         portion = self.portions.next(

@@ -32,9 +32,13 @@ class FileContents:
         files: Where files are.
         form: What makes records of them.
         index: Which have offsets.
+        look_every_s: How often to look for files, in seconds.
     """
 
-    def __init__(self, files: Files, form: Format[Any, Any], index: FileIndex) -> None:
+    def __init__(
+        self, files: Files, form: Format[Any, Any], index: FileIndex, look_every_s: float = 0.0
+    ) -> None:
+        self._look_every_s = look_every_s
         self._files = files
         self._form = form
         self._index = index
@@ -44,6 +48,11 @@ class FileContents:
     def log_id(self) -> str:
         """The index's."""
         return self._index.log_id
+
+    @property
+    def look_every_s(self) -> float:
+        """How often to look for files, in seconds."""
+        return self._look_every_s
 
     def beginnings(self) -> dict[int, int]:
         """Return the first offset of the first file that is still there, by partition."""

@@ -31,6 +31,7 @@ def folder(
     recursive: bool = False,
     partitions: int = 1,
     min_age: timedelta = timedelta(0),
+    look_every: timedelta = timedelta(0),
     index: ObjectStoreSettings | None = None,
 ) -> FileLog[K, V]:
     """Return the log that the files of a directory are.
@@ -45,18 +46,19 @@ def folder(
         name: Of the log, for its positions in checkpoints.
         path: The directory. Executors read it, too: on a cluster it is on a file system that all
             machines share.
-        format: What makes records of a file: `Lines`, `Csv`, `Whole`, `Gzip`.
+        format: What makes records of a file: `Lines`, `Csv`, `Parquet`, `Whole`, `Gzip`, `Zip`.
         pattern: What names of files have to be like: `*.csv`.
         recursive: Whether files of directories below count.
         partitions: How many tasks may read at once, each another file; never to be changed.
         min_age: How long ago a file must have been changed last, where whoever writes it does
             not rename it.
+        look_every: How often to look for new files, where there are many; zero is at each batch.
         index: Where it is written down which file has which offsets; by default the directory
             `.kstreams-NAME` beside the files.
 
     Raises:
         CompileError: The name or the number of partitions cannot be.
-        ValueError: `min_age` is negative, or the path a URL.
+        ValueError: `min_age` or `look_every` is negative, or the path a URL.
     """
     given = os.fspath(path)
     if "://" in given:
@@ -64,4 +66,4 @@ def folder(
     root = Path(given).absolute()
     files = LocalFiles(str(root), pattern, recursive, span_ms("min_age", min_age))
     place = index or Directory(str(root / f".kstreams-{name}"))
-    return FileLog(name, files, format, index=place, partitions=partitions)
+    return FileLog(name, files, format, index=place, partitions=partitions, look_every=look_every)

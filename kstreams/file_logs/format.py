@@ -12,7 +12,7 @@ import pyarrow as pa
 from kstreams.file_logs.files import FileData
 from kstreams.serde.base import Serde
 
-__all__ = ("Format", "Mark", "Rows")
+__all__ = ("Format", "Mark", "Rows", "check_from_the_beginning")
 
 K = TypeVar("K")
 """Type of the keys of a file's records."""
@@ -58,7 +58,10 @@ class Format(ABC, Generic[K, V]):
         name: Says what decides where records begin and end; an index is for one such name.
         key: Serde of the keys.
         value: Serde of the values.
+        reads_anywhere: Whether it needs bytes from anywhere in a file, not one after the other.
     """
+
+    reads_anywhere = False
 
     name: str
     key: Serde[K]
@@ -89,3 +92,16 @@ class Format(ABC, Generic[K, V]):
             head: What `head` returned of it.
             mark: One of those that `scan` yielded.
         """
+
+
+def check_from_the_beginning(form: Format[K, V]) -> None:
+    """Refuse a format inside of what can only be read from its beginning on.
+
+    Raises:
+        TypeError: It needs bytes from anywhere.
+    """
+    if form.reads_anywhere:
+        raise TypeError(
+            f"files of {form.name} are not read inside of other files\n"
+            "Hint: unpack them; what they hold is compressed already."
+        )

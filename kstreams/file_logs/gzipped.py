@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from kstreams.errors import DeserializationError
 from kstreams.file_logs.files import BLOCK_BYTES, FileData
-from kstreams.file_logs.format import Format, Mark, Rows
+from kstreams.file_logs.format import Format, Mark, Rows, check_from_the_beginning
 from kstreams.serde.base import Serde
 
 __all__ = ("Gzip",)
@@ -40,7 +40,8 @@ class Gzip(Format[K, V]):
     name: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Take over what the format says."""
+        """Take over what the format says; `TypeError` for one that has to be read from anywhere."""
+        check_from_the_beginning(self.format)
         object.__setattr__(self, "key", self.format.key)
         object.__setattr__(self, "value", self.format.value)
         object.__setattr__(self, "name", f"gzip({self.format.name})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from datetime import timedelta
 from typing import Generic, TypeVar
 
 from kstreams.errors import CompileError
@@ -16,6 +17,7 @@ from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.partitioner import count_problem
 from kstreams.serde.base import Serde
 from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.times import span_ms
 
 __all__ = ("FileLog",)
 
@@ -41,9 +43,11 @@ class FileLog(Generic[K, V]):
         index: Where it is written down which file has which offsets. Whoever reads these files by
             this index reads the same offsets: several apps may.
         partitions: How many; never to be changed. A file is read by one task.
+        look_every: How often to look for new files; zero is at each batch.
 
     Raises:
         CompileError: The name or the number of partitions cannot be.
+        ValueError: `look_every` is negative.
     """
 
     name: str
@@ -52,6 +56,7 @@ class FileLog(Generic[K, V]):
     _: KW_ONLY
     index: ObjectStoreSettings
     partitions: int = 1
+    look_every: timedelta = timedelta(0)
 
     def __post_init__(self) -> None:
         """Check the arguments."""
@@ -59,6 +64,7 @@ class FileLog(Generic[K, V]):
             raise CompileError(f"{shown_name(self.name)} cannot name a log: use {TOPIC_RULE}")
         if problem := count_problem(self.partitions):
             raise CompileError(f"log {self.name!r}: {problem}")
+        span_ms("look_every", self.look_every)
 
     @property
     def key(self) -> Serde[K]:
@@ -87,7 +93,8 @@ class FileLog(Generic[K, V]):
             partitions=self.partitions,
             format_name=self.format.name,
         )
-        return FileContents(self.files, self.format, index)
+        every = self.look_every.total_seconds()
+        return FileContents(self.files, self.format, index, every)
 
     def reader(self) -> LogReader:
         """Open the worker's side."""

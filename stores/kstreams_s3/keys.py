@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from kstreams_s3.failures import answer
@@ -11,9 +13,11 @@ from kstreams_s3.sdk import exceptions
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
-__all__ = ("DELETED_AT_ONCE", "copy_key", "delete_keys", "keys_below")
+__all__ = ("DELETED_AT_ONCE", "Listed", "copy_key", "delete_keys", "keys_below", "objects_below")
 
 _MISSING = 404
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 DELETED_AT_ONCE = 1000
 """How many keys one request may delete: S3's limit."""
@@ -42,6 +46,38 @@ def copy_key(client: S3Client, bucket: str, key: str, to: str) -> None:
     client.copy_object(Bucket=bucket, Key=to, CopySource={"Bucket": bucket, "Key": key})
 
 
+@dataclass(frozen=True)
+class Listed:
+    """An object as a listing has it.
+
+    Attributes:
+        name: Its key behind the prefix.
+        etag: Of its contents.
+        size: In bytes.
+        modified_ms: When it was written, ms since the epoch.
+    """
+
+    name: str
+    etag: str
+    size: int
+    modified_ms: int
+
+
+def objects_below(client: S3Client, bucket: str, prefix: str) -> list[Listed]:
+    """Return the objects whose keys start with a prefix, in the storage's order."""
+    pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+    return [
+        Listed(
+            item.get("Key", "")[len(prefix) :],
+            item.get("ETag", ""),
+            item.get("Size", 0),
+            _ms(item.get("LastModified", _EPOCH)),
+        )
+        for page in pages
+        for item in page.get("Contents", ())
+    ]
+
+
 def delete_keys(client: S3Client, bucket: str, keys: Sequence[str]) -> None:
     """Delete keys by one request; those that do not exist are no error.
 
@@ -58,3 +94,7 @@ def delete_keys(client: S3Client, bucket: str, keys: Sequence[str]) -> None:
             raise exceptions.ClientError(
                 {"Error": {"Code": code, "Message": text}}, "DeleteObjects"
             )
+
+
+def _ms(time: datetime) -> int:
+    return (time - _EPOCH) // timedelta(milliseconds=1)

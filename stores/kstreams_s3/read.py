@@ -16,13 +16,17 @@ from kstreams_s3.sdk import exceptions
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
 
-__all__ = ("DamagedError", "read_range", "read_whole")
+__all__ = ("DamagedError", "ReplacedError", "read_range", "read_version", "read_whole")
 
 _PARALLEL_RANGES = 4
 
 
 class DamagedError(Exception):
     """An object does not match the digest kept with it; never leaves this package."""
+
+
+class ReplacedError(Exception):
+    """An object is not the version that was asked for; never leaves this package."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,23 @@ def read_range(client: S3Client, bucket: str, key: str, start: int, length: int 
         client.head_object(Bucket=bucket, Key=key)
         return b""
     return _read(client, bucket, key, start, length).data
+
+
+def read_version(
+    client: S3Client, bucket: str, key: str, etag: str, start: int, length: int
+) -> bytes:
+    """Return bytes of an object, those that exist, if it has an ETag.
+
+    Raises:
+        ReplacedError: It has another.
+    """
+    try:
+        piece = _read(client, bucket, key, start, length, etag)
+    except Unsettled as error:
+        raise ReplacedError(key) from error
+    if piece.etag != etag:  # a storage that does not look at If-Match
+        raise ReplacedError(key)
+    return piece.data
 
 
 def _rest(client: S3Client, bucket: str, key: str, first: _Piece, part_bytes: int) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,9 +12,16 @@ from kstreams.state import object_name_parts
 from kstreams_s3.client import make_client, origin_of, secrets_of
 from kstreams_s3.create import Creation
 from kstreams_s3.failures import answer, as_error
-from kstreams_s3.keys import DELETED_AT_ONCE, copy_key, delete_keys, keys_below
+from kstreams_s3.keys import (
+    DELETED_AT_ONCE,
+    Listed,
+    copy_key,
+    delete_keys,
+    keys_below,
+    objects_below,
+)
 from kstreams_s3.multipart import abort_stale_uploads, put_in_parts
-from kstreams_s3.read import DamagedError, read_range, read_whole
+from kstreams_s3.read import DamagedError, read_range, read_version, read_whole
 from kstreams_s3.retry import Unsettled, retried
 from kstreams_s3.sdk import exceptions
 
@@ -130,6 +137,28 @@ class S3ObjectStore:
         for key in self._request(list_keys, f"list {prefix!r}"):
             if key != self._prefix + _PROOF:
                 yield key[len(self._prefix) :]
+
+    def listed(self) -> Sequence[Listed]:
+        """Return all objects below the prefix, whoever has put them there.
+
+        Raises:
+            S3Error: The storage refuses, or was not to be reached for long.
+        """
+        below = partial(objects_below, self._client, self._bucket, self._prefix)
+        return self._request(below, "list the objects")
+
+    def get_version(self, name: str, etag: str, start: int, length: int) -> bytes:
+        """Return bytes of an object that has this ETag; fewer where it ends earlier.
+
+        Raises:
+            ReplacedError: It has another.
+            ObjectMissingError: There is no such object.
+            S3Error: The storage refuses, or was not to be reached for long.
+        """
+        read = partial(
+            read_version, self._client, self._bucket, self._prefix + name, etag, start, length
+        )
+        return self._request(read, f"read object {name!r}", missing=name)
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete objects, a thousand a request; names that do not exist are no error."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 
 from kstreams.batch.embedded.io import EmbeddedIO, publish
 from kstreams.checkpoint.plans import Slice
+from kstreams.connection import TopicEnds
 from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.connection import Embedded
 from kstreams.graph.nodes import SourceNode
@@ -26,6 +27,10 @@ class EmbeddedFeed:
         self._log = connection.log()
         self.admin = EmbeddedAdmin(self._log)
         self.io = EmbeddedIO(connection)
+
+    def known_ends(self, topic: str) -> TopicEnds:
+        """Return where a topic ends."""
+        return self.admin.ends(topic)
 
     def slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:
         """Yield a slice a segment."""

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.checkpoint.plans import Slice
+from kstreams.connection import TopicEnds
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.kafka.admin import KafkaAdmin
@@ -34,6 +35,10 @@ class KafkaFeed:
         self.io = KafkaIO(connection)
         self._connection = connection
         self._publisher: Publisher | None = None
+
+    def known_ends(self, topic: str) -> TopicEnds:
+        """Return where a topic ends."""
+        return self.admin.ends(topic)
 
     def slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:
         """Yield the range."""

@@ -9,6 +9,7 @@ from kstreams.batch.feed import Feed
 from kstreams.batch.logs.io import LogIO
 from kstreams.batch.logs.positions import LogPositions
 from kstreams.checkpoint.plans import Slice
+from kstreams.connection import TopicEnds
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.log import Log
@@ -35,6 +36,13 @@ class LogFeed:
         self._others = others
         self.admin = LogPositions(others.admin, logs)
         self.io = LogIO(others.io, dict(logs))
+
+    def known_ends(self, topic: str) -> TopicEnds:
+        """Return where a source ends; of a log perhaps what it said last."""
+        log = self.admin.of(topic)
+        if log is None:
+            return self._others.known_ends(topic)
+        return self.admin.known_ends(topic, log.look_every_s)
 
     def slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:
         """Divide a partition's records as their log or topic does."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
@@ -28,6 +29,7 @@ class LogPositions:
         self._others = others
         self._logs = logs
         self._opened: dict[str, LogContents] = {}
+        self._told: dict[str, tuple[float, TopicEnds]] = {}
 
     def of(self, name: str) -> LogContents | None:
         """Return the contents of a log; None where this is no log's name."""
@@ -47,7 +49,16 @@ class LogPositions:
         if log is None:
             return self._others.ends(topic)
         with _named(topic):
-            return TopicEnds(log.log_id, log.ends())
+            found = TopicEnds(log.log_id, log.ends())
+        self._told[topic] = time.monotonic(), found
+        return found
+
+    def known_ends(self, topic: str, look_every_s: float) -> TopicEnds:
+        """Return what `ends` returned last, if that is not longer ago."""
+        at, found = self._told.get(topic, (0.0, None))
+        if found is not None and time.monotonic() - at < look_every_s:
+            return found
+        return self.ends(topic)
 
     def beginning_offsets(self, topic: str) -> dict[int, int]:
         """Return the first offset still there, by partition."""

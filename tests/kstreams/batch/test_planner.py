@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.connection import TopicEnds
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import DataLossError
 from kstreams.graph.nodes import Start
@@ -41,23 +42,21 @@ def test_each_offset_is_planned_once_and_in_order(tmp_path: Path) -> None:
     assert seen == {0: list(range(21)), 1: list(range(3))}
 
 
-def test_topics_are_asked_when_what_is_known_gives_no_full_batch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_topics_are_asked_when_what_is_known_gives_no_full_batch(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(100))
     planner = planner_on(log, groups_of("a"), most=30)
-    ends: list[dict[TopicPartition, int]] = []
-    ask = planner.end
+    asked: list[str] = []
+    ask = planner._known_ends
 
-    def asked() -> dict[TopicPartition, int]:
-        ends.append(ask())
-        return ends[-1]
+    def noted(topic: str) -> TopicEnds:
+        asked.append(topic)
+        return ask(topic)
 
-    monkeypatch.setattr(planner, "end", asked)
+    planner._known_ends = noted
     for _ in range(3):
         planner.next()
-    assert ends == [{TopicPartition("a", 0): 100}]
+    assert asked == ["a"]
     append(log, "a", 0, *range(5))
     assert read_by(planner.next()) == [(0, "a", 0, 90, 100), (0, "a", 0, 100, 105)]
     assert planner.next() is None

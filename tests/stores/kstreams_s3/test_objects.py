@@ -1,0 +1,130 @@
+"""Objects of a bucket are a log, and keep the contract of logs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from devtools.servers.s3 import READER_KEY, Bucket
+from kstreams import TEXT
+from kstreams.errors import FileChangedError, SourceError
+from kstreams.sources import FileLog, Gzip, Lines, Log
+from kstreams.state import Directory
+from kstreams.testing import LogContract
+from kstreams_s3 import S3, objects
+from kstreams_s3.client import make_client
+
+if TYPE_CHECKING:
+    from types_boto3_s3 import S3Client
+
+pytestmark = pytest.mark.slow
+
+
+class Put:
+    """Puts objects below a prefix that the test has alone."""
+
+    def __init__(self, place: S3) -> None:
+        self.place = place
+        self.client: S3Client = make_client(place)
+
+    def __call__(self, name: str, data: bytes) -> None:
+        key = self.place.prefix + name
+        self.client.put_object(Bucket=self.place.bucket, Key=key, Body=data)
+
+    def delete(self, name: str) -> None:
+        self.client.delete_object(Bucket=self.place.bucket, Key=self.place.prefix + name)
+
+
+@pytest.fixture
+def put(bucket: Bucket, prefix: str) -> Put:
+    return Put(bucket.settings(prefix))
+
+
+def lines(place: S3, **options: Any) -> FileLog[None, str]:
+    return objects("lines", place, Lines(TEXT), **options)
+
+
+class TestObjects(LogContract[None, str]):
+    @pytest.fixture(autouse=True)
+    def _place(self, put: Put) -> None:
+        self.put = put
+        self.numbers = count()
+
+    def make(self) -> Log[None, str]:
+        return lines(self.put.place, partitions=2)
+
+    def add(self, values: Sequence[str]) -> None:
+        self.put(f"day={next(self.numbers):03}/part.txt", "\n".join(values).encode())
+
+
+def test_what_is_no_object_to_read_is_left_out(put: Put) -> None:
+    for name in ("a.txt", "b.log", "below/c.txt", "_temporary/d.txt", ".e.txt", "f.txt.part", "g/"):
+        put(name, b"one\n")
+    for options, expected in (
+        ({"pattern": "*.txt"}, ["a.txt", "below/c.txt"]),
+        ({"pattern": "*.txt", "recursive": False}, ["a.txt"]),
+    ):
+        found = lines(put.place, **options).files.list()
+        assert sorted(file.name for file in found) == expected
+
+
+@pytest.mark.parametrize("gone", [True, False])
+def test_an_object_that_changes_after_it_was_planned_is_an_error(put: Put, *, gone: bool) -> None:
+    put("a", b"one\ntwo\n")
+    log = lines(put.place)
+    with closing(log.contents()) as contents, closing(log.reader()) as reader:
+        contents.ends()
+        (piece,) = contents.pieces(0, 0, 2)
+        if gone:
+            put.delete("a")
+        else:
+            put("a", b"ONE\nTWO\n")
+        with pytest.raises(FileChangedError, match="'a'"):
+            reader.read(piece, max_bytes=1 << 30)
+        if not gone:
+            with pytest.raises(FileChangedError, match="'a'"):
+                contents.ends()
+
+
+def test_large_objects_come_in_several_requests(put: Put) -> None:
+    rows = [f"{number:08}{'x' * 92}".encode() for number in range(170_000)]
+    put("large", b"\n".join(rows))
+    log = lines(put.place)
+    with closing(log.contents()) as contents, closing(log.reader()) as reader:
+        assert contents.ends() == {0: 170_000}
+        (piece,) = contents.pieces(0, 0, 170_000)
+        table = reader.read(piece, max_bytes=1 << 30)
+        assert table.column("value").to_pylist() == rows
+
+
+def test_who_may_only_read_keeps_the_index_elsewhere(
+    bucket: Bucket, prefix: str, put: Put, tmp_path: Path
+) -> None:
+    put("a", b"one\n")
+    reading = bucket.settings(prefix, access_key=READER_KEY)
+    with pytest.raises(SourceError, match="index=") as refused:
+        lines(reading).contents()
+    assert bucket.secret not in str(refused.value)
+    index = Directory(str(tmp_path))
+    with closing(lines(reading, index=index).contents()) as contents:
+        assert contents.ends() == {0: 1}
+
+
+def test_no_text_shows_a_secret(put: Put) -> None:
+    log = objects("lines", put.place, Gzip(Lines(TEXT)))
+    secret = put.place.secret_key
+    assert secret is not None
+    assert secret not in f"{log!r} {log.label}"
+
+
+def test_a_bucket_that_is_missing_is_a_sources_error(put: Put, tmp_path: Path) -> None:
+    place = replace(put.place, url="s3://no-such-bucket/x")
+    log = lines(place, index=Directory(str(tmp_path)))
+    with pytest.raises(SourceError, match="NoSuchBucket"), closing(log.contents()) as contents:
+        contents.ends()
