@@ -8,8 +8,12 @@ from pathlib import Path
 from kstreams import TEXT, TopologyBuilder
 from kstreams.batch.no_topics import NO_TOPICS
 from kstreams.batch.open_feed import feed_of
-from kstreams.sinks import to_batches
+from kstreams.sinks import CommitId, Results, to_batches
 from kstreams.sources import Lines, folder
+
+
+def nothing(_results: Results[None, str], _commit: CommitId) -> None:
+    """Take results nowhere."""
 
 
 def test_a_log_is_looked_at_as_often_as_it_says(tmp_path: Path) -> None:
@@ -18,8 +22,7 @@ def test_a_log_is_looked_at_as_often_as_it_says(tmp_path: Path) -> None:
         place.mkdir()
         builder = TopologyBuilder("files")
         log = folder("lines", place, Lines(TEXT), look_every=every)
-        sink = to_batches(lambda *_: None)
-        builder.add_sink("out", sink, builder.add_source("read", log))
+        builder.add_sink("out", to_batches(nothing), builder.add_source("read", log))
         feed = feed_of(NO_TOPICS, builder.build().sources)
         (place / "a").write_text("one\n")
         assert feed.known_ends("lines").offsets == {0: 1}
