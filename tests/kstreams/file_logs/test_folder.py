@@ -218,7 +218,9 @@ BAD_FILES = (
 )
 
 
-@pytest.mark.parametrize(("form", "data", "why"), BAD_FILES)
+@pytest.mark.parametrize(
+    ("form", "data", "why"), BAD_FILES, ids=[f"{n} {case[2]}" for n, case in enumerate(BAD_FILES)]
+)
 def test_a_file_that_cannot_be_read_is_one_bad_record(
     form: Format[Any, Any], data: bytes, why: str, tmp_path: Path
 ) -> None:
