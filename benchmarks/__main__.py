@@ -15,6 +15,7 @@ from benchmarks.frames import command as frames
 from benchmarks.machine import machine
 from benchmarks.scale import command as scale
 from benchmarks.serdes import command as serdes
+from benchmarks.serve import command as serve
 from benchmarks.start import command as start
 from benchmarks.suite.cluster import CacheInUse, Cluster
 from benchmarks.suite.compare import compared
@@ -65,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     start.add_to(commands, cache=_cache(), count=_count)
     connectors.add_to(commands)
     frames.add_to(commands, count=_count)
+    serve.add_to(commands, count=_count)
     comparison = commands.add_parser("compare", help="two runs side by side")
     comparison.add_argument("before", type=Path)
     comparison.add_argument("after", type=Path)
