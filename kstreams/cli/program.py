@@ -24,6 +24,7 @@ from kstreams.cli.savepoints import fork, savepoint
 from kstreams.cli.serdes import list_serdes
 from kstreams.cli.serve import serve
 from kstreams.cli.state import get, list_stores, scan
+from kstreams.cli.state_diff import diff
 from kstreams.cli.state_export import export
 from kstreams.cli.state_restore import restore
 from kstreams.cli.state_verify import verify
@@ -101,6 +102,7 @@ PROGRAM.add_typer(_TOPICS, name="topics")
 add_command(_STATE, "list", list_stores)
 add_command(_STATE, "get", get)
 add_command(_STATE, "scan", scan)
+add_command(_STATE, "diff", diff)
 add_command(_STATE, "export", export)
 add_command(_STATE, "verify", verify)
 add_command(_STATE, "savepoint", savepoint)

@@ -35,6 +35,7 @@ COMMANDS = {
     "state list": (["app"], "kept"),
     "state get": (["app", "kept", "k3"], "3"),
     "state scan": (["app", "kept"], "k8"),
+    "state diff": (["app", "kept", "monday"], "0 changed rows"),
     "state export": (["app", "kept", "kept.json"], "Wrote kept.json"),
     "state verify": (["app"], "in"),
     "state savepoint": (["app", "tuesday"], "tuesday"),
