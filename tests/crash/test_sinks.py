@@ -1,21 +1,29 @@
-"""Death around what goes to PostgreSQL: between its commit and the batch's, and its showing."""
+"""Death around what goes to databases and files: before their commit, between that and the batch's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
+from devtools.servers.redis import RedisServer
 from kstreams import Topology, TopologyBuilder
+from kstreams.sinks import Sink
 from kstreams.state import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.directory import Directory
+from kstreams_objects import JsonLines, Objects
 from kstreams_postgres import PostgresTable
 from kstreams_postgres.writer import PostgresWriter
+from kstreams_redis import RedisStream
 from tests.connectors.kstreams_postgres.tables import Place
+from tests.connectors.kstreams_redis.places import Place as RedisPlace
 from tests.crash.failpoints import Point
 from tests.crash.harness import RECOVERIES, Harness, Recovery
 from tests.crash.workload import COUNTS, DROP, IN, LAST, MARKS, OUT, Mark
@@ -45,16 +53,31 @@ def count_row(_key: str, mark: str) -> Mapping[str, object] | None:
     return None if mark == DROP else {"n": int(mark.partition(":")[0])}
 
 
+@dataclass(frozen=True)
+class Others:
+    """Sinks that append marks, beside those of the database.
+
+    Attributes:
+        sinks: By name.
+        seen: What is in the place of each.
+    """
+
+    sinks: Mapping[str, Sink[str, str]]
+    seen: Mapping[str, Callable[[], Iterable[Mapping[str, str]]]]
+
+
 class SinkHarness(Harness):
     """The app of the matrix, which writes to a database too.
 
     Args:
         tables: The database.
+        others: What else it writes to.
         given: As for a `Harness`.
     """
 
-    def __init__(self, tables: Place, *given: Any) -> None:
+    def __init__(self, tables: Place, others: Others, *given: Any) -> None:
         self.tables = tables
+        self.others = others
         tables.execute("CREATE TABLE marks (word text, mark text)")
         tables.execute("CREATE TABLE counts (word text PRIMARY KEY, n int)")
         super().__init__(*given)
@@ -66,6 +89,8 @@ class SinkHarness(Harness):
         builder.add_sink("marks", OUT, node)
         url = self.tables.url
         builder.add_sink("rows", PostgresTable(url, "marks", key=(), row=mark_row), node)
+        for name, sink in self.others.sinks.items():  # death is before, among and after them
+            builder.add_sink(name, sink, node)
         counts = PostgresTable(url, "counts", key=("word",), row=count_row)
         builder.add_sink("counts", counts, node)
         return builder.build()
@@ -98,12 +123,28 @@ class SinkHarness(Harness):
         super().check()
         rows = [(row.key.decode(), row.value.decode()) for row in self._published()]
         assert self.tables.rows("marks") == sorted(rows)
+        for name, seen in self.others.seen.items():
+            assert (name, sorted((row["word"], row["mark"]) for row in seen())) == (
+                name,
+                sorted(rows),
+            )
         counted = {key: count_row(key, mark) for key, mark in rows}
         assert dict(self.tables.rows("counts")) == {
             key: found["n"] for key, found in counted.items() if found is not None
         }
         assert self.tables.execute("SELECT count(*) FROM kstreams_fence") == [(4,)]
         self.worker.writers.close()
+
+
+def in_files(folder: Path) -> Others:
+    """Return a sink of files."""
+    sink: Objects[str, str] = Objects(str(folder), format=JsonLines(), row=mark_row)
+    return Others({"files": sink}, {"files": lambda: _lines(folder)})
+
+
+def _lines(folder: Path) -> list[dict[str, str]]:
+    paths = sorted(folder.glob("*.jsonl"))
+    return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
 
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
@@ -115,9 +156,41 @@ def test_tables_have_each_result_once(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    make = partial(SinkHarness, Place(database), in_files(tmp_path / "files"))
+    run(make, point, recovery, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("point", [POINTS[1], POINTS[3], *POINTS[6:]], ids=lambda point: point.name)
+def test_a_stream_of_redis_has_each_result_once(
+    point: Point,
+    database: str,
+    redis_server: RedisServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stream = uuid4().hex
+    redis = RedisStream[str, str](redis_server.url, stream=stream, fields=mark_fields)
+    place = RedisPlace(redis_server.url)
+    others = Others({"stream": redis}, {"stream": lambda: place.entries(stream)})
+    make = partial(SinkHarness, Place(database), others)
+    run(make, point, RECOVERIES[0], tmp_path, monkeypatch)
+
+
+def mark_fields(key: str, mark: str) -> Mapping[str, str]:
+    """Make the fields of a mark."""
+    return {"word": key, "mark": mark}
+
+
+def run(
+    make: Callable[..., SinkHarness],
+    point: Point,
+    recovery: Recovery,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Run some batches, die at the point, go on, and look at what is there."""
     log: ObjectStoreSettings = Directory(str(tmp_path / "log"))
     state = Memory(directory=str(tmp_path / "local"))
-    make = partial(SinkHarness, Place(database))
     harness = make(tmp_path, state, log, point, recovery, monkeypatch)
     harness.start_driver()
     for _ in range(2):
