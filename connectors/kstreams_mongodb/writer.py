@@ -11,7 +11,7 @@ from kstreams.sinks import CommitId, RefusedRow, Results
 from kstreams_mongodb.documents import Document, Fields, change_of, order_of, request_of
 from kstreams_mongodb.sdk import errors
 from kstreams_mongodb.server import PASSING, Server
-from kstreams_rows.encoding import Change, fitting, made
+from kstreams_rows.encoding import Change, fitting, in_rounds, made
 from kstreams_rows.fence import lane_of
 from kstreams_rows.refusing import Refusals, refused
 
@@ -61,12 +61,13 @@ class CollectionWriter(Generic[K, V]):
         found, wrong = made(records, lambda record: change_of(record, self._name, self._row))
         refusals = Refusals(results, "MongoDB")
         refusals.tell(wrong)
-        rows = list({change.key: (number, change) for number, change in found}.values())
-        if not rows:
+        if not found:
             return ()
         is_due = self._server.retried(lambda: self._claim(commit))
         if is_due:
-            reasons = self._server.retried(lambda: self._written(rows, commit))
+            reasons = in_rounds(
+                found, lambda rows: self._server.retried(lambda: self._written(rows, commit))
+            )
             refusals.tell([_refused(records[n], n, error) for n, error in sorted(reasons.items())])
         return ()
 

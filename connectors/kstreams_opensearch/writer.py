@@ -11,7 +11,7 @@ from kstreams.errors import SinkError
 from kstreams.sinks import CommitId, RefusedRow, Results
 from kstreams_opensearch.lines import Fields, change_of, lines_of, version_of
 from kstreams_opensearch.service import Service
-from kstreams_rows.encoding import Change, fitting, made
+from kstreams_rows.encoding import Change, fitting, in_rounds, made
 from kstreams_rows.refusing import Refusals, refused
 
 __all__ = ("IndexWriter",)
@@ -56,13 +56,12 @@ class IndexWriter(Generic[K, V]):
         found, wrong = made(records, lambda record: change_of(record, self._name, self._row))
         refusals = Refusals(results, "OpenSearch")
         refusals.tell(wrong)
-        rows = {change.key: (number, change) for number, change in found}
-        if not rows:
+        if not found:
             return ()
-        items = self._service.retried(lambda: self._written(list(rows.values()), commit))
-        refusals.tell(
-            [_refused(records[number], number, item["error"]) for number, item in sorted(items)]
+        reasons = in_rounds(
+            found, lambda rows: self._service.retried(lambda: self._written(rows, commit))
         )
+        refusals.tell([_refused(records[n], n, error) for n, error in sorted(reasons.items())])
         return ()
 
     def close(self) -> None:
@@ -71,8 +70,8 @@ class IndexWriter(Generic[K, V]):
 
     def _written(
         self, rows: Sequence[tuple[int, Change[str, bytes]]], commit: CommitId
-    ) -> list[tuple[int, dict[str, Any]]]:
-        """Write rows; return number and answer of those that the server refuses.
+    ) -> dict[int, dict[str, Any]]:
+        """Write rows; return, by number, what the server says of those that it refuses.
 
         Raises:
             SinkError: Another life, which began later, has written some of them.
@@ -80,9 +79,9 @@ class IndexWriter(Generic[K, V]):
         version = version_of(self._numbered(commit.life), commit)
         if not self._service.claim(commit, version):
             _LOG.warning("what is older than the fence is not written: %s", commit)
-            return []
+            return {}
         changes = [change for _, change in rows]
-        found: list[tuple[int, dict[str, Any]]] = []
+        found: dict[int, dict[str, Any]] = {}
         start = 0
         while start < len(rows):
             stop = fitting(changes, start, _ROWS_AT_ONCE, _BYTES_AT_ONCE)
@@ -92,7 +91,7 @@ class IndexWriter(Generic[K, V]):
                 if item["status"] == _NEWER:
                     self._see_newer(change.key, commit, version)
                 elif item["status"] >= 300 and item["status"] != _NOT_THERE:
-                    found.append((number, item))
+                    found[number] = item["error"]
             start = stop
         return found
 

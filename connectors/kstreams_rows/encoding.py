@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -10,12 +10,14 @@ from kstreams import Record
 from kstreams.sinks import RefusedRow
 from kstreams_rows.refusing import reason_of, refused
 
-__all__ = ("Change", "fitting", "lasts", "made")
+__all__ = ("Change", "fitting", "in_rounds", "lasts", "made")
 
 N = TypeVar("N")
 """A key as its place takes it."""
 R = TypeVar("R")
 """A row as its place takes it."""
+E = TypeVar("E")
+"""What a place says of a row that it refuses."""
 M = TypeVar("M")
 """What is written of a result."""
 
@@ -61,6 +63,32 @@ def made(
 def lasts(found: Iterable[tuple[int, Change[N, R]]]) -> list[Change[N, R]]:
     """Return the last change of each key."""
     return list({change.key: change for _, change in found}.values())
+
+
+def in_rounds(
+    found: Iterable[tuple[int, Change[N, R]]],
+    write: Callable[[Sequence[tuple[int, Change[N, R]]]], Mapping[int, E]],
+) -> dict[int, E]:
+    """Write the last change of each key; where the place refuses it, the one before it.
+
+    Args:
+        found: Numbers and changes, in order.
+        write: Writes changes of unlike keys; returns what is said of those that are refused, by
+            number.
+
+    Returns:
+        What is said of all that are refused.
+    """
+    by_key: dict[N, list[tuple[int, Change[N, R]]]] = {}
+    for number, change in found:
+        by_key.setdefault(change.key, []).append((number, change))
+    refused_rows: dict[int, E] = {}
+    while by_key:
+        bad = write([own[-1] for own in by_key.values()])
+        refused_rows.update(bad)
+        left = {key: own[:-1] for key, own in by_key.items() if own[-1][0] in bad}
+        by_key = {key: own for key, own in left.items() if own}
+    return refused_rows
 
 
 def fitting(rows: Sequence[Change[N, R]], start: int, most: int, most_bytes: int) -> int:

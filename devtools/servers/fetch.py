@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import sys
 
+from devtools.servers.cassandra import CassandraServer
 from devtools.servers.debian import debian_root
 from devtools.servers.dynamodb import DynamoServer
 from devtools.servers.java_server import NoServerError
@@ -21,7 +22,7 @@ from devtools.servers.opensearch import OpenSearchServer
 from devtools.servers.rabbit import RABBIT
 from devtools.servers.registry import registry_folder
 
-_DATABASES = (DynamoServer, MongoServer, OpenSearchServer)
+_DATABASES = (CassandraServer, DynamoServer, MongoServer, OpenSearchServer)
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ The jars come into the library's cache at the first use on a machine.
 
 from __future__ import annotations
 
+import re
 import shutil
 import socket
 import subprocess
@@ -42,6 +43,8 @@ class JavaServer(Server):
         options: Of the Java machine.
         ports: How many it listens on.
         start_s: How long it may take to answer.
+        compiles: Whether it has a launcher of ours, which Java compiles.
+        newest_java: The last version that it runs on; None for any.
 
     Raises:
         NoServerError: It cannot be had.
@@ -56,6 +59,8 @@ class JavaServer(Server):
         *,
         ports: int = 1,
         start_s: float = 120.0,
+        compiles: bool = True,
+        newest_java: int | None = None,
     ) -> None:
         self.name = name
         self._options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *options]
@@ -63,7 +68,7 @@ class JavaServer(Server):
         self._start_s = start_s
         self._process: subprocess.Popen[bytes] | None = None
         self.ports: tuple[int, ...] = ()
-        self._java = _java()
+        self._java = _java(compiles=compiles, newest=newest_java)
         self.jars = _jars(artifacts)
         self.folder = Path(tempfile.gettempdir()) / f"kstreams-{name.lower()}-{uuid4().hex[:12]}"
 
@@ -135,11 +140,21 @@ def _jars(artifacts: Sequence[Artifact]) -> Path:
     return folder
 
 
-def _java() -> str:
+def _java(*, compiles: bool, newest: int | None) -> str:
     try:
         home = java_home()
     except JavaNotFoundError as exc:
         raise NoServerError(str(exc)) from exc
-    if not (home / "bin" / "javac").exists():
+    if compiles and not (home / "bin" / "javac").exists():
         raise NoServerError(f"its launcher needs a compiler of Java's, and {home} has none")
+    if newest is not None and (version := _version(home)) > newest:
+        raise NoServerError(f"it runs on Java {newest}, and {home} is of {version}")
     return str(home / "bin" / "java")
+
+
+def _version(home: Path) -> int:
+    """Return the first number of a Java's version."""
+    found = re.search(r'JAVA_VERSION="(\d+)', (home / "release").read_text())
+    if found is None:
+        raise NoServerError(f"{home} does not say its version")
+    return int(found[1])

@@ -1,4 +1,4 @@
-"""Death around what goes to databases and files: before their commit, between that and the batch's."""
+"""Death around what goes to databases and files: before they commit, and before the batch does."""
 
 from __future__ import annotations
 

@@ -56,6 +56,9 @@ def test_what_the_server_refuses_spoils_no_other_and_is_refused_again(place: Pla
         refused = write(place.sink(), given(*pairs), commit_of(1))
         assert [(row.row, row.code) for row in refused] == [(20, "11000"), (21, "11000")]
     assert len(place.documents()) == 48
+    rows = given(("new", 1_000), ("new", 5), ("newer", 6))
+    assert [row.row for row in write(place.sink(), rows, commit_of(2))] == [1, 2]
+    assert place.documents()["new"] == {"total": 1_000}  # the row before the refused one
 
 
 def test_an_older_commit_writes_nothing_over_and_another_life_does(place: Place) -> None:

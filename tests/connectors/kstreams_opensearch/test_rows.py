@@ -44,7 +44,9 @@ def test_a_row_that_is_refused_spoils_no_other_and_is_refused_again(index: Index
         assert sorted(row.row for row in refused) == list(range(1, len(bad) + 1))
         by_server = [(row.row, row.code) for row in refused if row.code]
         assert by_server == [(8, "mapper_parsing_exception"), (9, "mapper_parsing_exception")]
-    assert index.documents() == {"a": {"total": 1}, "z": {"total": 2}}
+    rows = given(("a", 3), ("a", "text"))
+    assert [row.row for row in write(index.sink(), rows, commit_of(2, life="bad"))] == [1]
+    assert index.documents() == {"a": {"total": 3}, "z": {"total": 2}}
 
 
 def test_an_older_commit_writes_nothing_and_a_later_life_writes_over_it(index: Index) -> None:

@@ -1,0 +1,153 @@
+"""A cluster that is asked again when it does not answer."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from kstreams_cassandra.sdk import (
+    EXEC_PROFILE_DEFAULT,
+    Cluster,
+    ConnectionException,
+    DCAwareRoundRobinPolicy,
+    ExecutionProfile,
+    FallthroughRetryPolicy,
+    NoHostAvailable,
+    PlainTextAuthProvider,
+    RoundRobinPolicy,
+    Session,
+    TokenAwarePolicy,
+    errors,
+)
+from kstreams_rows.retrying import Faults, hidden, retried
+
+__all__ = ("Access", "Database")
+
+T = TypeVar("T")
+"""What a piece of work gives."""
+
+_CONNECT_S = 5
+_ANSWER_S = 15.0
+
+
+@dataclass(frozen=True)
+class Access:
+    """Where a cluster answers, and as whom to ask.
+
+    Attributes:
+        hosts: Some of its nodes.
+        port: Theirs.
+        user: Who asks.
+        password: Of the user.
+        datacenter: Whose nodes are asked; None asks all.
+        tls: Whether nodes speak TLS.
+    """
+
+    hosts: tuple[str, ...]
+    _: KW_ONLY
+    port: int
+    user: str | None
+    password: str | None = field(repr=False)
+    datacenter: str | None
+    tls: bool
+
+
+class Database:
+    """A session with a cluster, while it is of use.
+
+    Args:
+        access: Where, and as whom.
+        give_up_after: How long to try again.
+    """
+
+    def __init__(self, access: Access, give_up_after: timedelta) -> None:
+        self._access = access
+        self._give_up_after = give_up_after
+        self._open: tuple[Cluster, Session] | None = None
+        self._faults = Faults(
+            "Cassandra",
+            (errors.DriverException, NoHostAvailable, ConnectionException, OSError),
+            _may_pass,
+            lambda exc: type(exc).__name__,
+            lambda exc: hidden(str(exc), (access.password or "",)),
+            "see that hosts, login, table and rights are as the sink needs them.",
+        )
+
+    def retried(self, work: Callable[[], T]) -> T:
+        """Return what work with this session gives, trying for a while.
+
+        Raises:
+            SinkUnavailableError: The cluster did not answer in all that time.
+            SinkError: It refuses, and would again.
+        """
+        return retried(work, self._faults, self._give_up_after, self.close)
+
+    @property
+    def session(self) -> Session:
+        """The session, opened if need be."""
+        return self._opened()[1]
+
+    @property
+    def metadata(self) -> Any:  # noqa: ANN401  # the driver has no types
+        """What the driver knows of keyspaces and tables."""
+        return self._opened()[0].metadata
+
+    def close(self) -> None:
+        """Close the connections; the next question makes others."""
+        held, self._open = self._open, None
+        if held is not None:
+            with suppress(Exception):
+                held[0].shutdown()
+
+    def _opened(self) -> tuple[Cluster, Session]:
+        if self._open is None:
+            access = self._access
+            login = None
+            if access.user is not None:
+                login = PlainTextAuthProvider(access.user, access.password)
+            cluster = Cluster(
+                list(access.hosts),
+                port=access.port,
+                auth_provider=login,
+                ssl_context=ssl.create_default_context() if access.tls else None,
+                connect_timeout=_CONNECT_S,
+                protocol_version=errors.ProtocolVersion.V4,  # which all nodes speak
+                execution_profiles={EXEC_PROFILE_DEFAULT: _profile(access)},
+            )
+            try:
+                self._open = cluster, cluster.connect()
+            except BaseException:
+                cluster.shutdown()
+                raise
+        return self._open
+
+
+def _profile(access: Access) -> ExecutionProfile:
+    if access.datacenter is None:
+        nodes = RoundRobinPolicy()
+    else:
+        nodes = DCAwareRoundRobinPolicy(access.datacenter)
+    return ExecutionProfile(
+        load_balancing_policy=TokenAwarePolicy(nodes),
+        retry_policy=FallthroughRetryPolicy(),  # the sink tries again
+        consistency_level=errors.ConsistencyLevel.LOCAL_QUORUM,
+        serial_consistency_level=errors.ConsistencyLevel.SERIAL,
+        request_timeout=_ANSWER_S,
+    )
+
+
+def _may_pass(exc: Exception) -> bool:
+    if isinstance(exc, NoHostAvailable):
+        said = exc.errors.values() if isinstance(exc.errors, dict) else ()
+        return not any(isinstance(each, errors.AuthenticationFailed) for each in said)
+    wrong = (
+        errors.RequestValidationException,
+        errors.AuthenticationFailed,
+        errors.UnresolvableContactPoints,
+        errors.UnsupportedOperation,
+    )
+    return not isinstance(exc, wrong)

@@ -1,0 +1,68 @@
+"""From which timestamp on a life writes: later than all that wrote before it began."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kstreams.errors import SinkError
+from kstreams.sinks import CommitId
+from kstreams_cassandra.cluster import Database
+from kstreams_cassandra.rows import quoted
+from kstreams_cassandra.sdk import SimpleStatement, errors
+
+__all__ = ("base_of", "make_lives", "timestamp_of")
+
+_REVISIONS = 64
+"""Timestamps that a batch has, in microseconds: batches take longer."""
+_APART_US = 60_000_000
+"""How far apart lives begin at least, for clocks that differ."""
+
+
+def make_lives(database: Database, keyspace: str, lives: str) -> None:
+    """Make the table of lives, unless it is there."""
+    database.session.execute(
+        f"CREATE TABLE IF NOT EXISTS {quoted(keyspace)}.{quoted(lives)} "
+        "(written text, life text, base bigint, PRIMARY KEY (written, life))"
+    )
+
+
+def base_of(database: Database, keyspace: str, lives: str, table: str, life: str) -> int:
+    """Return from which timestamp on a life writes to a table, the same for all its tasks.
+
+    The first task of a life to ask decides it, by the cluster's clock: later than the beginnings
+    of all lives before, and than what others have written by now.
+
+    Raises:
+        SinkError: The table of lives was taken away meanwhile.
+    """
+    place = f"{quoted(keyspace)}.{quoted(lives)}"
+    for _ in range(3):
+        found = _bases(database, place, table)
+        if life in found:
+            return found[life]
+        row: Any = database.session.execute(
+            "SELECT toUnixTimestamp(now()) AS at FROM system.local"
+        ).one()
+        base = max([row.at * 1000, *(each + _APART_US for each in found.values())])
+        database.session.execute(
+            f"INSERT INTO {place} (written, life, base) VALUES (%s, %s, %s) "  # noqa: S608  # quoted
+            "IF NOT EXISTS",
+            (table, life, base),
+        )
+    raise SinkError(
+        f"the beginning of life {life!r} does not stay in {lives!r}",
+        hint="let nobody else write to that table.",
+    )
+
+
+def timestamp_of(base: int, commit: CommitId) -> int:
+    """Return the timestamp of what a commit writes."""
+    return base + commit.batch * _REVISIONS + min(commit.revision, _REVISIONS - 1)
+
+
+def _bases(database: Database, place: str, table: str) -> dict[str, int]:
+    asked = SimpleStatement(
+        f"SELECT life, base FROM {place} WHERE written = %s",  # noqa: S608  # quoted
+        consistency_level=errors.ConsistencyLevel.SERIAL,
+    )
+    return {row.life: row.base for row in database.session.execute(asked, (table,))}

@@ -1,0 +1,83 @@
+"""Rows of a table, and which are none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from kstreams import Record
+from kstreams_rows.encoding import Change
+
+__all__ = ("Columns", "Row", "RowMaker", "quoted")
+
+Columns: TypeAlias = Mapping[str, object]
+"""Values of a row by column, as cassandra-driver takes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What to write of a row.
+
+    Attributes:
+        names: Its columns, those of the key first.
+        values: Theirs.
+    """
+
+    names: tuple[str, ...]
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class RowMaker:
+    """Makes rows of a table.
+
+    Attributes:
+        key: Columns of its primary key.
+        columns: All its columns.
+        row: Makes the columns of a row.
+    """
+
+    key: tuple[str, ...]
+    columns: frozenset[str]
+    row: Callable[[Any, Any], Columns | None]
+
+    def change(self, record: Record[Any, Any]) -> Change[tuple[object, ...], Row]:
+        """Return what becomes of a record's row; without columns it is deleted.
+
+        Raises:
+            TypeError, ValueError: It has no key, another one, or a column that there is not.
+        """
+        own = self._own_key(record.key)
+        columns: object = self.row(record.key, record.value)
+        if columns is None:
+            return Change(own, None)
+        if not isinstance(columns, Mapping):
+            raise TypeError(f"a row is a mapping, not a {type(columns).__name__}")
+        for name, value in columns.items():
+            if name not in self.columns:
+                known = ", ".join(sorted(self.columns))
+                raise ValueError(f"the table has no column {name!r}, only {known}")
+            if name in self.key and own[self.key.index(name)] != value:
+                raise ValueError(f"the row's key is not the record's, {own!r}")
+        others = tuple(name for name in columns if name not in self.key)
+        return Change(own, Row((*self.key, *others), (*own, *[columns[name] for name in others])))
+
+    def _own_key(self, key: object) -> tuple[object, ...]:
+        width = len(self.key)
+        if width == 1:
+            own: tuple[object, ...] = (key,)
+        elif isinstance(key, tuple) and len(key) == width:
+            own = key
+        else:
+            raise TypeError(f"the key is no tuple of {width}, for {', '.join(self.key)}: {key!r}")
+        if None in own:
+            raise ValueError(f"the key has a null: {own!r}")
+        hash(own)
+        return own
+
+
+def quoted(name: str) -> str:
+    """Return a name as CQL takes it, whatever it is."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'

@@ -1,0 +1,53 @@
+"""What a table has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kstreams.errors import SinkError
+from kstreams_cassandra.cluster import Database
+
+__all__ = ("Names", "columns_of")
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names as they are, case included.
+
+    Attributes:
+        keyspace: That of the table.
+        table: The table.
+        lives: That of the lives, in the same keyspace.
+    """
+
+    keyspace: str
+    table: str
+    lives: str
+
+
+def columns_of(database: Database, names: Names, key: tuple[str, ...]) -> frozenset[str]:
+    """Return the columns of a table.
+
+    Raises:
+        SinkError: The table is not there, has another key, or counts.
+    """
+    place = f"{names.keyspace}.{names.table}"
+    keyspace = database.metadata.keyspaces.get(names.keyspace)
+    table = keyspace.tables.get(names.table) if keyspace is not None else None
+    if table is None:
+        raise SinkError(
+            f"there is no table {place!r} in Cassandra",
+            hint="make it, or correct its name: names that were not quoted are lower case.",
+        )
+    has = tuple(column.name for column in table.primary_key)
+    if has != key:
+        raise SinkError(
+            f"the key of table {place!r} is {has!r}, not {key!r}",
+            hint="give key= all columns of the primary key, in its order.",
+        )
+    if any(column.cql_type == "counter" for column in table.columns.values()):
+        raise SinkError(
+            f"table {place!r} has counters, which a batch that comes again would move again",
+            hint="keep the sum in a store, and write that.",
+        )
+    return frozenset(table.columns)

@@ -1,0 +1,149 @@
+"""Write a task's results of a batch, many rows at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, TypeVar
+
+from kstreams.sinks import CommitId, RefusedRow, Results
+from kstreams_cassandra.cluster import Database
+from kstreams_cassandra.lives import base_of, timestamp_of
+from kstreams_cassandra.rows import Columns, Row, RowMaker, quoted
+from kstreams_cassandra.schema import Names, columns_of
+from kstreams_cassandra.sdk import BoundStatement, PreparedStatement, errors, execute_concurrent
+from kstreams_rows.encoding import Change, in_rounds, made
+from kstreams_rows.refusing import Refusals, reason_of, refused
+
+__all__ = ("TableWriter",)
+
+K = TypeVar("K")
+"""Type of the results' keys."""
+V = TypeVar("V")
+"""Type of the results' values."""
+
+_Numbered = tuple[int, Change[tuple[object, ...], Row]]
+
+_AT_ONCE = 100
+_MOST_FORMS = 1_000
+"""Of sets of columns that rows have, and whose statements are kept."""
+_NOT_BOUND = (TypeError, ValueError, OverflowError, AttributeError, KeyError)
+"""What the driver raises of values that have no form for their column."""
+
+
+class TableWriter(Generic[K, V]):
+    """A `Writer` with a session of its own.
+
+    Args:
+        database: The cluster.
+        names: The table, and that of lives.
+        key: Columns of its primary key.
+        row: Makes the columns of a row.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        names: Names,
+        key: tuple[str, ...],
+        row: Callable[[K, V], Columns | None],
+    ) -> None:
+        self._database = database
+        self._names = names
+        self._key = key
+        self._row = row
+        self._maker: RowMaker | None = None
+        self._life: tuple[str, int] = ("", 0)
+        self._statements: tuple[object, dict[tuple[str, ...], PreparedStatement]] = (None, {})
+
+    def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
+        """Write a batch's results, once."""
+        records = results.records()
+        maker = self._database.retried(self._made)
+        found, wrong = made(records, maker.change)
+        timestamp = self._database.retried(lambda: self._timestamp(commit)) if found else 0
+        bound = self._database.retried(lambda: self._bound(found, timestamp))
+        bad = {number: each for number, each in bound if isinstance(each, Exception)}
+        wrong += [refused(n, records[n], reason_of(error)) for n, error in bad.items()]
+        refusals = Refusals(results, "Cassandra")
+        refusals.tell(_ordered(wrong))
+        good = [row for row in found if row[0] not in bad]
+        said = in_rounds(
+            good, lambda rows: self._database.retried(lambda: self._written(rows, timestamp))
+        )
+        refusals.tell(
+            _ordered(refused(n, records[n], str(e), type(e).__name__) for n, e in said.items())
+        )
+        return ()
+
+    def close(self) -> None:
+        """Close the session."""
+        self._database.close()
+
+    def _written(
+        self, rows: Sequence[_Numbered], timestamp: int
+    ) -> dict[int, errors.InvalidRequest]:
+        """Write rows; return, by number, why the cluster refuses some."""
+        bound = self._bound(rows, timestamp)
+        done: Any = execute_concurrent(
+            self._database.session,
+            [(statement, ()) for _, statement in bound],
+            concurrency=_AT_ONCE,
+            raise_on_first_error=False,
+        )
+        said: dict[int, errors.InvalidRequest] = {}
+        for (number, _), (ok, answer) in zip(bound, done, strict=True):
+            if ok:
+                continue
+            if not isinstance(answer, errors.InvalidRequest):
+                raise answer
+            said[number] = answer
+        return said
+
+    def _bound(
+        self, rows: Sequence[_Numbered], timestamp: int
+    ) -> list[tuple[int, BoundStatement | Exception]]:
+        """Return the statements of rows, or why there is none."""
+        found: list[tuple[int, BoundStatement | Exception]] = []
+        for number, change in rows:
+            row = change.row
+            statement = self._statement(row.names if row else ())
+            try:
+                given = (*row.values, timestamp) if row else (timestamp, *change.key)
+                found.append((number, statement.bind(given)))
+            except _NOT_BOUND as exc:
+                found.append((number, exc))
+        return found
+
+    def _statement(self, names: tuple[str, ...]) -> PreparedStatement:
+        """Return what writes rows of these columns, or deletes where there are none."""
+        session = self._database.session
+        if self._statements[0] is not session or len(self._statements[1]) > _MOST_FORMS:
+            self._statements = session, {}
+        known = self._statements[1]
+        if names not in known:
+            table = f"{quoted(self._names.keyspace)}.{quoted(self._names.table)}"
+            if names:
+                listed, marks = ", ".join(map(quoted, names)), ", ".join("?" * len(names))
+                text = f"INSERT INTO {table} ({listed}) VALUES ({marks}) USING TIMESTAMP ?"  # noqa: S608
+            else:
+                where = " AND ".join(f"{quoted(name)} = ?" for name in self._key)
+                text = f"DELETE FROM {table} USING TIMESTAMP ? WHERE {where}"  # noqa: S608
+            known[names] = session.prepare(text)
+        return known[names]
+
+    def _timestamp(self, commit: CommitId) -> int:
+        if self._life[0] != commit.life:
+            names = self._names
+            base = base_of(self._database, names.keyspace, names.lives, names.table, commit.life)
+            self._life = commit.life, base
+        return timestamp_of(self._life[1], commit)
+
+    def _made(self) -> RowMaker:
+        if self._maker is None:
+            columns = columns_of(self._database, self._names, self._key)
+            self._maker = RowMaker(self._key, columns, self._row)
+        return self._maker
+
+
+def _ordered(rows: Iterable[RefusedRow]) -> list[RefusedRow]:
+    return sorted(rows, key=lambda each: each.row)

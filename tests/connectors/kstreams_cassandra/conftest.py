@@ -1,0 +1,26 @@
+"""The node, and a keyspace that a test has alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from devtools.servers.cassandra import CassandraServer
+from tests.connectors.kstreams_cassandra.places import Keyspaces, Place
+from tests.connectors.sinking import or_skip
+
+
+@pytest.fixture(scope="session")
+def cassandra() -> Iterator[Keyspaces]:
+    """A node for the whole run, with a session; never stop it."""
+    with or_skip(CassandraServer) as server:
+        made = Keyspaces(*server.address)
+        yield made
+        made.close()
+
+
+@pytest.fixture
+def place(cassandra: Keyspaces) -> Place:
+    """Tables of a test."""
+    return cassandra.new_place()

@@ -1,0 +1,64 @@
+"""Connections that are lost at each step, and nodes that do not answer."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+from cassandra import OperationTimedOut
+from cassandra.cluster import Session
+
+from devtools.servers.ports import free_ports
+from kstreams.errors import SinkUnavailableError
+from kstreams_cassandra import CassandraTable
+from tests.connectors.kstreams_cassandra.places import Place
+from tests.connectors.sinking import CutConnection, commit_of, given
+
+pytestmark = pytest.mark.connectors
+
+
+@pytest.mark.parametrize("answered", [False, True])
+@pytest.mark.parametrize("nth", [0, 2, 3, 5, 20])
+def test_a_request_that_is_lost_at_any_step_leaves_all_rows(
+    place: Place, monkeypatch: pytest.MonkeyPatch, nth: int, answered: bool
+) -> None:
+    place.make()
+    place.sink().prepare()
+    pairs = [(f"k{n:02}", n) for n in range(50)]
+    with closing(place.sink().open()) as writer:
+        writer.write(given(("deleted", 1)), commit_of(0))
+    with monkeypatch.context() as patch, closing(place.sink().open()) as writer:
+        cut = CutConnection(
+            patch, Session, "execute_async", OperationTimedOut("lost"), nth=nth, answered=answered
+        )
+        writer.write(given(*pairs, ("deleted", None)), commit_of(1))
+    assert cut.struck
+    assert place.rows() == pairs
+
+
+def test_nobody_who_answers_is_told_without_the_password() -> None:
+    (port,) = free_ports(1)
+    sink: CassandraTable[str, int] = CassandraTable(
+        ["127.0.0.1"],
+        "k.totals",
+        key=("word",),
+        row=lambda _word, total: {"total": total},
+        port=port,
+        user="app",
+        password="s3cret",
+        give_up_after=timedelta(milliseconds=200),
+    )
+    with pytest.raises(SinkUnavailableError, match="Cassandra does not answer") as told:
+        sink.prepare()
+    for each in (told.value, sink, sink.label):
+        assert "s3cret" not in str(each) + repr(each)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "table", "key"),
+    [([], "k.t", ("a",)), ("host", "k.t", ("a",)), (["h"], "t", ("a",)), (["h"], "k.t", ())],
+)
+def test_what_names_no_table_is_told(hosts: list[str], table: str, key: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=r"hosts are|names no table|a key has"):
+        CassandraTable[str, int](hosts, table, key=key, row=lambda _key, _value: None)

@@ -1,0 +1,120 @@
+"""Which rows are written, which are refused, and which one stays."""
+
+from __future__ import annotations
+
+import datetime
+from contextlib import closing
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from kstreams.errors import SinkError
+from tests.connectors.kstreams_cassandra.places import Place
+from tests.connectors.sinking import commit_of, given, write
+
+pytestmark = pytest.mark.connectors
+
+
+def test_the_last_row_of_a_key_counts_columns_left_out_stay_and_none_deletes(place: Place) -> None:
+    place.make("word text PRIMARY KEY, total int, kept text")
+    rows = given(("a", {"total": 1, "kept": "x"}), ("b", 1), ("b", 2), ("c", 3), ("c", None))
+    assert write(place.sink(), rows, commit_of(1)) == []
+    assert place.rows("word, total, kept") == [("a", 1, "x"), ("b", 2, None)]
+    rows = given(("a", 5), ("b", None), ("d", None), ("d", 4), ("e", {}))
+    assert write(place.sink(), rows, commit_of(2)) == []
+    found = place.rows("word, total, kept")
+    assert found == [("a", 5, "x"), ("d", 4, None), ("e", None, None)]
+
+
+def test_values_of_unlike_types_find_their_columns(place: Place) -> None:
+    place.make("shop text, day date, n decimal, tags set<text>, raw blob, PRIMARY KEY (shop, day)")
+    day = datetime.date(2026, 1, 2)
+    row = {"n": Decimal("1.5"), "tags": {"x"}, "raw": b"\0"}
+    sink = place.sink(key=("shop", "day"))
+    rows = given((("s", day), row), ("s", row), (("s", None), row), (("t", day), {"shop": "u"}))
+    assert [refused.row for refused in write(sink, rows)] == [1, 2, 3]
+    (found,) = place.rows("shop, n, tags, raw")
+    assert found == ("s", Decimal("1.5"), {"x"}, b"\0")
+
+
+def test_a_row_that_is_refused_spoils_no_other_and_is_refused_again(place: Place) -> None:
+    place.make()
+    bad: list[tuple[Any, Any]] = [
+        ("bits", 1 << 40),
+        ("text", "x"),
+        (None, 1),
+        (5, 1),
+        ("column", {"nope; DROP TABLE k": 1}),
+        ("list", [1]),
+        ("other", {"word": "else"}),
+        ("x" * 70_000, 1),
+        ("", 1),
+    ]
+    for _ in range(2):
+        refused = write(place.sink(), given(("a", 1), *bad, ("z", 2)))
+        assert sorted(row.row for row in refused) == list(range(1, len(bad) + 1))
+        assert [row.row for row in refused if row.code] == [8, 9]  # by the node
+    assert place.rows() == [("a", 1), ("z", 2)]
+
+
+def test_an_older_commit_writes_nothing_over_and_a_later_life_does(place: Place) -> None:
+    place.make()
+    place.insert("word, total", "'before', 1")
+    write(place.sink(), given(("a", 5), ("b", 5), ("before", 2)), commit_of(5))
+    write(place.sink(), given(("b", None)), commit_of(6))
+    with closing(place.sink().open()) as late:
+        late.write(given(("a", 4), ("b", 4), ("c", 4)), commit_of(4))
+        late.write(given(("a", 7)), commit_of(6, revision=1))
+        late.write(given(("a", 8)), commit_of(6))
+    assert place.rows() == [("a", 7), ("before", 2), ("c", 4)]
+    write(place.sink(), given(("a", 0), ("b", 0)), commit_of(0, life="another"))
+    write(place.sink(), given(("a", 9), ("c", None)), commit_of(7))  # of the life before
+    assert place.rows() == [("a", 0), ("b", 0), ("before", 2)]
+
+
+def test_lives_begin_apart_whatever_the_clock_says(place: Place) -> None:
+    place.make()
+    sink = place.sink(lives=f"lives_{place.name}".lower())
+    sink.prepare()
+    ahead = 1 << 60
+    place.insert("written, life, base", f"'{place.name}', 'ahead', {ahead}", sink.lives)
+    write(sink, given(("a", 1)))
+    ((at,),) = place.rows("writetime(total)")
+    assert at == ahead + 60_000_000
+    write(replace(sink), given(("a", 2)), commit_of(1))
+    ((at,),) = place.rows("writetime(total)")
+    assert at == ahead + 60_000_000 + 64
+
+
+def test_a_refused_last_row_leaves_the_one_before_it(place: Place) -> None:
+    place.make("word text, day text, total int, PRIMARY KEY (word, day)")
+    sink = place.sink(key=("word", "day"))
+    rows = given((("a", "x"), 1), (("a", "x"), 1 << 40), (("b", "x"), 1 << 40), (("", "x"), 1))
+    assert [row.row for row in write(sink, rows)] == [1, 2, 3]
+    assert place.rows() == [("a", 1)]
+
+
+def test_many_rows_are_written(place: Place) -> None:
+    place.make()
+    pairs = [(f"k{n:04}", n) for n in range(1_000)]
+    assert write(place.sink(), given(*pairs)) == []
+    assert place.rows() == pairs
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ("", "there is no table"),
+        ("word text, total int, PRIMARY KEY (word, total)", "is .'word', 'total'., not"),
+        ("word text PRIMARY KEY, total counter", "has counters"),
+    ],
+)
+def test_a_table_that_does_not_fit_is_told_at_the_start(
+    place: Place, columns: str, why: str
+) -> None:
+    if columns:
+        place.make(columns)
+    with pytest.raises(SinkError, match=why):
+        place.sink().prepare()
