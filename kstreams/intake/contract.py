@@ -60,11 +60,11 @@ class LastMessage:
     Attributes:
         id: Of a message: all that came before it are in the topic, it is, too, and few that came
             later are. None if it had no id.
-        timestamp: Of the newest record, ms since the epoch.
+        age: How long ago the newest record was, by its time.
     """
 
     id: str | None
-    timestamp: int
+    age: timedelta
 
 
 class Receiver(ABC):

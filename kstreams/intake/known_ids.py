@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from kstreams.connection import Connection
 from kstreams.intake.contract import LastMessage
@@ -49,7 +51,9 @@ class TopicEnd:
     batch: int
 
 
-def read_end(connection: Connection, topic: str, intake: str, remember: int) -> TopicEnd:
+def read_end(
+    connection: Connection, topic: str, intake: str, remember: int, now_ms: int
+) -> TopicEnd:
     """Return what the last records of each partition of a topic say of an intake.
 
     Args:
@@ -57,6 +61,7 @@ def read_end(connection: Connection, topic: str, intake: str, remember: int) -> 
         topic: Its name; it exists.
         intake: Name of the intake.
         remember: How many records of each partition are looked at.
+        now_ms: The time, ms since the epoch.
     """
     admin, reader = connection.admin(), connection.reader()
     try:
@@ -74,11 +79,22 @@ def read_end(connection: Connection, topic: str, intake: str, remember: int) -> 
         reader.close()
         admin.close()
     known = KnownIds(max(1, remember * len(ends)))
-    marks.sort(key=lambda mark: mark.batch)  # the latest are forgotten last
+    marks.sort(key=lambda mark: (mark.place.batch, mark.place.row))  # the latest: forgotten last
     for mark in marks:
         if mark.id is not None:
             known.add(mark.id)
     if not marks:
         return TopicEnd(known, None, -1)
-    newest = marks[-1]
-    return TopicEnd(known, LastMessage(newest.before, timestamp), newest.batch)
+    batch = marks[-1].place.batch
+    age = timedelta(milliseconds=max(0, now_ms - timestamp))
+    return TopicEnd(known, LastMessage(_last_of(marks), age), batch)
+
+
+def _last_of(marks: Sequence[Mark]) -> str | None:
+    """Return the id behind which a source goes on: all up to it are in the topic."""
+    newest = marks[-1].place
+    rows = [mark for mark in marks if mark.place.batch == newest.batch]
+    ids = [mark.id for mark in rows if mark.id is not None]
+    if ids and len({mark.place.row for mark in rows}) == newest.count:
+        return ids[-1]
+    return newest.before

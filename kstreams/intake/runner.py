@@ -128,7 +128,13 @@ class IntakeRunner:
         letters = dead_letter_topic(policy) if isinstance(policy, DeadLetter) else None
         try:
             with closing(Appender(topic, self._connection, letters)) as appender:
-                found = read_end(self._connection, topic.name, self._intake.name, self._remember)
+                found = read_end(
+                    self._connection,
+                    topic.name,
+                    self._intake.name,
+                    self._remember,
+                    self._rules.clock.now_ms(),
+                )
                 receiver = self._opened(found.last)
                 if receiver is not None:
                     taking = Taking(self._rules, receiver, appender, found, self._counts)

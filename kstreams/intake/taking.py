@@ -13,7 +13,7 @@ from kstreams.errors import KStreamsError, RecordRefusedError
 from kstreams.intake.appending import Appender, is_of_message
 from kstreams.intake.contract import Delivery, Receiver
 from kstreams.intake.known_ids import TopicEnd
-from kstreams.intake.marks import marked
+from kstreams.intake.marks import Place, marked
 from kstreams.processors.on_error import DeadLetter
 from kstreams.quoting import kind_of, one_line, safe_text, text_of
 from kstreams.record import Record
@@ -94,7 +94,7 @@ class Rules:
             id=delivery.id if _is_id(delivery.id or "") else None,
             headers=tuple((one_line(name, 200), value) for name, value in delivery.headers),
         )
-        headers = marked(plain, self.intake, 0, None)
+        headers = marked(plain, self.intake, Place())
         record = Record(delivery.key, delivery.value, now, headers)
         letter = letter_of_result(record, error, node=self.intake, topic=self.topic)
         return letter, fitted(letter, _SMALL, now)
@@ -141,6 +141,7 @@ class Taking:
         self._known = end.known
         self._batch = end.batch
         self._before = None if end.last is None else end.last.id
+        self._owed: set[str | None] = set()  # given back; without an id nobody sees them come again
 
     def take(self, deliveries: Sequence[Delivery]) -> None:
         """Write messages, and settle those that are in the topic.
@@ -149,7 +150,6 @@ class Taking:
             NotWritten: Some were given back; others are settled.
             KStreamsError: One is refused, under `fail`; others are settled or given back.
         """
-        self._batch += 1
         self._counts["received"] += len(deliveries)
         rest: Sequence[Delivery] = deliveries
         failed: _Failed = []
@@ -168,27 +168,40 @@ class Taking:
         if failed:
             raise NotWritten("messages were given back") from failed[0][1]
         ids = [each.id for each in deliveries if each.id is not None and _is_id(each.id)]
-        self._before = ids[-1] if ids else self._before
+        if ids and not self._owed:
+            self._before = ids[-1]
 
     def _sorted(self, deliveries: Sequence[Delivery]) -> _Round:
         found = _Round()
+        new: list[Delivery] = []
         pending: set[str] = set()
         for given in deliveries:
             try:
                 delivery = self._rules.completed(given)
-                if delivery.id is not None and delivery.id in self._known:
-                    found.again.append(given)
-                elif delivery.id is not None and delivery.id in pending:
-                    found.later.append(given)
-                else:
-                    found.fresh.append((delivery, self._appender.checked(self._record(delivery))))
-                    pending |= set() if delivery.id is None else {delivery.id}
             except KStreamsError as exc:
                 found.fail(given, exc)
+                continue
+            if delivery.id is not None and delivery.id in self._known:
+                found.again.append(given)
+            elif delivery.id is not None and delivery.id in pending:
+                found.later.append(given)
+            else:
+                new.append(delivery)
+                pending |= set() if delivery.id is None else {delivery.id}
+        self._batch += 1
+        count = 0 if self._owed else len(new)
+        for row, delivery in enumerate(new):
+            place = Place(self._batch, row, count, self._before)
+            try:
+                record = self._appender.checked(self._record(delivery, place))
+            except KStreamsError as exc:
+                found.fail(delivery, exc)
+            else:
+                found.fresh.append((delivery, record))
         return found
 
-    def _record(self, delivery: Delivery) -> _Bytes:
-        headers = marked(delivery, self._rules.intake, self._batch, self._before)
+    def _record(self, delivery: Delivery, place: Place) -> _Bytes:
+        headers = marked(delivery, self._rules.intake, place)
         return Record(delivery.key, delivery.value, delivery.timestamp or 0, headers)
 
     def _write(self, found: _Round) -> None:
@@ -205,7 +218,7 @@ class Taking:
         self._counts["duplicates"] += len(found.again)
         self._counts["appended"] += len(done) - len(found.again)
         if done:
-            self.receiver.settle(done)
+            self._settle(done)
 
     def _refuse(
         self, delivery: Delivery, error: KStreamsError, failed: _Failed, fatal: list[KStreamsError]
@@ -224,12 +237,18 @@ class Taking:
         _LOG.warning("intake %s: a message is refused: %s", self._rules.intake, reason)
         if policy == "reject":
             self._counts["rejected"] += 1
+            self._owed.discard(delivery.id)
             self.receiver.reject(delivery, reason)
         else:
             self._counts["skipped" if policy == "skip" else "dead_letters"] += 1
-            self.receiver.settle([delivery])
+            self._settle([delivery])
+
+    def _settle(self, deliveries: Sequence[Delivery]) -> None:
+        self._owed -= {each.id for each in deliveries if each.id is not None}
+        self.receiver.settle(deliveries)
 
     def _give_back(self, deliveries: Sequence[Delivery]) -> None:
+        self._owed |= {each.id for each in deliveries}
         self._counts["given_back"] += len(deliveries)
         self.receiver.give_back(deliveries)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -83,7 +84,7 @@ def test_a_record_has_the_messages_key_time_and_headers_and_none_of_ours(tmp_pat
     assert first.headers == (
         ("type", b"x"),
         ("kstreams-intake", b"scripted"),
-        ("kstreams-intake-batch", b"0"),
+        ("kstreams-intake-batch", b"0 0 2"),
         (MESSAGE_ID, b"id-1"),
     )
     assert second.timestamp == 7_000
@@ -128,12 +129,34 @@ def test_messages_without_ids_are_all_written(tmp_path: Path) -> None:
     assert run(source, RAW, Embedded(tmp_path)).appended == 2
 
 
-def test_a_start_says_where_the_last_whole_batch_ended(tmp_path: Path) -> None:
+def test_a_start_says_where_the_topic_ends(tmp_path: Path) -> None:
     source, topics = Scripted(), Embedded(tmp_path, default_partitions=3)
     source.put(*[b"x"] * 5, ids="abcde")
     run(source, RAW, topics, batch=2, clock=FakeClock(5_000))
+    run(source, RAW, topics, clock=FakeClock(7_000))
+    assert source.opened == [None, LastMessage("e", timedelta(seconds=2))]
+
+
+@pytest.mark.parametrize("lost", [b"0", b"1", b"2", b"3"])
+def test_a_start_goes_on_before_the_first_that_is_missing(tmp_path: Path, lost: bytes) -> None:
+    source, topics = Scripted(), Embedded(tmp_path, default_partitions=3)
+    source.put(b"0", b"1", b"2", b"3", ids="abcd")
+    away = DeliveryError("nobody answers", "_MSG_TIMED_OUT")
+    failing = FailingTopics(topics, lambda _, value: away if value == lost else None)
+    runner = IntakeRunner(source, RAW, failing, batch=2, on_report=lambda _: None)
+    thread = threading.Thread(target=runner.run)
+    thread.start()
+    while len(source.settled) < 3:
+        time.sleep(0.01)
+    runner.stop()
+    thread.join(30)
+    run(Scripted(), RAW, topics)
+    source.opened.clear()
+    source.queue.clear()
     run(source, RAW, topics)
-    assert source.opened == [None, LastMessage("d", 5_000)]
+    (last,) = source.opened
+    assert last is not None
+    assert last.id == (None if lost in (b"0", b"1") else "b")
 
 
 def test_a_value_that_is_none_stops_it_and_leaves_the_others(tmp_path: Path) -> None:

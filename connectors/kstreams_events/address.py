@@ -1,0 +1,33 @@
+"""Addresses, and what of them may be shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from urllib.parse import urlsplit
+
+__all__ = ("checked", "shown")
+
+
+def checked(url: str, schemes: Collection[str]) -> str:
+    """Return an address that is one.
+
+    Raises:
+        ValueError: It is none, or has a password, which belongs into a header.
+    """
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+        usable = usable and not parts.username and not parts.password
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError(
+            f"expected an address that begins with {' or '.join(f'{s}://' for s in schemes)} and "
+            "has no user or password: those belong into headers="
+        )
+    return url
+
+
+def shown(url: str) -> str:
+    """Return an address without its query, which may have a secret."""
+    return urlsplit(url)._replace(query="", fragment="").geturl()

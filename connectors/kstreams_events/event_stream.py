@@ -1,0 +1,158 @@
+"""Server-sent events as an intake."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import timedelta
+
+import httpx
+
+from kstreams.errors import IntakeError, IntakeUnavailableError
+from kstreams.intakes import Intake, LastMessage, Receiver
+from kstreams_events.address import checked, shown
+from kstreams_events.line import Line, Message
+from kstreams_events.parsing import events_of
+from kstreams_events.receiver import StreamReceiver
+
+__all__ = ("EventStream",)
+
+_CONNECT_S = 10.0
+_LASTING = range(400, 500)
+_PASSING = (408, 425, 429)
+_LAST_ID = "Last-Event-ID"
+
+
+@dataclass(frozen=True)
+class EventStream(Intake):
+    """Takes events of one address, and goes on behind the last that the topic has.
+
+    An event's `id` is the message's, its data the value, its type in the header `sse-event`. Where
+    a connection ends, and when the process starts again, the server is asked for what comes after
+    the last id. Without ids that is a gap, which is counted; with ids the server has to have kept
+    what came meanwhile: that it has not, nobody can see.
+
+    Args:
+        url: The address, without a password. Its query shows in no text.
+        headers: Of the request, such as `Authorization`; they show in no text.
+        prefetch: Events in memory at most.
+        max_bytes: Of an event, and of a line.
+        silence: How long nothing may come, comments included, until it connects again.
+        pause: How long to wait after the server has ended a connection.
+        named: Its name as an intake; None for one made of the address.
+
+    Raises:
+        ValueError: The address is none, or a bound is not positive.
+
+    Source: `EventSource` of browsers.
+    """
+
+    url: str = field(repr=False)
+    _: KW_ONLY
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    prefetch: int = 500
+    max_bytes: int = 1024 * 1024
+    silence: timedelta = timedelta(seconds=90)
+    pause: timedelta = timedelta(seconds=1)
+    named: str | None = None
+
+    def __post_init__(self) -> None:
+        checked(self.url, ("http", "https"))
+        if min(self.prefetch, self.max_bytes) < 1 or self.silence <= timedelta(0):
+            raise ValueError("prefetch, max_bytes and silence of an EventStream are positive")
+
+    def __repr__(self) -> str:
+        """Show the address without its query."""
+        return f"EventStream(url={shown(self.url)!r})"
+
+    @property
+    def name(self) -> str:
+        """Names it in headers of its records."""
+        return self.named or f"events {shown(self.url)}"
+
+    def open(self, last: LastMessage | None) -> Receiver:
+        """Connect, and go on where the topic ends.
+
+        Raises:
+            IntakeUnavailableError: The server does not answer.
+            IntakeError: It has no such stream, or refuses this client.
+        """
+        return StreamReceiver(
+            self.name,
+            lambda identity: _EventLine(self, identity),
+            resumes=True,
+            prefetch=self.prefetch,
+            pause=self.pause,
+            last=last,
+        )
+
+
+class _EventLine(Line):
+    """One response that does not end."""
+
+    def __init__(self, stream: EventStream, identity: str | None) -> None:
+        self._stream = stream
+        self._closed = False
+        given = {
+            **stream.headers,
+            "Accept": "text/event-stream",
+            "Accept-Encoding": "identity",  # what is small here is small unpacked
+            "Cache-Control": "no-store",
+        }
+        if identity is not None:
+            given[_LAST_ID] = identity
+        timeout = httpx.Timeout(_CONNECT_S, read=stream.silence.total_seconds())
+        self._client = httpx.Client(timeout=timeout, follow_redirects=True, max_redirects=5)
+        try:
+            headers = [(name.encode("ascii"), text.encode()) for name, text in given.items()]
+            request = self._client.build_request("GET", stream.url, headers=headers)
+            self._response = self._client.send(request, stream=True)
+            self._check()
+        except httpx.HTTPError as exc:
+            self._client.close()
+            raise self._lost(exc) from None
+        except BaseException:
+            self._client.close()
+            raise
+
+    def messages(self) -> Iterator[Message]:
+        try:
+            yield from events_of(self._response.iter_raw(), self._stream.max_bytes)
+        except (httpx.HTTPError, httpx.StreamError) as exc:
+            if not self._closed:
+                raise self._lost(exc) from None
+        finally:
+            with suppress(httpx.HTTPError):
+                self._response.close()
+            self._client.close()
+
+    def close(self) -> None:
+        self._closed = True
+        stream = self._response.extensions.get("network_stream")
+        found = None if stream is None else stream.get_extra_info("socket")
+        if isinstance(found, socket.socket):
+            with suppress(OSError):
+                found.shutdown(socket.SHUT_RDWR)  # ends a read that waits
+
+    def _check(self) -> None:
+        response, where = self._response, shown(self._stream.url)
+        status = response.status_code
+        if status == httpx.codes.OK:
+            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            coding = response.headers.get("content-encoding", "identity")
+            if kind != "text/event-stream" or coding != "identity":
+                raise IntakeError(
+                    f"{where} is no stream of events, or is compressed: {kind[:80]!r}"
+                )
+            return
+        lasts = status == httpx.codes.NO_CONTENT or (status in _LASTING and status not in _PASSING)
+        error = IntakeError if lasts else IntakeUnavailableError
+        raise error(f"{where} answers {status}, expected 200 and events")
+
+    def _lost(self, exc: Exception) -> IntakeUnavailableError:
+        return IntakeUnavailableError(
+            f"{shown(self._stream.url)} does not answer, or not any more: {type(exc).__name__}",
+            hint="nothing is lost if it keeps events: it is asked for what came meanwhile.",
+        )

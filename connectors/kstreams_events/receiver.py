@@ -1,0 +1,183 @@
+"""Receives what a server sends while it is connected, and connects again."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from kstreams.errors import IntakeUnavailableError, KStreamsError
+from kstreams.intakes import Delivery, Gaps, LastMessage, Receiver
+from kstreams_events.line import Line, Message
+
+__all__ = ("StreamReceiver",)
+
+_LOG = logging.getLogger(__name__)
+_CLOSE_S = 5.0
+
+
+class StreamReceiver(Receiver):
+    """Reads one connection in a thread, into memory that is bounded: then the server has to wait.
+
+    What is given back is kept, and given again. What is rejected is forgotten: nobody can be told.
+
+    Args:
+        name: Of the intake, for the log.
+        connect: Connects, to go on behind an id.
+        resumes: Whether the server can.
+        prefetch: Messages in memory at most.
+        pause: How long to wait after the server has ended a connection.
+        last: What the topic has.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        connect: Callable[[str | None], Line],
+        *,
+        resumes: bool,
+        prefetch: int,
+        pause: timedelta,
+        last: LastMessage | None,
+    ) -> None:
+        self._name = name
+        self._connect = connect
+        self._resumes = resumes
+        self._pause_s = pause.total_seconds()
+        self._last_id = None if last is None else last.id
+        self._lost_at = None if last is None else time.monotonic() - last.age.total_seconds()
+        self._due = 0.0
+        self._gaps = Gaps()
+        self._receipts = 0
+        self._open: dict[int, Delivery] = {}
+        self._again: deque[Delivery] = deque()
+        self._prefetch = prefetch
+        self._reader: _Reader | None = None
+        self._connected()
+
+    @property
+    def gaps(self) -> Gaps:
+        """How often it was not connected, and the server cannot say what came meanwhile."""
+        return self._gaps
+
+    def receive(self, limit: int, wait: timedelta) -> Sequence[Delivery]:
+        """Return messages that have come."""
+        if self._again:
+            found = [self._again.popleft() for _ in range(min(limit, len(self._again)))]
+            self._open |= {each.receipt: each for each in found}
+            return found
+        reader = self._reader or self._connected()
+        if reader is None:
+            time.sleep(min(wait.total_seconds(), max(0.0, self._due - time.monotonic())))
+            return []
+        came = reader.taken(limit, wait.total_seconds())
+        if not came and reader.ended:
+            self._lose(reader)
+        return [self._delivery(message) for message in came]
+
+    def settle(self, deliveries: Sequence[Delivery]) -> None:
+        """Forget them: the topic knows where to go on."""
+        for each in deliveries:
+            self._open.pop(each.receipt, None)
+
+    def reject(self, delivery: Delivery, reason: str) -> None:
+        """Forget it."""
+        self.settle([delivery])
+
+    def give_back(self, deliveries: Sequence[Delivery]) -> None:
+        """Keep them, for the next time."""
+        kept = [self._open.pop(each.receipt) for each in deliveries if each.receipt in self._open]
+        self._again.extend(kept)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        reader, self._reader = self._reader, None
+        if reader is not None:
+            reader.close()
+
+    def _delivery(self, message: Message) -> Delivery:
+        self._receipts += 1
+        self._last_id = message.id if message.id is not None else self._last_id
+        found = Delivery(message.value, self._receipts, message.id, headers=message.headers)
+        self._open[self._receipts] = found
+        return found
+
+    def _connected(self) -> _Reader | None:
+        if time.monotonic() < self._due:
+            return None
+        self._reader = _Reader(self._connect(self._last_id), self._prefetch)
+        if self._lost_at is not None:
+            seconds = max(0.0, time.monotonic() - self._lost_at)
+            if not self._resumes or self._last_id is None:
+                self._gaps = Gaps(self._gaps.count + 1, self._gaps.seconds + seconds)
+                _LOG.warning(
+                    "intake %s: a gap of %.1f s: nobody can say what came meanwhile",
+                    self._name,
+                    seconds,
+                )
+        self._lost_at = None
+        return self._reader
+
+    def _lose(self, reader: _Reader) -> None:
+        reader.close()
+        now = time.monotonic()
+        self._reader, self._lost_at, self._due = None, now, now + self._pause_s
+        if reader.failure is not None:
+            self._due = now  # the runner pauses
+            raise reader.failure
+
+
+class _Reader:
+    """A thread that reads one connection."""
+
+    def __init__(self, line: Line, most: int) -> None:
+        self.failure: KStreamsError | None = None
+        self._line = line
+        self._most = most
+        self._inbox: deque[Message] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._ended = False
+        self._thread = threading.Thread(target=self._run, name="kstreams-events", daemon=True)
+        self._thread.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come of it."""
+        with self._changed:
+            return self._ended and not self._inbox
+
+    def taken(self, limit: int, wait_s: float) -> list[Message]:
+        with self._changed:
+            self._changed.wait_for(lambda: self._inbox or self._ended, wait_s)
+            found = [self._inbox.popleft() for _ in range(min(limit, len(self._inbox)))]
+            self._changed.notify_all()
+        return found
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        self._line.close()
+        self._thread.join(_CLOSE_S)
+
+    def _run(self) -> None:
+        try:
+            for message in self._line.messages():
+                with self._changed:
+                    self._changed.wait_for(lambda: len(self._inbox) < self._most or self._closed)
+                    if self._closed:
+                        break
+                    self._inbox.append(message)
+                    self._changed.notify_all()
+        except KStreamsError as exc:
+            self.failure = exc
+        except Exception as exc:  # noqa: BLE001  # a fault of the client's; told by the next receive
+            self.failure = IntakeUnavailableError(f"the connection is lost: {type(exc).__name__}")
+        finally:
+            with self._changed:
+                self._ended = True
+                self._changed.notify_all()

@@ -1,0 +1,153 @@
+"""A WebSocket as an intake."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import timedelta
+
+from websockets.exceptions import (
+    ConnectionClosed,
+    ConnectionClosedError,
+    InvalidHandshake,
+    InvalidStatus,
+    WebSocketException,
+)
+from websockets.sync.client import connect
+
+from kstreams.errors import IntakeError, IntakeUnavailableError
+from kstreams.intakes import Intake, LastMessage, Receiver
+from kstreams_events.address import checked, shown
+from kstreams_events.line import Line, Message
+from kstreams_events.receiver import StreamReceiver
+
+__all__ = ("WebSocket",)
+
+_CONNECT_S = 10.0
+_CLOSE_S = 2.0
+_LASTING = range(400, 500)
+_PASSING = (408, 425, 429)
+_FAULTS = (1002, 1007, 1009)
+"""Of the protocol: a broken frame, no UTF-8, too large."""
+
+
+@dataclass(frozen=True)
+class WebSocket(Intake):
+    """Takes what a server sends by a WebSocket, as long as it is connected.
+
+    Text is a value in UTF-8. There are no ids: `complete` may find one in the value. What is sent
+    while nobody listens, between two connections or two processes, is gone: each time is counted
+    as a gap, with its length.
+
+    Args:
+        url: The address, `ws://` or `wss://`. Its query shows in no text.
+        headers: Of the request, such as `Authorization`; they show in no text.
+        greetings: What is sent when it has connected, such as subscriptions.
+        prefetch: Messages in memory at most.
+        max_bytes: Of a message.
+        ping: How often the server is asked whether it is there.
+        pause: How long to wait after the server has ended a connection.
+        named: Its name as an intake; None for one made of the address.
+
+    Raises:
+        ValueError: The address is none, or a bound is not positive.
+    """
+
+    url: str = field(repr=False)
+    _: KW_ONLY
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    greetings: tuple[str | bytes, ...] = field(default=(), repr=False)
+    prefetch: int = 500
+    max_bytes: int = 1024 * 1024
+    ping: timedelta = timedelta(seconds=20)
+    pause: timedelta = timedelta(seconds=1)
+    named: str | None = None
+
+    def __post_init__(self) -> None:
+        checked(self.url, ("ws", "wss"))
+        if min(self.prefetch, self.max_bytes) < 1 or self.ping <= timedelta(0):
+            raise ValueError("prefetch, max_bytes and ping of a WebSocket are positive")
+
+    def __repr__(self) -> str:
+        """Show the address without its query."""
+        return f"WebSocket(url={shown(self.url)!r})"
+
+    @property
+    def name(self) -> str:
+        """Names it in headers of its records."""
+        return self.named or f"websocket {shown(self.url)}"
+
+    def open(self, last: LastMessage | None) -> Receiver:
+        """Connect, and count a gap if there were messages before.
+
+        Raises:
+            IntakeUnavailableError: The server does not answer.
+            IntakeError: It refuses this client.
+        """
+        return StreamReceiver(
+            self.name,
+            lambda _: _SocketLine(self),
+            resumes=False,
+            prefetch=self.prefetch,
+            pause=self.pause,
+            last=last,
+        )
+
+
+class _SocketLine(Line):
+    """One connection."""
+
+    def __init__(self, settings: WebSocket) -> None:
+        self._where = shown(settings.url)
+        self._entered = ExitStack()
+        seconds = settings.ping.total_seconds()
+        try:
+            opening = connect(
+                settings.url,
+                additional_headers=dict(settings.headers),
+                open_timeout=_CONNECT_S,
+                close_timeout=_CLOSE_S,
+                ping_interval=seconds,
+                ping_timeout=seconds,
+                max_size=settings.max_bytes,
+                max_queue=16,
+                compression=None,  # what is small here is small unpacked
+            )
+            self._socket = self._entered.enter_context(opening)
+        except InvalidStatus as exc:
+            status = exc.response.status_code
+            lasts = status in _LASTING and status not in _PASSING
+            error = IntakeError if lasts else IntakeUnavailableError
+            raise error(f"{self._where} answers {status}, expected a WebSocket") from None
+        except (InvalidHandshake, OSError, EOFError) as exc:
+            raise self._lost(exc) from None
+        try:
+            for greeting in settings.greetings:
+                self._socket.send(greeting)
+        except (WebSocketException, OSError) as exc:
+            self.close()
+            raise self._lost(exc) from None
+
+    def messages(self) -> Iterator[Message]:
+        try:
+            for text in self._socket:
+                yield Message(text.encode() if isinstance(text, str) else text)
+        except ConnectionClosedError as exc:
+            ours = exc.sent is not None and not exc.rcvd_then_sent  # we have ended it
+            if ours and exc.sent is not None and exc.sent.code in _FAULTS:
+                raise IntakeError(
+                    f"{self._where} sends what is too large, or no WebSocket: {exc.sent}"
+                ) from None
+            raise self._lost(exc) from None
+        except ConnectionClosed:
+            return
+
+    def close(self) -> None:
+        with suppress(WebSocketException, OSError):
+            self._entered.close()
+
+    def _lost(self, exc: Exception) -> IntakeUnavailableError:
+        return IntakeUnavailableError(
+            f"{self._where} does not answer, or not any more: {type(exc).__name__}"
+        )

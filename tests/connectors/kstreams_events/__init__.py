@@ -1,0 +1,1 @@
+"""Tests of server-sent events and WebSockets as intakes."""
