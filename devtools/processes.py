@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ("alive", "ancestor", "command", "end_session", "kill", "session", "state")
+__all__ = ("alive", "ancestor", "command", "end_session", "kill", "parent", "session", "state")
 
 
 def _stat(pid: int) -> list[str]:
@@ -30,6 +30,14 @@ def state(pid: int) -> str:
         return _stat(pid)[0]
     except OSError:
         return ""
+
+
+def parent(pid: int) -> int:
+    """Return a process's parent; 0 without the process."""
+    try:
+        return int(_stat(pid)[1])
+    except OSError:
+        return 0
 
 
 def alive(pid: int) -> bool:

@@ -11,9 +11,11 @@ from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from os import kill
+from pathlib import Path
+from time import sleep
 from types import MappingProxyType
 
-from devtools.processes import alive, command, end_session, session, state
+from devtools.processes import alive, command, end_session, parent, session, state
 from devtools.servers.machine import Machine
 from devtools.servers.s3 import Bucket
 from devtools.servers.spark_cluster import SparkCluster
@@ -44,6 +46,7 @@ class Driver:
 
     machine: Machine
     process: subprocess.Popen[bytes]
+    log: Path
 
     @property
     def jvm(self) -> int:
@@ -52,8 +55,9 @@ class Driver:
 
     @property
     def python(self) -> int:
-        """The process of Python."""
-        (found,) = (pid for pid in session(self.jvm) if pid != self.jvm and PROGRAM in command(pid))
+        """The process of Python; one that it forks is called the same until it is another's."""
+        called = {pid for pid in session(self.jvm) if pid != self.jvm and PROGRAM in command(pid)}
+        (found,) = (pid for pid in called if parent(pid) not in called)
         return found
 
     @property
@@ -71,8 +75,19 @@ class Driver:
             kill(pid, signal.SIGCONT)
 
     def end(self) -> None:
-        """Wait until it has ended, of itself if a part of it was killed."""
-        self.process.wait(_WAIT_S)
+        """Wait until it has ended, of itself if a part of it was killed.
+
+        Raises:
+            AssertionError: It has not, with what it has told, and what its threads do.
+        """
+        try:
+            self.process.wait(_WAIT_S)
+        except subprocess.TimeoutExpired:
+            for pid in session(self.jvm):  # their threads, into the log
+                kill(pid, signal.SIGQUIT if pid == self.jvm else signal.SIGUSR1)
+            sleep(2)
+            told = self.log.read_text(errors="replace")[-40_000:]
+            raise AssertionError(f"{self.machine.name} does not end:\n{told}") from None
         end_session(self.jvm)
 
 
@@ -144,7 +159,7 @@ class ClusteredApp:
         process = self.cluster.submit(
             machine, PROGRAM, given, config=config, environment=environment
         )
-        self.drivers.append(Driver(machine, process))
+        self.drivers.append(Driver(machine, process, self.cluster.log(machine.name)))
         return self.drivers[-1]
 
     def start_on_cluster(self, config: Mapping[str, str] = MappingProxyType({})) -> None:

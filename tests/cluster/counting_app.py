@@ -8,6 +8,7 @@ each window of 100 ms when that has closed. It runs until SIGTERM, and prints wh
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import signal
@@ -132,6 +133,7 @@ def _checkpoint(options: dict[str, Any]) -> S3 | Pausing:
 
 def main() -> None:
     options = json.loads(sys.argv[1])
+    faulthandler.register(signal.SIGUSR1)  # tells what its threads do
     App(
         build(options["name"]),
         Kafka(options["bootstrap"]),
