@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import compress, filterfalse, repeat
+from itertools import compress, filterfalse
 from operator import itemgetter, lt
 from typing import Any, Final
 
@@ -187,11 +187,11 @@ class StoreOverlay:
             self._load_many(h for h in handles if h not in self.dirty and h not in clean)
             found = [clean[h] if (v := dirty(h, MISSING)) is MISSING else v for h in handles]
         else:
-            found = list(map(clean.get, handles, repeat(MISSING)))
-            missing = [place for place, value in enumerate(found) if value is MISSING]
-            self._load_many(handles[place] for place in missing)
-            for place in missing:
-                found[place] = clean[handles[place]]
+            try:
+                found = list(map(clean.__getitem__, handles))  # mostly all is known
+            except KeyError:
+                self._load_many(filterfalse(clean.__contains__, handles))
+                found = list(map(clean.__getitem__, handles))
         return found if self._objects else self._coding.values(found, keys, encoded=False)
 
     def _handles(self, keys: Sequence[Any]) -> Sequence[Any]:
