@@ -109,6 +109,10 @@ explore: setup ## the fast tests in another order and with other examples, until
 	@while $(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or kill or connectors)' \
 	    --hypothesis-profile=explore --randomly-seed=$$RANDOM $(ARGS); do :; done
 
+.PHONY: fuzz
+fuzz: setup ## drive the loops of native/ under sanitizers with random records, until interrupted or red (ARGS='--seed 1')
+	@$(RUN_PYTHON) -m tests.native.fuzz $(ARGS)
+
 .PHONY: soak
 soak: setup ## kill an app at random for half an hour (ARGS='--minutes 2'), and look at what is left
 	@$(RUN_PYTHON) -m tests.kill.soak $(ARGS)

@@ -36,7 +36,7 @@ typedef struct {
 } argument;
 
 enum { TOPIC_HANDLE = 2, PARTITION, VALUE, KEY, OPAQUE, FLAGS, TIMESTAMP, HEADER, HEADERS };
-enum { COPY_VALUE = 2 };
+enum { COPY_VALUE = 2, NO_MEMORY = -194 /* _CRIT_SYS_RESOURCE */ };
 
 typedef struct {
     intptr_t (*consume_batch_queue)(void *, int, message **, size_t);
@@ -85,10 +85,9 @@ void kk_measure(const functions *f, message **got, int64_t count, int64_t most_b
         int64_t pairs = 0, names = 0, values = 0;
         void *headers;
         if (f->message_headers(m, &headers) == 0) {
-            pairs = (int64_t)f->header_cnt(headers);
-            for (int64_t j = 0; j < pairs; j++) {
-                const char *name; const void *data; size_t len;
-                f->header_get_all(headers, (size_t)j, &name, &data, &len);
+            const char *name; const void *data; size_t len, all = f->header_cnt(headers);
+            for (size_t j = 0; j < all && !f->header_get_all(headers, j, &name, &data, &len); j++) {
+                pairs++;
                 names += (int64_t)strlen(name);
                 values += data ? (int64_t)len : 0;
             }
@@ -137,11 +136,9 @@ void kk_fill(const functions *f, message **got, int64_t rows, const columns *c) 
             void *headers;
             c->header_at[i] = pair;
             if (f->message_headers(m, &headers) == 0) {
-                size_t pairs = f->header_cnt(headers);
-                if (pairs) set(c->headed, i);
-                for (size_t j = 0; j < pairs; j++, pair++) {
-                    const char *name; const void *data; size_t len;
-                    f->header_get_all(headers, j, &name, &data, &len);
+                const char *name; const void *data; size_t len, all = f->header_cnt(headers);
+                for (size_t j = 0; j < all && !f->header_get_all(headers, j, &name, &data, &len); j++, pair++) {
+                    if (!j) set(c->headed, i);
                     c->name_at[pair] = name_end;
                     c->header_value_at[pair] = data_end;
                     name_end = put(c->name, name_end, name, strlen(name));
@@ -203,27 +200,31 @@ static int64_t decimal(char *to, int64_t n) {
     return len;
 }
 
-/* A row's headers, without ids of others, its own id last where it has one; null when there are none. */
-static void *headers_of(const functions *f, const outgoing *o, int64_t row, char *id) {
+/* A row's headers, without ids of others, its own id last where it has one; null when there are none,
+ * or when `err` says why they cannot be made. */
+static void *headers_of(const functions *f, const outgoing *o, int64_t row, char *id, int32_t *err) {
     int32_t from = o->header_at ? o->header_at[row] : 0, to = o->header_at ? o->header_at[row + 1] : 0;
     if (from == to && !o->id_prefix) return NULL;
     size_t id_len = strlen(o->id_name);
     void *headers = f->headers_new((size_t)(to - from + 1));
-    for (int32_t h = from; h < to; h++) {
-        const char *name = (const char *)o->name.data + o->name.at[h];
+    if (!headers) *err = NO_MEMORY;
+    for (int32_t h = from; h < to && !*err; h++) {
         int32_t len = o->name.at[h + 1] - o->name.at[h];
+        const char *name = len ? (const char *)o->name.data + o->name.at[h] : "";
         if ((size_t)len == id_len && !memcmp(name, o->id_name, id_len)) continue;
         argument value;
         set_bytes(&value, &o->header_value, h);
-        f->header_add(headers, len ? name : "", len, value.is.mem.ptr, (intptr_t)value.is.mem.size);
+        *err = f->header_add(headers, name, len, value.is.mem.ptr, (intptr_t)value.is.mem.size);
     }
-    if (o->id_prefix) {
+    if (o->id_prefix && !*err) {
         int64_t end = o->id_prefix_len;
         id[end++] = '/';
         end += decimal(id + end, o->id_first + row);
-        f->header_add(headers, o->id_name, -1, id, (intptr_t)end);
+        *err = f->header_add(headers, o->id_name, -1, id, (intptr_t)end);
     }
-    return headers;
+    if (!*err) return headers;
+    if (headers) f->headers_destroy(headers);
+    return NULL;
 }
 
 /* Queue rows from `first`; returns the first that was not queued, and why in `err` (0: all were). */
@@ -241,7 +242,8 @@ int64_t kk_produce(const functions *f, void *producer, const outgoing *o, int64_
         a[2].is.i64 = o->timestamp[i];
         set_bytes(&a[3], &o->value, i);
         set_bytes(&a[4], &o->key, i);
-        void *headers = headers_of(f, o, i, id);
+        void *headers = headers_of(f, o, i, id, err);
+        if (*err) return i;
         a[6].is.ptr = headers;
         void *refused = f->produceva(producer, a, headers ? 7 : 6);
         if (refused) {

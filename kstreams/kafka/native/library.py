@@ -12,6 +12,7 @@ import confluent_kafka.cimpl
 
 __all__ = (
     "SWITCH",
+    "Kernel",
     "KernelBinary",
     "KernelColumns",
     "KernelOutgoing",
@@ -154,12 +155,40 @@ class KernelOutgoing(ctypes.Structure):
     ]
 
 
-class Library:
+class Kernel:
+    """The compiled loops, with typed calls.
+
+    Args:
+        kernel: They, loaded.
+        librdkafka: What they call, loaded.
+
+    Attributes:
+        functions: Address of the table of librdkafka's functions; each loop's first argument.
+
+    Raises:
+        AttributeError: A function is not there.
+    """
+
+    def __init__(self, kernel: ctypes.CDLL, librdkafka: ctypes.CDLL) -> None:
+        addresses = [
+            ctypes.cast(getattr(librdkafka, f"rd_kafka_{name}"), _P).value
+            for name in _FOR_THE_KERNEL
+        ]
+        self._table = (_P * len(addresses))(*addresses)
+        self.functions = ctypes.addressof(self._table)
+        self.take = _typed(kernel.kk_take, _I64, _P, _P, _I32, _I64, _P, _P, _P)
+        self.measure = _typed(kernel.kk_measure, None, _P, _P, _I64, _I64, _P)
+        self.fill = _typed(kernel.kk_fill, None, _P, _P, _I64, _P)
+        self.drop = _typed(kernel.kk_drop, None, _P, _P, _I64)
+        self.produce = _typed(kernel.kk_produce, _I64, _P, _P, _P, _I64, _I64, _P)
+        self.longest_prefix: int = _typed(kernel.kk_longest_prefix, _I64)()
+
+
+class Library(Kernel):
     """Both libraries, loaded, with typed calls.
 
     Attributes:
         rk: librdkafka's functions, without their prefix.
-        functions: Address of the table of those that the kernel calls; its first argument.
 
     Raises:
         OSError: One of the two does not load.
@@ -170,18 +199,8 @@ class Library:
         # The extension module is linked with librdkafka: what is looked for in the one is found in
         # the other, wherever a wheel has put it.
         loaded = ctypes.CDLL(confluent_kafka.cimpl.__file__)
+        super().__init__(kernel, loaded)
         self.rk = _Functions(loaded)
-        addresses = [
-            ctypes.cast(getattr(loaded, f"rd_kafka_{name}"), _P).value for name in _FOR_THE_KERNEL
-        ]
-        self._table = (_P * len(addresses))(*addresses)
-        self.functions = ctypes.addressof(self._table)
-        self.take = _typed(kernel.kk_take, _I64, _P, _P, _I32, _I64, _P, _P, _P)
-        self.measure = _typed(kernel.kk_measure, None, _P, _P, _I64, _I64, _P)
-        self.fill = _typed(kernel.kk_fill, None, _P, _P, _I64, _P)
-        self.drop = _typed(kernel.kk_drop, None, _P, _P, _I64)
-        self.produce = _typed(kernel.kk_produce, _I64, _P, _P, _P, _I64, _I64, _P)
-        self.longest_prefix: int = _typed(kernel.kk_longest_prefix, _I64)()
 
 
 class _Functions:

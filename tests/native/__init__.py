@@ -1,0 +1,1 @@
+"""The distribution in `native/`: its C under sanitizers, and its wheels."""

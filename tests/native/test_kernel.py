@@ -1,0 +1,26 @@
+"""The kernel takes no byte too many, keeps nothing, and does what a plain model says."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.native import fuzz
+from tests.native.sanitized import ROOT, NoSanitizerError, compiled
+
+pytestmark = pytest.mark.slow
+
+
+def test_random_messages_and_columns_under_sanitizers(tmp_path: Path) -> None:
+    """A short series, the same each time; `make fuzz` goes on with others."""
+    try:
+        library, environment = compiled(tmp_path)
+    except NoSanitizerError as exc:
+        pytest.skip(str(exc))
+    line = fuzz.command(library, seed=1, rounds=250)
+    done = subprocess.run(
+        line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
