@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kstreams._types import K, V
 from kstreams.batch.logs.feed import logs_of
-from kstreams.batch.logs.io import LogIO
+from kstreams.batch.logs.io import LogIO, close_readers
 from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.plans import Slice
 from kstreams.errors import TopologyError, UnknownTopicError
@@ -92,5 +92,6 @@ class DriverSources:
 
     def close(self) -> None:
         """Let go of what logs hold."""
+        close_readers(self._logs)
         while self._contents:
             self._contents.popitem()[1].close()

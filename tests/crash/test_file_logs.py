@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kstreams import TEXT, Topology, TopologyBuilder
+from kstreams import Topology
 from kstreams.file_logs.index import FileIndex
-from kstreams.operators import map_
-from kstreams.sources import Lines, folder
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from tests.crash.failpoints import Point
+from tests.crash.filing import append_file, marking_files
 from tests.crash.harness import Harness, Recovery
-from tests.crash.workload import COUNTS, LAST, MARKS, OUT, PARTITIONS, Mark
+from tests.crash.workload import OUT
 
 POINTS = (
     Point("found-and-not-noted", "before index", dies="driver"),
@@ -29,32 +27,14 @@ POINTS = (
 )
 
 
-def keyed(_key: None, line: str) -> tuple[str, str]:
-    key, _, value = line.partition("=")
-    return key, value
-
-
 class FileHarness(Harness):
     """The app of the matrix, whose records come in files."""
 
     def append(self, records: Sequence[tuple[str, str]], number: int) -> None:
-        place = self.home / "in"
-        place.mkdir(exist_ok=True)
-        if records:
-            text = "\n".join(f"{key}={value}" for key, value in records)
-            file = place / f"{number:06}.txt"
-            file.with_suffix(".part").write_text(text)
-            os.utime(file.with_suffix(".part"), (number, number))
-            file.with_suffix(".part").rename(file)
+        append_file(self.home, records, number)
 
     def build(self) -> Topology:
-        builder = TopologyBuilder("marking")
-        log = folder("words", self.home / "in", Lines(TEXT), partitions=PARTITIONS)
-        words = builder.add_processor("keyed", map_(keyed), builder.add_source("words", log))
-        edge = builder.repartition("by-key", words, key=TEXT, value=TEXT)
-        node = builder.add_processor("mark", Mark, edge, stores=[LAST, COUNTS, MARKS])
-        builder.add_sink("marks", OUT, node)
-        return builder.build()
+        return marking_files(self.home, OUT)
 
     def behind(self, query: str | None = None) -> bool:
         found = [True]

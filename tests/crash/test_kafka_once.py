@@ -18,6 +18,7 @@ from kstreams.partitioner import partition_of
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from tests.crash.failpoints import Point
+from tests.crash.filing import append_file, marking_files
 from tests.crash.harness import RECOVERIES, Harness, Recovery
 from tests.crash.workload import COUNTS, LAST, MARKS, PARTITIONS, Mark
 from tests.kstreams.kafka.samples import read_all
@@ -97,6 +98,16 @@ class OnceHarness(Harness):
             patch.setattr(producer, "flush", _flushing(producer.flush, reach))
 
 
+class FilesOnceHarness(OnceHarness):
+    """The same with its records in files: the batch's number belongs to the topic of results."""
+
+    def append(self, records: Sequence[tuple[str, str]], number: int) -> None:
+        append_file(self.home, records, number)
+
+    def build(self) -> Topology:
+        return marking_files(self.home, Topic(self.marks, TEXT, TEXT))
+
+
 def _flushing(flush: Callable[[Any], None], reach: Callable[[str], object]) -> Callable[..., None]:
     def flushed(producer: Any) -> None:
         flush(producer)
@@ -129,6 +140,18 @@ def test_each_result_is_seen_once_without_a_lock(
     place = Directory(str(tmp_path / "objects"))
     given = _given(tmp_path, point, "restart", monkeypatch)
     die_and_go_on(OnceHarness(broker, topic_name, *given, place))
+
+
+@pytest.mark.parametrize("point", POINTS[3:6:2], ids=lambda point: point.name)
+def test_results_of_files_are_seen_once(
+    point: Point,
+    broker: KafkaBroker,
+    topic_name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = _given(tmp_path, point, "restart", monkeypatch)
+    die_and_go_on(FilesOnceHarness(broker, topic_name, *given))
 
 
 def test_of_two_drivers_the_older_is_fenced(

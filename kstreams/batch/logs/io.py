@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +20,7 @@ from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
 from kstreams.topic_limits import TopicLimits
 
-__all__ = ("LogIO",)
+__all__ = ("LogIO", "close_readers")
 
 
 @dataclass(frozen=True)
@@ -37,35 +36,24 @@ class LogIO:
     logs: Mapping[str, Log[Any, Any]]
 
     def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
-        """Read slices of a plan, in their order."""
-        queues: list[Queue] = []
+        """Read slices of a plan, in their order: those of topics first, all at once."""
         sizes: dict[TopicPartition, tuple[int, int]] = {}
+        topics = [each for each in slices if each.topic not in self.logs]
+        read = self.others.read(topics, max_bytes=max_bytes) if topics else []
+        for each, queue in zip(topics, read, strict=True):
+            _add(sizes, each, len(each), queue.table)
+        room = max_bytes - sum(size for _, size in sizes.values())
         several = sum(map(len, slices)) > 1
-        for is_log, own in groupby(slices, lambda each: each.topic in self.logs):
-            room = max_bytes - sum(size for _, size in sizes.values())
-            some = list(own)
-            try:
-                found = self._read(some, room) if is_log else self.others.read(some, max_bytes=room)
-            except TooManyBytesError as exc:
-                raise TooManyBytesError({**sizes, **_added(sizes, exc.sizes)}) from None
-            queues += found
-            for each, queue in zip(some, found, strict=True):
-                size = {each.topic_partition: (len(each), queue.table.nbytes)}
-                sizes.update(_added(sizes, size))
-            if several and sum(size for _, size in sizes.values()) > max_bytes:
-                raise TooManyBytesError(sizes)
-        return queues
-
-    def _read(self, slices: Sequence[Slice], room: int) -> list[Queue]:
+        found = iter(read)
         queues: list[Queue] = []
-        sizes: dict[TopicPartition, tuple[int, int]] = {}
         for each in slices:
+            if each.topic not in self.logs:
+                queues.append(next(found))
+                continue
             table = self._table(each, max(room, 0))
             room -= table.nbytes
-            read = len(each) if room >= 0 else max(table.num_rows, 1)
-            size = {each.topic_partition: (read, table.nbytes)}
-            sizes.update(_added(sizes, size))
-            if room < 0 and (len(each) > 1 or len(slices) > 1):
+            _add(sizes, each, len(each) if room >= 0 else max(table.num_rows, 1), table)
+            if room < 0 and several:
                 raise TooManyBytesError(sizes)
             queues.append(Queue(each.entry, each.topic, each.partition, table))
         return queues
@@ -139,13 +127,16 @@ def _cast(table: pa.Table) -> pa.Table:
     return table.select(schema.names).cast(schema)
 
 
-def _added(
-    sizes: Mapping[TopicPartition, tuple[int, int]],
-    more: Mapping[TopicPartition, tuple[int, int]],
-) -> dict[TopicPartition, tuple[int, int]]:
-    """Return sizes of some partitions, with what was counted of them before."""
-    found = dict[TopicPartition, tuple[int, int]]()
-    for place, (offsets, size) in more.items():
-        before = sizes.get(place, (0, 0))
-        found[place] = before[0] + offsets, before[1] + size
-    return found
+def _add(
+    sizes: dict[TopicPartition, tuple[int, int]], each: Slice, offsets: int, table: pa.Table
+) -> None:
+    """Add what was read of a slice to the sizes of its partition."""
+    before, size = sizes.get(each.topic_partition, (0, 0))
+    sizes[each.topic_partition] = before + offsets, size + table.nbytes
+
+
+def close_readers(names: Iterable[str]) -> None:
+    """Close what reads logs in this process; what reads them next opens them again."""
+    for name in names:
+        if name in _READERS:
+            _READERS.pop(name)[1].close()

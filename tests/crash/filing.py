@@ -1,0 +1,41 @@
+"""The workload of the matrix with its records in files: a line each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from kstreams import TEXT, Topic, Topology, TopologyBuilder
+from kstreams.operators import map_
+from kstreams.sources import Lines, folder
+from tests.crash.workload import COUNTS, LAST, MARKS, PARTITIONS, Mark
+
+__all__ = ("append_file", "marking_files")
+
+
+def append_file(home: Path, records: Sequence[tuple[str, str]], number: int) -> None:
+    """Put a batch of records into a file of its own."""
+    place = home / "in"
+    place.mkdir(exist_ok=True)
+    if records:
+        file = place / f"{number:06}.txt"
+        file.with_suffix(".part").write_text("\n".join(f"{key}={value}" for key, value in records))
+        os.utime(file.with_suffix(".part"), (number, number))
+        file.with_suffix(".part").rename(file)
+
+
+def marking_files(home: Path, marks: Topic[str, str]) -> Topology:
+    """Build files -> keyed -> mark -> marks."""
+    builder = TopologyBuilder("marking")
+    log = folder("words", home / "in", Lines(TEXT), partitions=PARTITIONS)
+    words = builder.add_processor("keyed", map_(_keyed), builder.add_source("words", log))
+    edge = builder.repartition("by-key", words, key=TEXT, value=TEXT)
+    node = builder.add_processor("mark", Mark, edge, stores=[LAST, COUNTS, MARKS])
+    builder.add_sink("marks", marks, node)
+    return builder.build()
+
+
+def _keyed(_key: None, line: str) -> tuple[str, str]:
+    key, _, value = line.partition("=")
+    return key, value
