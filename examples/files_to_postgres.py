@@ -40,9 +40,7 @@ def main(url: str, home: Path) -> None:
     )
     builder = TopologyBuilder("payments")
     rows = builder.add_source("payments", payments, on_error="skip")
-    amounts = builder.add_processor(
-        "amounts", map_(lambda _, row: (row.customer, row.amount)), rows
-    )
+    amounts = builder.add_processor("amounts", map_(lambda _, r: (r.customer, r.amount)), rows)
     by_customer = builder.repartition("by-customer", amounts, key=TEXT, value=INT64)
     paid = builder.add_processor("paid", aggregate(sum_(INT64), store=PAID), by_customer)
     builder.add_sink("table", table, paid)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cached_property
+from functools import lru_cache
 from typing import TypeVar
 
 import pyarrow as pa
@@ -56,9 +56,9 @@ class Csv(TextRecords[None, V]):
         """Make the serde; raises as `csv_row`."""
         object.__setattr__(self, "value", csv_row(self.type_, delimiter=self.delimiter))
 
-    @cached_property
+    @property
     def _columns(self) -> tuple[CsvColumn, ...]:
-        return columns_of(self.type_)
+        return _columns_of(self.type_)
 
     def head(self, data: FileData) -> str:
         """Return the first row, if it names all columns that have to be there."""
@@ -165,3 +165,8 @@ def _unquoted(name: str) -> str:
     if len(name) > 1 and name.startswith('"') and name.endswith('"'):
         return name[1:-1].replace('""', '"')
     return name
+
+
+@lru_cache(maxsize=32)
+def _columns_of(type_: type) -> tuple[CsvColumn, ...]:
+    return columns_of(type_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import cached_property
+from functools import lru_cache
 from typing import TypeVar
 
 import pyarrow as pa
@@ -54,9 +54,9 @@ class Parquet(Format[None, V]):
         """Make the serde; raises as `csv_row`."""
         object.__setattr__(self, "value", csv_row(self.type_))
 
-    @cached_property
+    @property
     def _columns(self) -> tuple[CsvColumn, ...]:
-        return columns_of(self.type_)
+        return _columns_of(self.type_)
 
     def scan(self, data: FileData) -> Iterator[Mark]:
         """Read the footer: rows are looked at when they are read."""
@@ -163,3 +163,8 @@ def _filled(column: CsvColumn, batch: pa.RecordBatch) -> pa.Array:
     if column.name in batch.schema.names:
         return batch.column(column.name).cast(column.arrow)
     return pa.array([column.default] * batch.num_rows, column.arrow)
+
+
+@lru_cache(maxsize=32)
+def _columns_of(type_: type) -> tuple[CsvColumn, ...]:
+    return columns_of(type_)

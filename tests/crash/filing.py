@@ -21,7 +21,7 @@ def append_file(home: Path, records: Sequence[tuple[str, str]], number: int) -> 
     if records:
         file = place / f"{number:06}.txt"
         file.with_suffix(".part").write_text("\n".join(f"{key}={value}" for key, value in records))
-        os.utime(file.with_suffix(".part"), (number, number))
+        os.utime(file.with_suffix(".part"), (number + 1, number + 1))
         file.with_suffix(".part").rename(file)
 
 
