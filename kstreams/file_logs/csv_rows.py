@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import lru_cache
 from typing import TypeVar
 
 import pyarrow as pa
@@ -58,7 +57,7 @@ class Csv(TextRecords[None, V]):
 
     @property
     def _columns(self) -> tuple[CsvColumn, ...]:
-        return _columns_of(self.type_)
+        return columns_of(self.type_)
 
     def head(self, data: FileData) -> str:
         """Return the first row, if it names all columns that have to be there."""
@@ -165,8 +164,3 @@ def _unquoted(name: str) -> str:
     if len(name) > 1 and name.startswith('"') and name.endswith('"'):
         return name[1:-1].replace('""', '"')
     return name
-
-
-@lru_cache(maxsize=32)
-def _columns_of(type_: type) -> tuple[CsvColumn, ...]:
-    return columns_of(type_)

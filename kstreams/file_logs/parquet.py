@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from functools import lru_cache
 from typing import TypeVar
 
 import pyarrow as pa
@@ -56,7 +55,7 @@ class Parquet(Format[None, V]):
 
     @property
     def _columns(self) -> tuple[CsvColumn, ...]:
-        return _columns_of(self.type_)
+        return columns_of(self.type_)
 
     def scan(self, data: FileData) -> Iterator[Mark]:
         """Read the footer: rows are looked at when they are read."""
@@ -163,8 +162,3 @@ def _filled(column: CsvColumn, batch: pa.RecordBatch) -> pa.Array:
     if column.name in batch.schema.names:
         return batch.column(column.name).cast(column.arrow)
     return pa.array([column.default] * batch.num_rows, column.arrow)
-
-
-@lru_cache(maxsize=32)
-def _columns_of(type_: type) -> tuple[CsvColumn, ...]:
-    return columns_of(type_)

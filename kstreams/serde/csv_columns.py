@@ -191,7 +191,9 @@ def _column(type_: type, name: str, hint: object, default: object) -> CsvColumn:
 def _fields(type_: Any) -> Iterable[tuple[str, object]]:  # noqa: ANN401  # of several kinds
     if is_dataclass(type_):
         for each in fields(type_):
-            made = each.default_factory  # MISSING is another one where a class was sent by value
+            made: Any = (
+                each.default_factory
+            )  # MISSING is another one where a class was sent by value
             default = each.default if isinstance(made, type(MISSING)) else made()
             yield each.name, _NOTHING if isinstance(default, type(MISSING)) else default
     elif hasattr(type_, "_field_defaults"):
