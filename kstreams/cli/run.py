@@ -21,6 +21,7 @@ from kstreams.cli.pairs import pairs_of
 from kstreams.cli.place import Place
 from kstreams.cli.progress import Progress, logging_to, shown_live
 from kstreams.cli.quiet import quiet_spark
+from kstreams.cli.serve_beside import ServeBeside
 from kstreams.cli.usage import WrongUsageError, for_option
 
 if TYPE_CHECKING:
@@ -117,6 +118,17 @@ def run(
             "readers that are read_committed see each once. Embedded topics always do.",
         ),
     ] = False,
+    serve: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            metavar="PORT",
+            help="Answer queries at 127.0.0.1 by a process beside the app, as `kstreams serve` "
+            "does; it ends with the app.",
+            show_default=False,
+        ),
+    ] = None,
     spark_config: Annotated[
         list[str] | None,
         typer.Option(
@@ -136,6 +148,7 @@ def run(
     Example:
         kstreams run word_count:topology --until end
         kstreams run word_count:build --state rocksdb --bootstrap localhost:9092
+        kstreams run word_count:topology --serve 8080
     """
     console = stderr()
     with for_option("--trigger"):
@@ -149,6 +162,7 @@ def run(
     settings = pairs_of(spark_config or (), "--spark-config")
     with for_option("MODULE:NAME"):
         topology = load_topology(target)
+    beside = None if serve is None else ServeBeside(serve, target)
     from kstreams.spark.app import App  # noqa: PLC0415  # usage errors need no pyspark
 
     progress = Progress(
@@ -177,6 +191,7 @@ def run(
             until="end" if until else None,
             timeout=patience,
             close_windows=close_windows,
+            beside=beside,
         )
 
 
@@ -188,11 +203,14 @@ def _run(
     until: Literal["end"] | None,
     timeout: timedelta | None,
     close_windows: bool,
+    beside: ServeBeside | None,
 ) -> None:
     def changed(_: AppState, new: AppState) -> None:
         progress.status = "starting Spark" if new.value == "starting" else new.value
         if new.value == "running":
             progress.begin()
+            if beside is not None:
+                beside.start(str(app.checkpoint))
         if not console.is_terminal:
             _LOG.info("app %s: %s", app.app_id, new.value)
 
@@ -201,6 +219,8 @@ def _run(
         with shown_live(progress, console, escape(app.app_id)):
             app.run(until=until, timeout=timeout, close_windows=close_windows)
     finally:
+        if beside is not None:
+            beside.stop()
         _summarize(app, progress, console)
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import sys
+import threading
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -24,9 +27,9 @@ from kstreams.state.stores.spec import StoreSpec
 if TYPE_CHECKING:
     from kstreams.serve.settings import Role, ServeSettings
 
-__all__ = ("serve",)
+__all__ = ("TOKEN", "needs_extra", "serve")
 
-_TOKEN = "KSTREAMS_SERVE_TOKEN"  # noqa: S105  # the name of a variable
+TOKEN = "KSTREAMS_SERVE_TOKEN"  # noqa: S105  # the name of a variable
 
 
 def serve(
@@ -46,7 +49,7 @@ def serve(
         typer.Option(
             metavar="FILE",
             help="A role (metrics, view or data) and a token a line; nobody else may read it.",
-            show_default=f"{_TOKEN}, or else a new one is shown",
+            show_default=f"{TOKEN}, or else a new one is shown",
         ),
     ] = None,
     topology: TopologyOption = None,
@@ -78,6 +81,7 @@ def serve(
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="Something in front of it speaks TLS.")
     ] = False,
+    until_eof: Annotated[bool, typer.Option("--until-eof", hidden=True)] = False,
 ) -> None:
     """Answer queries on the stores of apps over HTTP, whether the apps run or not.
 
@@ -96,9 +100,7 @@ def serve(
         from kstreams.serve.served_app import AppSource  # noqa: PLC0415  # needs the extra
         from kstreams.serve.server import Server  # noqa: PLC0415
     except ImportError as exc:
-        raise ImportError(
-            "serving needs starlette and uvicorn: pip install 'kstreams-spark[serve]'"
-        ) from exc
+        raise needs_extra() from exc
     from kstreams.serve.settings import ServeError  # noqa: PLC0415
 
     host, port = _address(bind)
@@ -116,7 +118,25 @@ def serve(
     server = Server(settings, sources, None if connection is None else _connection(connection))
     names = ", ".join(server.apps)
     stderr().print(f"[bold]{escape(names)}[/] at {escape(server.url)}", soft_wrap=True)
+    if until_eof:
+        _end_with_input()
     server.run()
+
+
+def _end_with_input() -> None:
+    """End this process, as by SIGTERM, when its standard input ends."""
+
+    def wait() -> None:
+        while sys.stdin.buffer.read(1024):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="kstreams-until-eof", daemon=True).start()
+
+
+def needs_extra() -> ImportError:
+    """Return what says which extra is missing."""
+    return ImportError("serving needs starlette and uvicorn: pip install 'kstreams-spark[serve]'")
 
 
 def _connection(target: str) -> Connection:
@@ -169,7 +189,7 @@ def _tokens(file: Path | None) -> dict[str, Role]:
 
     if file is not None:
         return read_tokens(file)
-    given = os.environ.pop(_TOKEN, None)
+    given = os.environ.pop(TOKEN, None)
     if given is not None:
         return {given: Role.DATA}
     made = ServeSettings.new_token()
