@@ -19,15 +19,15 @@ Example:
 
 from __future__ import annotations
 
-from kstreams_objects.formats import Columns, Csv, Format, JsonLines
+from kstreams_objects.formats import Columns, CsvTable, FileFormat, JsonLines
 from kstreams_objects.parquet import Parquet
 from kstreams_objects.place import MovingStore, Place
 from kstreams_objects.sink import Objects
 
 __all__ = (
     "Columns",
-    "Csv",
-    "Format",
+    "CsvTable",
+    "FileFormat",
     "JsonLines",
     "MovingStore",
     "Objects",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-__all__ = ("Columns", "Csv", "Encoded", "Format", "JsonLines", "check_names")
+__all__ = ("Columns", "CsvTable", "Encoded", "FileFormat", "JsonLines", "check_names")
 
 Columns: TypeAlias = Mapping[str, object]
 """Values of a row by column."""
@@ -31,7 +31,7 @@ class Encoded:
     refused: Mapping[int, str]
 
 
-class Format(Protocol):
+class FileFormat(Protocol):
     """Makes a file of rows: settings, picklable."""
 
     @property
@@ -68,7 +68,7 @@ class JsonLines:
 
 
 @dataclass(frozen=True)
-class Csv:
+class CsvTable:
     """Comma-separated values by RFC 4180, in UTF-8, the first line names the columns.
 
     Text, numbers, and what says itself as text (dates, decimals) have a form. None is an empty

@@ -15,7 +15,7 @@ from kstreams import Record
 from kstreams.errors import InvalidNameError, SinkError, SinkUnavailableError, StoreError
 from kstreams.sinks import CommitId, Guarantee, RefusedRow, Results, Writer
 from kstreams.state import object_name_parts
-from kstreams_objects.formats import Columns, Format
+from kstreams_objects.formats import Columns, FileFormat
 from kstreams_objects.place import MovingStore, Place, as_place
 from kstreams_rows.encoding import made
 from kstreams_rows.refusing import Refusals, refused
@@ -48,7 +48,7 @@ class Objects(Generic[K, V]):
 
     Args:
         place: A directory's path, which driver and workers share, or `kstreams_s3.S3(...)`.
-        format: `JsonLines()`, `Csv(...)` or `Parquet(...)`.
+        format: `JsonLines()`, `CsvTable(...)` or `Parquet(...)`.
         row: Makes the columns of a row from key and value; None leaves the result out.
         folder: Makes from key and value the folder that a row's file is in, such as
             `day=2026-01-31`; each folder gets a file of its own. Steps are divided by `/`; none
@@ -60,7 +60,7 @@ class Objects(Generic[K, V]):
 
     place: str | Place
     _: KW_ONLY
-    format: Format
+    format: FileFormat
     row: Callable[[K, V], Columns | None]
     folder: Callable[[K, V], str] | None = None
 

@@ -18,7 +18,7 @@ from devtools.servers.s3 import Bucket
 from kstreams import Record
 from kstreams.sinks import Sink
 from kstreams.testing import SinkContract
-from kstreams_objects import Columns, Csv, Format, JsonLines, Objects, Parquet
+from kstreams_objects import Columns, CsvTable, FileFormat, JsonLines, Objects, Parquet
 
 SCHEMA = pa.schema([pa.field("word", pa.string()), pa.field("total", pa.int8())])
 
@@ -30,7 +30,7 @@ def _row(word: str, total: int) -> Columns:
 class TestJsonLines(SinkContract):
     keeps_last = False
     bad = Record("a", 1_000, 5)
-    format: Format = JsonLines()
+    format: FileFormat = JsonLines()
 
     @pytest.fixture(autouse=True)
     def _folder(self, tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ class TestZippedJsonLines(TestJsonLines):
 
 
 class TestCsv(TestJsonLines):
-    format = Csv(("word", "total"))
+    format = CsvTable(("word", "total"))
 
     def read(self, data: bytes) -> Iterable[tuple[str, int]]:
         for found in csv.DictReader(io.StringIO(data.decode())):

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kstreams.errors import RecordRefusedError
-from kstreams_objects import Csv, JsonLines, Objects, Parquet
+from kstreams_objects import CsvTable, JsonLines, Objects, Parquet
 from tests.connectors.sinking import commit_of, given, write
 
 
@@ -49,7 +49,7 @@ def test_json_lines_have_rows_in_order_and_refuse_what_json_has_not(tmp_path: Pa
 
 
 def test_csv_quotes_fills_up_and_refuses_other_columns(tmp_path: Path) -> None:
-    sink: Objects[str, Any] = Objects(str(tmp_path), format=Csv(("a", "b")), row=_columns)
+    sink: Objects[str, Any] = Objects(str(tmp_path), format=CsvTable(("a", "b")), row=_columns)
     rows: list[Any] = [{"a": 'x,"y"\n', "b": 1}, {"c": 1}, {"b": Decimal("1.50")}, {"a": [1]}]
     refused = write(sink, given(*((f"k{n}", row) for n, row in enumerate(rows))))
     assert [(row.row, row.reason.split(":")[0]) for row in refused] == [
@@ -145,4 +145,4 @@ def test_what_never_counted_is_removed_when_a_new_writer_begins(tmp_path: Path) 
 
 def test_csv_needs_names() -> None:
     with pytest.raises(ValueError, match="each named once"):
-        Csv(("a", "a"))
+        CsvTable(("a", "a"))
