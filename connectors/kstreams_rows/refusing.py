@@ -13,6 +13,8 @@ from kstreams.sinks import RefusedRow, Results
 __all__ = ("Refusals", "reason_of", "refused")
 
 _SHOWN = 500
+_MOST_BYTES = 1024 * 1024
+"""Of bytes that a letter has, which are four times as many there."""
 
 
 class Refusals:
@@ -86,6 +88,11 @@ def _json(found: object) -> bytes | None:
     if found is None:
         return None
     try:
-        return json.dumps(found, default=str).encode()
+        return json.dumps(found, default=_text).encode()
     except (TypeError, ValueError, RecursionError):
         return json.dumps(str(found)).encode()
+
+
+def _text(found: object) -> str:
+    """Return as text what JSON has no form for; of many bytes the first."""
+    return str(found[:_MOST_BYTES] if isinstance(found, (bytes, bytearray)) else found)

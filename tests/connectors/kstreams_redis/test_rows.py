@@ -36,8 +36,9 @@ def test_values_have_the_form_of_their_type_and_replace_each_other(redis: Place)
 
 
 def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
-    redis: Place,
+    redis: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("kstreams_redis.values._LARGEST_BYTES", 2 << 20)
     sink: RedisKeys[Any, Any] = RedisKeys(redis.url, value=_as_it_is)
     bad = [
         ("b", True),
@@ -46,7 +47,7 @@ def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
         ("e", {1: "x"}),
         (None, 1),
         (("a", 1), 1),
-        ("f", bytes(513 << 20)),
+        ("f", bytes((2 << 20) + 1)),
         ("kstreams:life/out/0", "9:0:9:"),
         ("half \ud800", 1),
         ("g", {str(n): n for n in range(1_001)}),
@@ -56,6 +57,7 @@ def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
     assert "bool" in refused[0].reason
     assert "names of fences" in refused[7].reason
     assert json.loads(refused[1].letter.value or b"") == [1]
+    assert len(refused[6].letter.value or b"") < (6 << 20)  # of the first MiB
     assert set(redis.ask("KEYS", "*")) == {"a", "z", "kstreams:life/out/0"}
 
 
