@@ -30,7 +30,7 @@ count it, tell the source that it is not taken, or set it aside."""
 _LOG = logging.getLogger(__name__)
 _LONGEST_ID = 1_000
 _REASON_CHARS = 500
-_SMALL = TopicLimits(least_time=1, max_bytes=16_000, needs_key=True, plain_names=True)
+_SMALL = TopicLimits(least_time=1, max_bytes=2_000, needs_key=True, plain_names=True)
 """Of a dead letter that its topic does not take as it is."""
 
 _Bytes = Record["bytes | None", "bytes | None"]
