@@ -144,6 +144,7 @@ lock: setup ## write requirements/*.txt anew (UPGRADE=1 takes newer versions)
 	@$(BIN)/uv pip compile pyproject.toml --group dev --extra all $(LOCK_OPTIONS) \
 	    --constraints requirements/constraints.txt --output-file requirements/lock.txt
 	@sed -n 's/^java = \["\(.*\)"\]$$/\1/p' pyproject.toml | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --output-file requirements/java.txt
+	@echo ziglang | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --output-file requirements/ziglang.txt
 	@if grep -nE '(index-url|find-links|://)' requirements/*.txt; then echo 'lock: an address got in' >&2; exit 1; fi
 
 LOCK_OPTIONS := --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url \
@@ -157,6 +158,18 @@ docs: setup ## build the site of pages and reference into build/docs (a warning 
 .PHONY: build
 build: setup ## build the sdist and the wheel into dist/
 	@$(RUN_PYTHON) -m build --no-isolation
+
+.PHONY: wheels
+wheels: setup ## build wheels of native/ for every platform into dist/ (WHEELS=manylinux_2_17_aarch64 chooses)
+	@[ -e $(ZIG)/ziglang/__main__.py ] || $(RUN_PYTHON) -m pip install --quiet --disable-pip-version-check \
+	    --target $(ZIG) --require-hashes --requirement requirements/ziglang.txt
+	@for platform in $(or $(WHEELS),$$(cd native && $(CURDIR)/$(RUN_PYTHON) -c \
+	    'from compile_kernel import PLATFORMS; print(*PLATFORMS)')); do \
+	    KSTREAMS_WHEEL_PLATFORM=$$platform PYTHONPATH=$(ZIG) \
+	        $(RUN_PYTHON) -m build --wheel --no-isolation --outdir dist native || exit 1; \
+	done
+
+ZIG := $(CURDIR)/build/ziglang
 
 .PHONY: clean
 clean: ## remove .venv, caches and build products

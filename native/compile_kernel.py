@@ -1,4 +1,7 @@
-"""Compile kernel.c into the wheel: with `cc`, or with the package `ziglang`."""
+"""Compile kernel.c into the wheel: with `cc`, or with the package `ziglang`.
+
+For this machine, or for the platform that `KSTREAMS_WHEEL_PLATFORM` names, by its tag.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,15 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FLAGS = ("-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC")
+PLATFORMS = {  # tags of wheels, and what zig calls them
+    "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
+    "manylinux_2_17_aarch64": "aarch64-linux-gnu.2.17",
+    "musllinux_1_2_x86_64": "x86_64-linux-musl",
+    "musllinux_1_2_aarch64": "aarch64-linux-musl",
+    "macosx_11_0_x86_64": "x86_64-macos.11.0-none",
+    "macosx_11_0_arm64": "aarch64-macos.11.0-none",
+}
+FLAGS = ("-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-s")
 
 
 class CompileKernel(BuildHookInterface):  # type: ignore[type-arg]
@@ -21,23 +32,29 @@ class CompileKernel(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile; called by hatchling."""
-        target = os.environ.get("KSTREAMS_TARGET", "")
+        platform = os.environ.get("KSTREAMS_WHEEL_PLATFORM", "")
         source = Path(self.root) / "kstreams_kafka_native" / "kernel.c"
         made = Path(self.directory) / "kernel.so"
         made.parent.mkdir(parents=True, exist_ok=True)
-        subprocess.run([*compiler(target), *FLAGS, "-o", str(made), str(source)], check=True)
+        subprocess.run([*compiler(platform), *FLAGS, "-o", str(made), str(source)], check=True)
         build_data["pure_python"] = False
-        build_data["tag"] = f"py3-none-{wheel_platform(target)}"
+        build_data["tag"] = f"py3-none-{platform or this_platform()}"
         build_data["force_include"][str(made)] = "kstreams_kafka_native/kernel.so"
 
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Leave the wheel alone where it was asked for; called by hatchling."""
+        (Path(self.directory) / "kernel.so").unlink()
 
-def compiler(target: str) -> list[str]:
-    """Return the command of a C compiler: ziglang's for another platform, else `cc`."""
+
+def compiler(platform: str) -> list[str]:
+    """Return the command of a C compiler: ziglang's for a named platform, else `cc`."""
     zig = importlib.util.find_spec("ziglang") is not None
-    if target:
+    if platform:
+        if platform not in PLATFORMS:
+            raise SystemExit(f"no wheels are made for {platform}, but for {', '.join(PLATFORMS)}")
         if not zig:
-            raise SystemExit("to compile for another platform: pip install ziglang")
-        return [sys.executable, "-m", "ziglang", "cc", "-target", target]
+            raise SystemExit("to compile for a named platform: pip install ziglang")
+        return [sys.executable, "-m", "ziglang", "cc", "-target", PLATFORMS[platform]]
     named = (
         os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     )
@@ -48,13 +65,6 @@ def compiler(target: str) -> list[str]:
     raise SystemExit("no C compiler: install cc, or pip install ziglang")
 
 
-def wheel_platform(target: str) -> str:
-    """Return a wheel's platform tag; for another platform than this, by zig's name of it."""
-    if not target:
-        return sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    machine, system, abi = target.split("-", 2)
-    if system == "macos":
-        return "macosx_11_0_arm64" if machine == "aarch64" else "macosx_10_12_x86_64"
-    if abi.startswith("musl"):
-        return f"musllinux_1_2_{machine}"
-    return f"manylinux_{abi.partition('.')[2].replace('.', '_') or '2_17'}_{machine}"
+def this_platform() -> str:
+    """Return the tag of a wheel that is for this machine alone."""
+    return sysconfig.get_platform().replace("-", "_").replace(".", "_")

@@ -137,6 +137,7 @@ def install_native() -> None:
 def native_digest(lock: str) -> str:
     sources = sorted(path for path in NATIVE.rglob("*") if path.suffix in (".c", ".py", ".toml"))
     compilers = [str(shutil.which(name)) for name in ("cc", "clang")]
+    compilers += map(str, VENV.glob("lib/python*/site-packages/ziglang"))
     return digest(lock, *compilers, *(path.read_bytes() for path in sources))
 
 

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from confluent_kafka import Producer
 
 from devtools.servers.kafka import KafkaBroker
+from kstreams.errors import BrokerUnavailableError
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
+from kstreams.kafka.sink import write_rows
+from kstreams.partitioner import partition_by
+from tests.kstreams.kafka.samples import output_table
 
-pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.kafka,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("each_way"),
+]
+
+FIRST = partition_by(lambda _key, _count: 0, name="first")
 
 
 def _client_pem(broker: KafkaBroker, folder: Path) -> tuple[Path, Path]:
@@ -61,13 +70,21 @@ def test_every_kind_of_options_reads_and_writes(
         ),
     }
     broker.create_topic(topic_name)
-    for kind in kinds.values():
-        settings: dict[str, Any] = {**kind.client_options("producer")}
-        producer = Producer(settings)
-        producer.produce(topic_name, b"value", b"key")
-        assert producer.flush(30) == 0
+    keys: list[bytes | None] = [name.encode() for name in kinds]
+    for own, kind in zip(keys, kinds.values(), strict=True):
+        write_rows(kind, output_table(topic_name, [own]), partitioner=FIRST, id_prefix="a")
     for kind in kinds.values():
         reader = RangeReader(kind)
         (table,) = reader.read([OffsetRange(topic_name, 0, 0, len(kinds))])
-        assert table.num_rows == len(kinds)
+        assert table.column("key").to_pylist() == keys
         reader.close()
+
+
+def test_broker_whose_certificate_nobody_vouches_for_is_not_read(
+    broker: KafkaBroker, topic_name: str
+) -> None:
+    broker.create_topic(topic_name)
+    trusting_others = Kafka(broker.ssl_bootstrap, {"security.protocol": "SSL"})
+    reader = RangeReader(trusting_others, timeout=timedelta(seconds=2))
+    with pytest.raises(BrokerUnavailableError, match="certificate verify failed"):
+        reader.read([OffsetRange(topic_name, 0, 0, 1)])
