@@ -67,7 +67,8 @@ def test_poison_is_set_aside_and_stops_nothing(place: Place, tmp_path: Path) -> 
     )
     report = runner.run(timeout=timedelta(seconds=60))
     assert (report.appended, report.dead_letters) == (2, 3)
-    assert [record.value for record in records_of(tmp_path, "letters")] == [b"none", b"", one]
+    aside = [record.value or b"" for record in records_of(tmp_path, "letters")]
+    assert sorted(aside) == sorted([b"none", b"", one])
     assert place.messages() == []
 
 
