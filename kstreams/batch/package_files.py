@@ -25,8 +25,8 @@ __all__ = ("LeftOut", "PackageContents", "PackageFile", "contents_of", "own_pack
 
 _FOLDERS = {"node_modules": "packages of another language"}
 _MADE_BY_PYTHON = "__pycache__"
-_BELOW_PLUGINS = "kstreams_msgspec"
-"""The one package of this library's own that is no plugin, and so has no entry point."""
+_BELOW_PLUGINS = ("kstreams_msgspec", "kstreams_rows")
+"""What plugins of this library share: no plugins, and so without entry points."""
 _CODE = (".py", ".pyi", ".so", ".pyd")
 _SECRET = re.compile(
     r"(?i).*\.(pem|key|p12|pfx|p8|ppk|jks|jceks|keystore|kdbx|gpg|env|keytab|tfstate|tfvars)"
@@ -193,7 +193,7 @@ def _library() -> frozenset[str]:
     except PackageNotFoundError:
         return frozenset({"kstreams"})
     plugins = {entry.module.partition(".")[0] for entry in entries}
-    return frozenset({"kstreams", _BELOW_PLUGINS, *plugins})
+    return frozenset({"kstreams", *_BELOW_PLUGINS, *plugins})
 
 
 def _installed() -> list[Path]:

@@ -24,6 +24,7 @@ OTHER_CUTS = {
     "directory.py": "paths",
     "fork.py": "names of objects",
     "garbage.py": "names of objects",
+    "local.py": "paths",
     "loop_objects.py": "names of objects",
     "names.py": "paths",
     "objects.py": "names of objects",
