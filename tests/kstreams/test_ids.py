@@ -40,6 +40,7 @@ OTHER_JOINS = {
     "contexts.py": "labels of punctuators",
     "fork.py": "places, as errors name them",
     "io.py": "ids of producers and records, names of segments",
+    "local.py": "paths",
     "package_files.py": "paths",
     "pipeline.py": "names of Spark's queries",
     "plan_log.py": "names of documents",
@@ -48,6 +49,7 @@ OTHER_JOINS = {
     "stage_settings.py": "ids of producers",
     "task_key.py": "names of objects",
     "windowed.py": "windows as people read them",
+    "zipped.py": "paths",
 }
 """Modules that join values with a slash to something else than an id."""
 
