@@ -41,7 +41,7 @@ def test_a_machine_sees_the_installed_library_and_nothing_of_the_project(
     library, project, temporary, there, error = log.read_text().splitlines()
     assert library.startswith(machine.here("env/lib/"))
     assert project in ("[]", "['.venv']")
-    assert temporary == "[]"
+    assert temporary in ("[]", str([*ROOT.parts[2:3]]))  # the environment may lie below it
     assert there == "False False"
     assert error == "Read-only file system"
     assert machine.path("mine").exists()
