@@ -16,12 +16,27 @@ from tests.cluster.project import expected_counts, make_project, run_project
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 STORES = ("rocksdb", "s3")
-CONNECTORS = ("postgres",)
+CONNECTORS = {
+    "amqp": "kstreams_amqp.queue",
+    "amqp-exchange": "kstreams_amqp.exchange",
+    "cassandra": "kstreams_cassandra.table",
+    "dynamodb": "kstreams_dynamodb.table",
+    "events": "kstreams_events.event_stream",
+    "http": "kstreams_http.post",
+    "mongodb": "kstreams_mongodb.collection",
+    "objects": "kstreams_objects.sink",
+    "opensearch": "kstreams_opensearch.index",
+    "postgres": "kstreams_postgres.table",
+    "redis": "kstreams_redis.keys",
+    "websocket": "kstreams_events.web_socket",
+}
 SERDES = ("avro", "json", "msgpack", "msgspec", "protobuf", "registry", "xml")
 PACKAGES = (
     "kstreams",
     "kstreams_daemon",
-    *(f"kstreams_{name}" for name in (*CONNECTORS, *STORES, *SERDES)),
+    "kstreams_rows",
+    *sorted({module.partition(".")[0] for module in CONNECTORS.values()}),
+    *(f"kstreams_{name}" for name in (*STORES, *SERDES)),
 )
 
 LOOK = f"""
@@ -56,7 +71,7 @@ def test_packages_types_and_entry_points_are_installed(python: Path, tmp_path: P
     assert lines[:count] == [f"{site / name / '__init__.py'} True" for name in PACKAGES]
     serdes = [name for name in SERDES if name not in ("msgspec", "registry")]
     assert lines[count:] == [
-        *(f"{name} kstreams_{name}.table" for name in CONNECTORS),
+        *(f"{name} {module}" for name, module in CONNECTORS.items()),
         "memory kstreams.state.backend.memory",
         "rocksdb kstreams_rocksdb.settings",
         "s3 kstreams_s3.settings",
