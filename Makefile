@@ -17,6 +17,9 @@ unexport PYTHONDONTWRITEBYTECODE
 # Two processes: what a small machine has. JOBS=0 runs the tests in one.
 JOBS ?= 2
 
+# Tests on Spark and Kafka wait for servers, too.
+ENGINE_JOBS ?= 3
+
 stage = @printf '\n=== %s ===\n' '$(1)'
 
 .PHONY: help
@@ -83,7 +86,14 @@ test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' choo
 	$(call stage,tests: Spark and Kafka)
 	@$(RUN_PYTHON) -m devtools.servers.fetch
 	@$(RUN_PYTHON) -m devtools.spark_classes
-	@$(PYTEST) -n $(JOBS) -v --dist worksteal -m '(spark or kafka) and not cluster' $(ARGS)
+	@$(PYTEST) -n $(ENGINE_JOBS) -v --dist worksteal -m '(spark or kafka) and not (cluster or kill)' $(ARGS)
+
+.PHONY: test-kills
+test-kills: setup ## processes on Spark and Kafka are killed, a few times each; CI runs it after `make test`
+	$(call stage,tests: kills)
+	@$(RUN_PYTHON) -m devtools.servers.fetch
+	@$(RUN_PYTHON) -m devtools.spark_classes
+	@$(PYTEST) -n $(ENGINE_JOBS) -v --dist worksteal -m '(spark or kafka) and kill and not cluster' $(ARGS)
 
 .PHONY: test-connectors
 test-connectors: setup ## sinks and intakes on their real servers, also on those that `make test` leaves out
