@@ -46,7 +46,7 @@ from kstreams.kafka.producing import BulkProducer
 logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
 
 def say(text):
-    sys.stdout.write(text + chr(10))
+    logging.getLogger("said").info("%s", text)  # one line at a time, among those of clients
 
 def fail(options):
     kafka = Kafka("127.0.0.1:1", {**options, "socket.connection.setup.timeout.ms": 1000})
