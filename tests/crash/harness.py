@@ -131,6 +131,35 @@ class Harness:
             self.emit_in_batch()
         self.run_until_committed()
 
+    def batches(self, count: int) -> None:
+        """Run so many batches, each until it is committed."""
+        for _ in range(count):
+            self.batch()
+
+    def die_in_a_batch(self, most: int) -> None:
+        """Run batches, at most so many, until something has died in one."""
+        self.arm()
+        for _ in range(most):
+            if not self.faults.struck:
+                self.batch()
+        assert self.faults.struck
+        if self.point.dies == "nobody":
+            self.end_process()
+
+    def die_and_go_on(self, *, before: int, most: int = 3, after: int = 2) -> None:
+        """Run some batches, die at the point, recover, run some more, and compare.
+
+        Args:
+            before: How many batches are committed by then.
+            most: Within how many it dies.
+            after: How many follow.
+        """
+        self.start_driver()
+        self.batches(before)
+        self.die_in_a_batch(most)
+        self.batches(after)
+        self.check()
+
     def emit_in_batch(self) -> None:
         """Emit a batch of records while the next batch runs."""
         self._waiting += 1

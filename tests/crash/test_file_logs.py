@@ -62,15 +62,4 @@ def test_each_line_counts_once(
     state = Memory(directory=str(tmp_path / "local"))
     log = Directory(str(tmp_path / "log"))
     harness = FileHarness(tmp_path, state, log, point, recovery, monkeypatch)
-    harness.start_driver()
-    harness.batch()
-    harness.arm()
-    for _ in range(3):
-        if not harness.faults.struck:
-            harness.batch()
-    if point.dies == "nobody":
-        harness.end_process()
-    assert harness.faults.struck
-    for _ in range(2):
-        harness.batch()
-    harness.check()
+    harness.die_and_go_on(before=1)

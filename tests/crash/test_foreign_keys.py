@@ -55,16 +55,5 @@ def test_the_join_is_exact_after_any_death(
     state = backend(directory=str(tmp_path / "local"))
     log = Directory(str(tmp_path / "log"))
     harness = JoinHarness(tmp_path, state, log, point, recovery, monkeypatch)
-    harness.start_driver()
-    harness.batch()
-    harness.batch()
-    harness.arm()
-    for _ in range(4):
-        if not harness.faults.struck:
-            harness.batch()
-    assert harness.faults.struck
-    if point.dies == "nobody":
-        harness.end_process()
-    for _ in range(3):  # the second one finds what the dead attempt has left on the disk
-        harness.batch()
-    harness.check()
+    # of those after it the second one finds what the dead attempt has left on the disk
+    harness.die_and_go_on(before=2, most=4, after=3)

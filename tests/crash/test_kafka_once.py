@@ -126,7 +126,8 @@ def test_each_result_is_seen_once(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    die_and_go_on(OnceHarness(broker, topic_name, *_given(tmp_path, point, recovery, monkeypatch)))
+    given = _given(tmp_path, point, recovery, monkeypatch)
+    OnceHarness(broker, topic_name, *given).die_and_go_on(before=2)
 
 
 @pytest.mark.parametrize("point", POINTS[3:6], ids=lambda point: point.name)
@@ -139,7 +140,7 @@ def test_each_result_is_seen_once_without_a_lock(
 ) -> None:
     place = Directory(str(tmp_path / "objects"))
     given = _given(tmp_path, point, "restart", monkeypatch)
-    die_and_go_on(OnceHarness(broker, topic_name, *given, place))
+    OnceHarness(broker, topic_name, *given, place).die_and_go_on(before=2)
 
 
 @pytest.mark.parametrize("point", POINTS[3:6:2], ids=lambda point: point.name)
@@ -151,7 +152,7 @@ def test_results_of_files_are_seen_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given = _given(tmp_path, point, "restart", monkeypatch)
-    die_and_go_on(FilesOnceHarness(broker, topic_name, *given))
+    FilesOnceHarness(broker, topic_name, *given).die_and_go_on(before=2)
 
 
 def test_of_two_drivers_the_older_is_fenced(
@@ -168,23 +169,6 @@ def test_of_two_drivers_the_older_is_fenced(
     harness.batch()
     older._publish(commit)  # it hung, and goes on: the cluster knows that it is published
     harness.batch()
-    harness.check()
-
-
-def die_and_go_on(harness: OnceHarness) -> None:
-    """Run some batches, die, recover, run some more, and compare."""
-    harness.start_driver()
-    for _ in range(2):
-        harness.batch()
-    harness.arm()
-    for _ in range(3):
-        if not harness.faults.struck:
-            harness.batch()
-    if harness.point.dies == "nobody":
-        harness.end_process()
-    assert harness.faults.struck
-    for _ in range(2):
-        harness.batch()
     harness.check()
 
 

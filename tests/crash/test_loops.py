@@ -54,17 +54,7 @@ def play(
         patch.setattr(query_driver, "_SWEEP_EVERY", 1)
     state = backend(directory=str(home / "local"))
     harness = LoopHarness(home, state, log, point, recovery, patch)
-    harness.start_driver()
-    harness.batch()
-    harness.arm()
-    for _ in range(3):
-        if not harness.faults.struck:
-            harness.batch()
-    assert harness.faults.struck
-    if point.dies == "nobody":
-        harness.end_process()
-    harness.batch()
-    harness.check()
+    harness.die_and_go_on(before=1, after=1)
 
 
 @pytest.mark.parametrize(

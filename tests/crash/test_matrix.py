@@ -127,12 +127,7 @@ def cell(
 
 def batch(harness: Harness, _logs: Logs) -> None:
     """Die in a batch."""
-    harness.arm()
-    for _ in range(_MOST_BATCHES):
-        if not harness.faults.struck:
-            harness.batch()
-    if harness.point.dies == "nobody":
-        harness.end_process()
+    harness.die_in_a_batch(_MOST_BATCHES)
 
 
 def savepoint(harness: Harness, _logs: Logs) -> None:

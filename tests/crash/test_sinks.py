@@ -192,16 +192,4 @@ def run(
     log: ObjectStoreSettings = Directory(str(tmp_path / "log"))
     state = Memory(directory=str(tmp_path / "local"))
     harness = make(tmp_path, state, log, point, recovery, monkeypatch)
-    harness.start_driver()
-    for _ in range(2):
-        harness.batch()
-    harness.arm()
-    for _ in range(3):
-        if not harness.faults.struck:
-            harness.batch()
-    if point.dies == "nobody":
-        harness.end_process()
-    assert harness.faults.struck
-    for _ in range(2):
-        harness.batch()
-    harness.check()
+    harness.die_and_go_on(before=2)
