@@ -55,7 +55,7 @@ class CassandraServer(JavaServer):
             newest_java=_NEWEST_JAVA,
         )
 
-    def command(self) -> list[str]:
+    def program(self) -> list[str]:
         """Return its class, behind what it takes from properties."""
         settings = self.folder / "cassandra.yaml"
         settings.write_text(json.dumps(_settings(self.folder, self.ports)))  # JSON is YAML

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from devtools.servers.process import NoServerError
 from kstreams.files import cache_folder
 
 __all__ = ("debian_root",)
@@ -26,13 +27,13 @@ def debian_root(package: str) -> Path:
     Return a folder with what a package has, and what it needs that is not installed here.
 
     Raises:
-        FileNotFoundError: This machine is no Debian, or apt does not know the package.
+        NoServerError: This machine is no Debian, or apt does not know the package.
 
     """
     root = cache_folder() / "servers" / f"debian-{package}"
     if not root.is_dir():
         if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-            raise FileNotFoundError(f"no apt-get here, which brings {package}")
+            raise NoServerError(f"no apt-get here, which brings {package}")
         root.parent.mkdir(parents=True, exist_ok=True)
         with (root.parent / f"debian-{package}.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -65,5 +66,5 @@ def _apt(*arguments: str, folder: Path) -> str:
         ["apt-get", *arguments], cwd=folder, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        raise FileNotFoundError(f"apt-get {arguments[0]} fails: {done.stderr.strip()[-500:]}")
+        raise NoServerError(f"apt-get {arguments[0]} fails: {done.stderr.strip()[-500:]}")
     return done.stdout

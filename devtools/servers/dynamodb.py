@@ -28,7 +28,7 @@ class DynamoServer(JavaServer):
         """Where it answers."""
         return f"http://127.0.0.1:{self.ports[0]}"
 
-    def command(self) -> list[str]:
+    def program(self) -> list[str]:
         """Return its launcher, and options."""
         options = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(self.ports[0])]
         return [self.launcher("DynamoOnLoopback"), *options]

@@ -7,33 +7,23 @@ The jars come into the library's cache at the first use on a machine.
 from __future__ import annotations
 
 import re
-import shutil
 import socket
-import subprocess
-import tempfile
+from abc import abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TypeVar
-from uuid import uuid4
 
 from devtools.servers.ivy import Artifact, JarResolutionError, cache_folder, resolve
-from devtools.servers.process import Server, launch, launch_on_free_ports
+from devtools.servers.process import NoServerError, ServerProcess
 from kstreams.errors import JavaNotFoundError
 from kstreams.spark.java import java_home
 
-__all__ = ("JavaServer", "NoServerError")
-
-J = TypeVar("J", bound="JavaServer")
+__all__ = ("JavaServer",)
 
 _LAUNCHERS = Path(__file__).parent / "java"
 
 
-class NoServerError(Exception):
-    """The server cannot be had on this machine: no compiler of Java's, or no repository."""
-
-
-class JavaServer(Server):
+class JavaServer(ServerProcess):
     """
     One server, its data in a temporary folder; also enter it as a context.
 
@@ -62,49 +52,18 @@ class JavaServer(Server):
         compiles: bool = True,
         newest_java: int | None = None,
     ) -> None:
-        self.name = name
         self._options = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *options]
-        self._count = ports
-        self._start_s = start_s
-        self._process: subprocess.Popen[bytes] | None = None
-        self.ports: tuple[int, ...] = ()
         self._java = _java(compiles=compiles, newest=newest_java)
         self.jars = _jars(artifacts)
-        self.folder = Path(tempfile.gettempdir()) / f"kstreams-{name.lower()}-{uuid4().hex[:12]}"
+        super().__init__(name, ports=ports, start_s=start_s)
 
-    @property
-    def log_file(self) -> Path:
-        """What it says."""
-        return self.folder / "server.log"
-
-    @property
-    def address(self) -> tuple[str, int]:
-        """Host and port of the first of its ports."""
-        return "127.0.0.1", self.ports[0]
-
-    def start(self: J) -> J:
-        """Start, and wait for answers; on the same ports after `kill`."""
-        if self.ports:
-            self._start_on(self.ports)
-        else:
-            launch_on_free_ports(self._count, self._start_on, self.log_file)
-        return self
-
-    def kill(self) -> None:
-        """End it as a crash does."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
-
-    def stop(self) -> None:
-        """End the process, if it runs, and remove its data."""
-        self.kill()
-        shutil.rmtree(self.folder, ignore_errors=True)
+    @abstractmethod
+    def program(self) -> list[str]:
+        """Return what follows Java's options: a class or a launcher, and its arguments."""
 
     def command(self) -> list[str]:
-        """Return what follows Java's options: a class or a launcher, and its arguments."""
-        raise NotImplementedError
+        """Return Java's command line."""
+        return [self._java, *self._options, "-cp", f"{self.jars}/*", *self.program()]
 
     def answers(self) -> bool:
         """Tell whether it listens."""
@@ -116,18 +75,6 @@ class JavaServer(Server):
     def launcher(name: str) -> str:
         """Return the path of one of our launchers, which Java compiles as it starts."""
         return str(_LAUNCHERS / f"{name}.java")
-
-    def _start_on(self, ports: tuple[int, ...]) -> None:
-        self.ports = ports
-        self.folder.mkdir(exist_ok=True)
-        self._process = launch(
-            f"{self.name} server",
-            [self._java, *self._options, "-cp", f"{self.jars}/*", *self.command()],
-            folder=self.folder,
-            log=self.log_file,
-            answers=self.answers,
-            within_s=self._start_s,
-        )
 
 
 def _jars(artifacts: Sequence[Artifact]) -> Path:

@@ -31,7 +31,7 @@ class MongoServer(JavaServer):
         """Where it answers."""
         return f"mongodb://127.0.0.1:{self.ports[0]}/"
 
-    def command(self) -> list[str]:
+    def program(self) -> list[str]:
         """Return its launcher, and the port."""
         return [self.launcher("MongoOnLoopback"), str(self.ports[0])]
 

@@ -41,7 +41,7 @@ class OpenSearchServer(JavaServer):
         """Where it answers."""
         return f"http://127.0.0.1:{self.ports[0]}"
 
-    def command(self) -> list[str]:
+    def program(self) -> list[str]:
         """Return its launcher, with its home and ports."""
         (self.folder / "config").mkdir(exist_ok=True)
         ports = map(str, self.ports)

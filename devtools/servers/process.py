@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from abc import ABC, abstractmethod
@@ -12,16 +16,31 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TypeVar
+from uuid import uuid4
 
 from devtools.servers.ports import free_ports
 
-__all__ = ("Server", "launch", "launch_on_free_ports", "say_and_wait", "tail")
+__all__ = (
+    "NoServerError",
+    "Server",
+    "ServerProcess",
+    "end",
+    "launch",
+    "launch_on_free_ports",
+    "say_and_wait",
+    "tail",
+)
 
 S = TypeVar("S", bound="Server")
+P = TypeVar("P", bound="ServerProcess")
 
 _TAIL_LINES = 25
 _TRIES = 3
 _PAUSE_S = 0.05
+
+
+class NoServerError(Exception):
+    """A server cannot be had on this machine: no program, no compiler, or no package of it."""
 
 
 class Server(ABC):
@@ -45,6 +64,89 @@ class Server(ABC):
         trace: TracebackType | None,
     ) -> None:
         self.stop()
+
+
+class ServerProcess(Server):
+    """
+    A server that is one process, its data in a temporary folder.
+
+    Args:
+        name: What it is called.
+        ports: How many it listens on.
+        start_s: How long it may take to answer.
+        user: Who runs it; this user by default.
+
+    """
+
+    crash = signal.SIGKILL
+    """What ends it, and the processes that it has begun, as a crash does."""
+
+    def __init__(
+        self, name: str, *, ports: int = 1, start_s: float = 30.0, user: str | None = None
+    ) -> None:
+        self.name = name
+        self.folder = Path(tempfile.gettempdir()) / f"kstreams-{name.lower()}-{uuid4().hex[:12]}"
+        self.ports: tuple[int, ...] = ()
+        self._count = ports
+        self._start_s = start_s
+        self._user = user
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log_file(self) -> Path:
+        """What it says."""
+        return self.folder / "server.log"
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of the first of its ports."""
+        return "127.0.0.1", self.ports[0]
+
+    def start(self: P) -> P:
+        """Start, and wait for answers; on the same ports and data after `kill`."""
+        if self.ports:
+            self._start_on(self.ports)
+        else:
+            self.folder.mkdir(mode=0o700)
+            if self._user is not None:
+                shutil.chown(self.folder, self._user)
+            self.prepare()
+            launch_on_free_ports(self._count, self._start_on, self.log_file)
+        return self
+
+    def kill(self) -> None:
+        """End it at once, as a crash does; what it has written stays."""
+        if self._process is not None:
+            end(self._process, self.crash)
+            self._process = None
+
+    def stop(self) -> None:
+        """End the process, if it runs, and remove its data."""
+        self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def prepare(self) -> None:
+        """Put into the folder what the first start wants there."""
+
+    @abstractmethod
+    def command(self) -> Sequence[str]:
+        """Return the command line, once `ports` are known."""
+
+    @abstractmethod
+    def answers(self) -> bool:
+        """Tell whether it does."""
+
+    def _start_on(self, ports: tuple[int, ...]) -> None:
+        self.ports = ports
+        self._process = launch(
+            f"{self.name} server",
+            self.command(),
+            folder=self.folder,
+            log=self.log_file,
+            answers=self.answers,
+            within_s=self._start_s,
+            user=self._user,
+        )
 
 
 def launch(
@@ -93,6 +195,13 @@ def launch(
             raise RuntimeError(f"the {name} {state}:\n{tail(log)}")
         time.sleep(_PAUSE_S)
     return process
+
+
+def end(process: subprocess.Popen[bytes], by: signal.Signals) -> None:
+    """End what `launch` has started, and the processes that it has begun."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, by)
+    process.wait()
 
 
 def launch_on_free_ports(count: int, start: Callable[[tuple[int, ...]], None], log: Path) -> None:

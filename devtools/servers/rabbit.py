@@ -12,26 +12,18 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
-import signal
 import socket
 import subprocess
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
 from devtools.servers.debian import debian_root
-from devtools.servers.process import Server, launch, launch_on_free_ports, say_and_wait
+from devtools.servers.process import ServerProcess, end, launch, say_and_wait
 
-__all__ = ("RABBIT", "RabbitServer", "rabbit_or_skip")
+__all__ = ("RabbitServer",)
 
-RABBIT = "rabbitmq-server"
-"""Debian's package."""
+_PACKAGE = "rabbitmq-server"
 _START_S = 60.0
-_STOP_S = 20.0
 _PLACE_IN_LAUNCHERS = "/usr/lib/erlang"
 _QUIET = (
     "+S 1:1 +A 2 +sbwt none +sbwtdcpu none +sbwtdio none "
@@ -41,99 +33,92 @@ _QUIET = (
 _BANNER = b"AMQP\x00\x00\x09\x01"
 
 
-class RabbitServer(Server):
+class RabbitServer(ServerProcess):
     """
-    One node, its data in a temporary folder; also enter it as a context.
+    One node, and Erlang's port mapper; also enter it as a context.
 
     Raises:
-        FileNotFoundError: There are no packages of it for this machine.
+        NoServerError: There are no packages of it for this machine.
 
     """
 
     def __init__(self) -> None:
-        self._root = debian_root(RABBIT)
-        self._folder = Path(tempfile.mkdtemp(prefix="kstreams-rabbit-"))
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._ports: tuple[int, ...] = ()
+        self._root = debian_root(_PACKAGE)
+        self._mapper: subprocess.Popen[bytes] | None = None
+        super().__init__("RabbitMQ", ports=3, start_s=_START_S)
         _settle(self._erlang)
 
     @property
     def url(self) -> str:
         """Where it answers."""
-        return f"amqp://guest:guest@127.0.0.1:{self._ports[0]}/"
+        return f"amqp://guest:guest@127.0.0.1:{self.ports[0]}/"
 
-    @property
-    def log_file(self) -> Path:
-        """What the server says when it starts."""
-        return self._folder / "server.log"
+    def prepare(self) -> None:
+        """Say which plugins it has: none."""
+        (self.folder / "enabled_plugins").write_text("[].")
 
-    def start(self) -> RabbitServer:
-        """Start, and wait for answers; on the same port and data after `kill`."""
-        if self._ports:
-            self._start_on(self._ports)
-        else:
-            launch_on_free_ports(3, self._start_on, self.log_file)
-        return self
+    def command(self) -> list[str]:
+        """Return its program, with what it takes from the environment."""
+        (self.folder / "rabbitmq.conf").write_text(
+            f"listeners.tcp.local = 127.0.0.1:{self.ports[0]}\n"
+            "vm_memory_high_watermark.absolute = 256MB\n"
+            "disk_free_limit.absolute = 50MB\n"
+            f"log.file = {self.folder}/rabbit.log\n"
+            "log.file.level = warning\n"
+        )
+        (programs,) = self._root.glob("usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin")
+        return self._with_environment(str(programs / "rabbitmq-server"))
+
+    def answers(self) -> bool:
+        """Tell whether it answers AMQP's greeting with a frame."""
+        with suppress(OSError), socket.create_connection(self.address, timeout=2) as client:
+            client.sendall(_BANNER)
+            return client.recv(1) == b"\x01"
+        return False
 
     def kill(self) -> None:
         """End all its processes at once, as a crash does; its data stay."""
-        for process in self._processes:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait(_STOP_S)
-        self._processes.clear()
-
-    def stop(self) -> None:
-        """End the processes, if they run, and remove the data."""
-        self.kill()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        super().kill()
+        if self._mapper is not None:
+            end(self._mapper, self.crash)
+            self._mapper = None
 
     @property
     def _erlang(self) -> Path:
         return self._root / "usr/lib/erlang"
 
     def _start_on(self, ports: tuple[int, ...]) -> None:
-        self._ports = ports
-        amqp, names, nodes = ports
-        (self._folder / "rabbitmq.conf").write_text(
-            f"listeners.tcp.local = 127.0.0.1:{amqp}\n"
-            "vm_memory_high_watermark.absolute = 256MB\n"
-            "disk_free_limit.absolute = 50MB\n"
-            f"log.file = {self._folder}/rabbit.log\n"
-            "log.file.level = warning\n"
+        self.ports = ports
+        port = str(ports[1])
+        mapper = [str(self._erlang / "bin/epmd"), "-address", "127.0.0.1", "-port", port]
+        self._mapper = launch(
+            "Erlang port mapper",
+            self._with_environment(*mapper),
+            folder=self.folder,
+            log=self.log_file,
+            answers=lambda: _listens(ports[1]),
+            within_s=_START_S,
         )
-        (self._folder / "enabled_plugins").write_text("[].")
-        daemon = [str(self._erlang / "bin/epmd"), "-address", "127.0.0.1", "-port", str(names)]
-        self._launch("Erlang port mapper", daemon, names, b"", nodes)
-        (programs,) = self._root.glob("usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin")
-        self._launch("RabbitMQ server", [str(programs / "rabbitmq-server")], amqp, _BANNER, nodes)
-
-    def _launch(self, name: str, command: list[str], port: int, hello: bytes, nodes: int) -> None:
-        environment = [f"{key}={value}" for key, value in self._environment(nodes).items()]
         try:
-            process = launch(
-                name,
-                ["env", *environment, *command],
-                folder=self._folder,
-                log=self.log_file,
-                answers=lambda: _answers(port, hello),
-                within_s=_START_S,
-            )
+            super()._start_on(ports)
         except RuntimeError:
             self.kill()
             raise
-        self._processes.append(process)
+
+    def _with_environment(self, *command: str) -> list[str]:
+        settings = self._environment(self.ports[2])
+        return ["env", *(f"{key}={value}" for key, value in settings.items()), *command]
 
     def _environment(self, nodes: int) -> dict[str, str]:
-        folder, root = self._folder, self._root
+        folder, root = self.folder, self._root
         return {
             "HOME": str(folder),
             "PATH": f"{self._erlang}/bin:{os.environ.get('PATH', '')}",
             "LD_LIBRARY_PATH": f"{root}/usr/lib/x86_64-linux-gnu:{root}/lib/x86_64-linux-gnu",
             "ERL_ROOTDIR": str(self._erlang),
             "ERL_EPMD_ADDRESS": "127.0.0.1",
-            "ERL_EPMD_PORT": str(self._ports[1]),
-            "RABBITMQ_NODENAME": f"r{self._ports[0]}@localhost",
+            "ERL_EPMD_PORT": str(self.ports[1]),
+            "RABBITMQ_NODENAME": f"r{self.ports[0]}@localhost",
             "RABBITMQ_DIST_PORT": str(nodes),
             "RABBITMQ_CONFIG_FILE": f"{folder}/rabbitmq.conf",
             "RABBITMQ_MNESIA_BASE": f"{folder}/data",
@@ -157,27 +142,10 @@ def _settle(erlang: Path) -> None:
                 launcher.write_text(text.replace(_PLACE_IN_LAUNCHERS, str(erlang)))
 
 
-def _answers(port: int, hello: bytes) -> bool:
-    """Tell whether something answers; to AMQP's greeting with a frame, where it is a broker."""
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=2) as client:
-            if not hello:
-                return True
-            client.sendall(hello)
-            return client.recv(1) == b"\x01"
-    except OSError:
-        return False
-
-
-@contextmanager
-def rabbit_or_skip() -> Iterator[RabbitServer]:
-    """Run a server; skip the test where this machine has no packages of it."""
-    try:
-        server = RabbitServer()
-    except FileNotFoundError as exc:
-        pytest.skip(str(exc))
-    with server:
-        yield server
+def _listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=2):
+        return True
+    return False
 
 
 def main() -> None:

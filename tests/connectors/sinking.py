@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
-from typing import Any, TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any
 
 import pytest
 
-from devtools.servers.java_server import JavaServer, NoServerError
 from kstreams import Record
 from kstreams.sinks import CommitId, RefusedRow, Sink
 from kstreams.testing.sink import GivenResults
 
-__all__ = ("CutConnection", "commit_of", "given", "or_skip", "write")
-
-S = TypeVar("S", bound=JavaServer)
+__all__ = ("CutConnection", "commit_of", "given", "write")
 
 
 def given(*pairs: tuple[Any, Any], fails: bool = False) -> GivenResults:
@@ -40,17 +37,6 @@ def write(
     if receipts:
         sink.publish({named: receipts})
     return results.refused
-
-
-@contextmanager
-def or_skip(make: Callable[[], S]) -> Iterator[S]:
-    """Run a server; skip the tests where it cannot be had."""
-    try:
-        server = make()
-    except NoServerError as exc:
-        pytest.skip(str(exc))
-    with server:
-        yield server
 
 
 class CutConnection:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Protocol, cast
 import pytest
 
 from devtools.servers.kafka import KafkaBroker
-from devtools.servers.postgres import PostgresServer, new_schema, postgres_or_skip
+from devtools.servers.postgres import PostgresServer, new_schema
 from devtools.servers.redis import RedisServer
 from devtools.servers.registry import Registry
 from devtools.servers.s3 import Bucket, S3Server
+from devtools.servers.skipping import or_skip
 from devtools.servers.spark_connect import SparkConnectServer
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _need_connect() -> None:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """A PostgreSQL server process for the whole run; never stop it."""
-    with postgres_or_skip() as running:
+    with or_skip(PostgresServer) as running:
         yield running
 
 
@@ -154,9 +155,5 @@ def database(postgres_server: PostgresServer) -> str:
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
     """A Redis server process for the whole run; never stop it, but empty it."""
-    try:
-        server = RedisServer()
-    except FileNotFoundError as exc:
-        pytest.skip(str(exc))
-    with server:
-        yield server
+    with or_skip(RedisServer) as running:
+        yield running

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from devtools.servers.rabbit import RabbitServer, rabbit_or_skip
+from devtools.servers.rabbit import RabbitServer
+from devtools.servers.skipping import or_skip
 from tests.connectors.kstreams_amqp.places import Place
 
 
 @pytest.fixture(scope="session")
 def rabbit() -> Iterator[RabbitServer]:
     """A server process for the whole run; never stop it."""
-    with rabbit_or_skip() as running:
+    with or_skip(RabbitServer) as running:
         yield running
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from devtools.servers.rabbit import RabbitServer
+from devtools.servers.skipping import or_skip
 from kstreams import INT64, NONE, Embedded, Topic
 from kstreams.errors import IntakeError, IntakeUnavailableError
 from kstreams.intakes import MESSAGE_ID, Delivery, IntakeReport, IntakeRunner
@@ -98,11 +99,7 @@ def test_no_more_than_the_prefetch_is_in_memory(place: Place) -> None:
 
 
 def test_a_broker_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None:
-    try:
-        server = RabbitServer()
-    except FileNotFoundError as exc:
-        pytest.skip(str(exc))
-    with server:
+    with or_skip(RabbitServer) as server:
         place = Place(server.url)
         place.publish(*[(f"a{number}", b"a%d" % number) for number in range(50)])
         topics = Embedded(tmp_path)

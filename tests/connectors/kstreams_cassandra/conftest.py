@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from devtools.servers.cassandra import CassandraServer
+from devtools.servers.skipping import or_skip
 from tests.connectors.kstreams_cassandra.places import Keyspaces, Place
-from tests.connectors.sinking import or_skip
 
 
 @pytest.fixture(scope="session")

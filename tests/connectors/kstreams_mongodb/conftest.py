@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from devtools.servers.mongodb import MongoServer
+from devtools.servers.skipping import or_skip
 from tests.connectors.kstreams_mongodb.places import Place
-from tests.connectors.sinking import or_skip
 
 
 @pytest.fixture(scope="session")

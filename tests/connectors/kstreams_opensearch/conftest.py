@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from devtools.servers.opensearch import OpenSearchServer
+from devtools.servers.skipping import or_skip
 from tests.connectors.kstreams_opensearch.indexes import Index
-from tests.connectors.sinking import or_skip
 
 
 @pytest.fixture(scope="session")

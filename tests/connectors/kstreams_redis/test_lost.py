@@ -11,6 +11,7 @@ from redis import exceptions
 
 from devtools.servers.ports import free_ports
 from devtools.servers.redis import RedisServer
+from devtools.servers.skipping import or_skip
 from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams_redis import RedisKeys, RedisStream
 from kstreams_redis.server import Server
@@ -72,11 +73,7 @@ def test_a_connection_lost_while_keys_are_written_leaves_all_of_them(
 
 
 def test_a_server_that_dies_fails_the_batch_and_is_written_to_when_it_is_back() -> None:
-    try:
-        server = RedisServer()
-    except FileNotFoundError as exc:
-        pytest.skip(str(exc))
-    with server:
+    with or_skip(RedisServer) as server:
         sink: RedisKeys[str, int] = RedisKeys(
             server.url, value=_number, prefix="p:", give_up_after=SHORT
         )
