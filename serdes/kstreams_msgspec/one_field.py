@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, get_type_hints
 
 import msgspec
+import pyarrow as pa
 from msgspec import inspect
+
+from kstreams.serde import objects_of
+from kstreams_msgspec.lines import decode_as_lines
 
 __all__ = ("OneField",)
 
@@ -26,6 +30,7 @@ class OneField:
         self, shape: type[msgspec.Struct], decoder: Callable[..., Any], *, strict: bool
     ) -> None:
         self._decoder = decoder(shape, strict=strict)
+        self._decode_lines = getattr(self._decoder, "decode_lines", None)  # JSON's has it
 
     @classmethod
     def of(
@@ -55,20 +60,19 @@ class OneField:
             return cls(_by_place(names.index(name), annotation), decoder, strict=strict)
         return cls(_by_key(found.encode_name, annotation), decoder, strict=strict)
 
-    def read(self, items: Sequence[bytes]) -> list[Any]:
-        """Return the field of each value.
+    def read(self, documents: pa.Array) -> list[Any]:
+        """Return the field of each value of a `binary` array without nulls.
 
         Raises:
-            ValueError: A value is no object, or has no such field, or another type's.
+            ValueError: A value is no object, or has no such field, or another type's. What is
+                wrong with other fields is not seen.
         """
-        if isinstance(self._decoder, msgspec.json.Decoder):
-            lines = b"\n".join(items)
-            if lines.count(b"\n") == len(items) - 1:
-                found = self._decoder.decode_lines(lines)
-                if len(found) == len(items):  # else some are blank
-                    return [each.field for each in found]
-        decode = self._decoder.decode
-        return [decode(item).field for item in items]
+        found, decode = None, self._decoder.decode
+        if self._decode_lines is not None:
+            found = decode_as_lines(self._decode_lines, documents)
+        if found is None:
+            found = [decode(document) for document in objects_of(documents)]
+        return [each.field for each in found]
 
 
 def _by_key(key: str, annotation: object) -> type[msgspec.Struct]:

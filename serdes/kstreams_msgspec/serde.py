@@ -13,6 +13,7 @@ from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde import objects_of
 from kstreams_msgspec.encoder import OrderedEncoder, has_other_keys
+from kstreams_msgspec.lines import decode_as_lines
 from kstreams_msgspec.one_field import OneField
 from kstreams_msgspec.shape import classes_of, contains, has_value_bytes, is_immutable, type_name
 
@@ -71,6 +72,7 @@ class TypedSerde(Serde[T]):
     __slots__ = (
         "_classes",
         "_containers",
+        "_decode_lines",
         "_decoder",
         "_encoder",
         "_options",
@@ -119,6 +121,7 @@ class TypedSerde(Serde[T]):
             else coding.encoder(enc_hook=enc_hook, order="deterministic")
         )
         self._decoder = self.coding.decoder(type_, strict=strict, dec_hook=dec_hook)
+        self._decode_lines = getattr(self._decoder, "decode_lines", None)  # JSON's has it
 
     def serialize(self, value: T) -> bytes:
         """Encode; an object of another type is a `SerializationError`."""
@@ -157,18 +160,20 @@ class TypedSerde(Serde[T]):
 
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
         """Convert in one step; falls back to single steps to name what fails."""
-        decode = self._decoder.decode
-        items: list[Any] = objects_of(data)
+        decode, lines = self._decoder.decode, self._decode_lines
         try:
             if not data.null_count:
-                return list(map(decode, items))
-            return [None if item is None else decode(item) for item in items]
+                found = None if lines is None else decode_as_lines(lines, data)
+                return list(map(decode, objects_of(data))) if found is None else found
+            return [None if item is None else decode(item) for item in objects_of(data)]
         except _DECODE_ERRORS:
             return super().deserialize_many(data)
 
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Take one field out of each value, without decoding the others where that is right."""
-        items: list[bytes | None] = objects_of(column)
+        """Take one field out of each value, without decoding the others where that is right.
+
+        What is wrong with the others is not seen then.
+        """
         if name not in self._readers:  # made once: it takes a class of its own
             type_, _, strict, _, dec_hook = self._options
             made = None
@@ -179,8 +184,11 @@ class TypedSerde(Serde[T]):
         if reader is None:
             return super().field(column, name, kind)
         try:
-            found = iter(reader.read([item for item in items if item is not None]))
-            return pa.array([None if item is None else next(found) for item in items], kind)
+            if not column.null_count:
+                return pa.array(reader.read(column), kind)
+            found = iter(reader.read(column.drop_null()))
+            valid = column.is_valid().to_pylist()
+            return pa.array([next(found) if good else None for good in valid], kind)
         except (*_DECODE_ERRORS, pa.ArrowException):
             return super().field(column, name, kind)  # which names what is wrong
 

@@ -84,6 +84,8 @@ TEXTS = st.one_of(
         [
             b"", b" ", b"\n", b"{}", b"null", b"[]", b'{"price": "1"}', b'{"price": 1.5}',
             b'{"price": 1', b'"x": 2}', b'{"price": 1}\n{"price": 2}', b'{\n"price": 1\n}',
+            b'{"price": 1}{"price": 2}', b'{"price": 1} {"price": 2}', b'{"price": 1}{}',
+            b'{"price": 1, "x": [{}', b'{"x": 3}]}', b'{"price": 1, "x": "}', b'{"}', b'{"x": [[]',
             b'{"price": 1} x', b"\xff", b'{"price": 1, "price": 2}',
         ]
     ),

@@ -1,0 +1,55 @@
+"""Many documents of JSON as lines, which msgspec decodes in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+__all__ = ("decode_as_lines",)
+
+_MOST_BYTES = 2**31 - 1
+_LINE_FEED = ord("\n")
+_OPENING = np.zeros(256, bool)
+_OPENING[list(b"{[")] = True
+_CLOSING = np.zeros(256, bool)
+_CLOSING[list(b"}]")] = True
+
+
+def decode_as_lines(
+    decode_lines: Callable[[pa.Buffer], list[Any]], documents: pa.Array
+) -> list[Any] | None:
+    """Decode each document, or none: None where they could run into each other.
+
+    `decode_lines` takes a line feed for white space, so two documents that are cut off could be
+    one value, and one of two values could hide it. Here each is an object or a list from its first
+    byte to its last, without a line feed: then a document that is cut off ends in a closing
+    bracket, behind which the next one's opening bracket is an error. So each document has a value
+    at least, and as many values as documents are one each.
+
+    Args:
+        decode_lines: Of a decoder.
+        documents: A `binary` array without nulls.
+
+    Raises:
+        ValueError: As `decode_lines`.
+    """
+    count = len(documents)
+    if not count or not isinstance(documents, pa.BinaryArray):
+        return None
+    _, places, content = documents.buffers()
+    ends = np.frombuffer(places, np.int32)[documents.offset : documents.offset + count + 1]
+    if int(ends[-1]) - int(ends[0]) + count > _MOST_BYTES or not (np.diff(ends) > 1).all():
+        return None
+    data = np.frombuffer(content, np.uint8)
+    if not (_OPENING[data[ends[:-1]]].all() and _CLOSING[data[ends[1:] - 1]].all()):
+        return None
+    whole = pa.ListArray.from_arrays(pa.array([0, count], pa.int32()), documents)
+    lines = pc.binary_join(whole, b"\n")[0].as_buffer()
+    if np.count_nonzero(np.frombuffer(lines, np.uint8) == _LINE_FEED) != count - 1:
+        return None
+    found = decode_lines(lines)
+    return found if len(found) == count else None

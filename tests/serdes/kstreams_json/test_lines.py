@@ -1,0 +1,74 @@
+"""Many documents at once: each alone, whatever stands beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams import Serde
+from kstreams.errors import DeserializationError
+from kstreams_json import json_serde
+
+
+class Order(msgspec.Struct):
+    item: str
+    tags: list[str] = []
+
+
+PIECES = st.sampled_from(
+    [b"{", b"}", b"[", b"]", b",", b'"item": "a"', b'"tags": ["b"]', b'{"item": "c"}', b"\n", b" "]
+)
+DOCUMENTS = st.one_of(
+    st.builds(lambda text: msgspec.json.encode(Order(text, [text])), st.text(max_size=3)),
+    st.lists(PIECES, max_size=5).map(b"".join),
+)
+
+
+def alone(serde: Serde[Any], documents: list[bytes]) -> object:
+    """Decode one by one: what comes out, or the first error."""
+    try:
+        return [serde.deserialize(document) for document in documents]
+    except DeserializationError as exc:
+        return str(exc)
+
+
+def together(serde: Serde[Any], column: pa.Array) -> object:
+    """Decode in bulk."""
+    try:
+        return serde.deserialize_many(column)
+    except DeserializationError as exc:
+        return str(exc)
+
+
+@pytest.mark.parametrize("type_", [Order, dict, object, list], ids=str)
+@given(documents=st.lists(DOCUMENTS, max_size=5), cut=st.integers(0, 2))
+def test_documents_are_decoded_as_each_alone(type_: type, documents: list[bytes], cut: int) -> None:
+    serde: Serde[Any] = json_serde(type_)
+    column = pa.array(documents, pa.binary())
+
+    assert together(serde, column[cut:]) == alone(serde, documents[cut:])
+
+
+@pytest.mark.parametrize(
+    "documents",
+    [
+        [b'{"item": "a"}{"item": "b"}', b""],
+        [b'{"item": "a"} {"item": "b"}', b" "],
+        [b'{"item": "a"}{"item": "b"}', b'{"item":', b'"c"}'],
+        [b'{"item": "a"}{"item": "b"}', b'{"item": "c", "tags": ["d"]', b"}"],
+    ],
+    ids=["and none", "and a blank", "and one in two", "and one cut between fields"],
+)
+def test_two_values_in_a_document_do_not_make_up_for_a_missing_one(documents: list[bytes]) -> None:
+    serde: Serde[Any] = json_serde(Order)
+    column = pa.array(documents, pa.binary())
+
+    with pytest.raises(DeserializationError, match="trailing characters"):
+        serde.deserialize_many(column)
+    with pytest.raises(DeserializationError, match="trailing characters"):
+        serde.field(column, "item", pa.string())
