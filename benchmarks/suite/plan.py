@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 QUICK_RECORDS = 50_000
 QUICK_MINUTES = 15.0
-MOST_BATCH = 250_000
+MOST_BATCH = 1_000_000
 """The library's default."""
 BATCHES = 11
 """A run has at least ten commits after the first."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from kstreams.batch.feed import Feed
 from kstreams.batch.identities import TOPIC_WAY_ON, Identities
+from kstreams.batch.pace import Pace
 from kstreams.batch.portion import Portion, Portions
 from kstreams.batch.read_order import feeding_tables
 from kstreams.batch.refusal import Refusal
@@ -64,12 +65,12 @@ class BatchPlanner:
         self._admin = admin = feed.admin
         self._known_ends = feed.known_ends
         self._slices = feed.slices
-        self._max_records = max_records
+        self._pace = Pace(max_records)
         self.portions = Portions(
             groups,
             first_since=feed.admin.first_since,
             look=feed.mean_bytes,
-            max_records=max_records,
+            pace=self._pace,
             max_bytes=max_bytes,
         )
         self._sources = [
@@ -189,7 +190,7 @@ class BatchPlanner:
             PartitionCountError: A topic has got more partitions.
         """
         now = time.monotonic()
-        if self.backlog() < self._max_records or now - self._asked_at > _ASK_AGAIN_S:
+        if self.backlog() < self._pace.records or now - self._asked_at > _ASK_AGAIN_S:
             self._ends = self._checked_ends(self._known_ends)
             self._asked_at = now
             self._check_ends(self._ends)
@@ -218,15 +219,22 @@ class BatchPlanner:
         """Return a plan of what tasks read, after which the next one begins."""
         return Plan(tasks, dict(self.positions), topics=self._identities.known)
 
-    def done(self, sizes: Iterable[ReadSizes], held: Mapping[TopicPartition, HeldBack]) -> None:
+    def done(
+        self,
+        sizes: Collection[ReadSizes],
+        held: Mapping[TopicPartition, HeldBack],
+        seconds: float,
+    ) -> None:
         """Take in what the tasks of a batch have read, before the next is planned.
 
         Args:
             sizes: What each has read.
             held: Where they want to read on, of what they have not processed to the end.
+            seconds: How long the batch took.
         """
         for each in sizes:
             self._saw(each)
+        self._pace.took(sum(count for each in sizes for count, _ in each.values()), seconds)
         self.portions.note(held)
         self.positions.update({place: each.offset for place, each in held.items()})
 

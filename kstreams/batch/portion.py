@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kstreams.batch.batch_size import RecordSizes, fitting, share
+from kstreams.batch.pace import Pace
 from kstreams.batch.read_order import read_order
 from kstreams.batch.time_cut import Counts, FirstSince, TimeCuts
 from kstreams.graph.topology import PartitionGroup
@@ -68,7 +69,7 @@ class Portions:
         groups: The pipeline's groups, in order of their stages.
         first_since: Asks topics for times.
         look: Finds out about sizes of records; see `RecordSizes`.
-        max_records: How many records a batch reads at most.
+        pace: How many records a batch reads at most, now.
         max_bytes: How many bytes, as far as their sizes are known, and each worker at most;
             but one record in any case.
     """
@@ -79,7 +80,7 @@ class Portions:
         *,
         first_since: FirstSince,
         look: Callable[[TopicPartition, int], float | None],
-        max_records: int,
+        pace: Pace,
         max_bytes: int,
     ) -> None:
         times = {node.topic.name: node.event_time for group in groups for node in group.sources}
@@ -88,7 +89,7 @@ class Portions:
         self._times: Mapping[str, EventTime] = times
         self._clocked = {t for t, each in times.items() if isinstance(each.extract, WallClock)}
         self._told = all(each.extract is None or t in self._clocked for t, each in times.items())
-        self._max_records = max_records
+        self._pace = pace
         self._max_bytes = max_bytes
         self._cuts = TimeCuts(first_since, read_order(groups))
         self._turn = 0
@@ -122,7 +123,7 @@ class Portions:
         if not settled and self._settle_ms and wall_ms is not None:
             latest = wall_ms - self._settle_ms
             lags = {p: n for p, n in lags.items() if self._waiting.get(p, latest - 1) < latest}
-        records = max(self._max_records - besides, 1)
+        records = max(self._pace.records - besides, 1)
         room = _Room(records, self._max_bytes, self._means(starts, lags))
         if not self._in_time:
             return Portion(self._in_proportion(lags, room))

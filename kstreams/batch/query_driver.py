@@ -284,7 +284,7 @@ class QueryDriver:
         if self._takes_over and batch != self._inherited:
             with ThreadPoolExecutor(1, "kstreams-commit") as beside:
                 added = beside.submit(commits.add, sealed)
-                self._take_in(sealed.commit, statuses, held)
+                self._take_in(sealed.commit, statuses, held, began)
                 self._plan_ahead(batch + 1, ahead)
             commit = added.result()
         else:
@@ -294,7 +294,7 @@ class QueryDriver:
                 if batch != self._inherited:
                     raise
                 return self._report(self._adopted(batch), (), began)
-            self._take_in(commit, statuses, held)
+            self._take_in(commit, statuses, held, began)
             if batch == self._inherited:
                 self.plans.settle(batch, self._run)
         self.fence()  # a driver that hung may have added what others have long forgotten
@@ -323,12 +323,14 @@ class QueryDriver:
         commit: Commit,
         statuses: Sequence[TaskStatus],
         held: Mapping[TopicPartition, HeldBack],
+        began: float,
     ) -> None:
         """Let the next batch be planned after this one."""
         self.last = commit
         for status in statuses:
             self.timers.note(status.task, status.wall_due_ms)
-        self.planner.done([status.sizes for status in statuses], held)
+        took = time.perf_counter() - began
+        self.planner.done([status.sizes for status in statuses], held, took)
         self._looped_bytes += sum(part.length for part in commit.sent)
 
     def _plan_ahead(self, batch: int, plan: Callable[[], Plan | None]) -> None:

@@ -58,7 +58,7 @@ class AppSettings:
     checkpoint: CheckpointHome
     state: StateBackend = field(default_factory=Memory)
     trigger: timedelta = timedelta(milliseconds=100)
-    max_records_per_batch: int = 250_000
+    max_records_per_batch: int = 1_000_000
     max_bytes_per_batch: int = 256 * 1024 * 1024
     interceptors: tuple[Interceptor, ...] = ()
     packages: Packages = "auto"

@@ -92,7 +92,7 @@ def run(
         typer.Option(
             "--max-records-per-batch", min=1, metavar="N", help="Bounds the memory of a backlog."
         ),
-    ] = 250_000,
+    ] = 1_000_000,
     max_bytes: Annotated[
         int,
         typer.Option(

@@ -54,7 +54,8 @@ class App:
             one. A checkpoint is one app's.
         trigger: Least time between the starts of two batches.
         max_records_per_batch: How many records a query reads in one batch at most, so that
-            a backlog of any size runs in bounded memory.
+            a backlog of any size runs in bounded memory. The first batches read 250,000; where
+            there is a backlog, later ones read more until one takes half a second.
         max_bytes_per_batch: How many bytes of records it reads in one batch, and each
             worker at most, but one record in any case. Sizes are guessed by what was read
             before; a batch that turns out larger is planned again, smaller. A worker takes
@@ -97,7 +98,7 @@ class App:
         app_id: str | None = None,
         checkpoint: CheckpointName | None = None,
         trigger: timedelta = timedelta(milliseconds=100),
-        max_records_per_batch: int = 250_000,
+        max_records_per_batch: int = 1_000_000,
         max_bytes_per_batch: int = 256 * 1024 * 1024,
         interceptors: Sequence[Interceptor] = (),
         packages: Packages = "auto",

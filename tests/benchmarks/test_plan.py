@@ -19,7 +19,7 @@ def test_each_round_begins_with_another_peer_and_keeps_their_order() -> None:
 
 
 def test_run_has_ten_batches_after_the_first() -> None:
-    assert batch_of(4_000_000) == MOST_BATCH
+    assert batch_of(12_000_000) == MOST_BATCH
     for records in (1_000_000, 300_000, 50_000):
         assert records / batch_of(records) >= BATCHES
     assert batch_of(1) == 1

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from kstreams.batch.pace import Pace
 from kstreams.batch.portion import Portion, Portions
 from kstreams.batch.time_cut import Counts
 from kstreams.graph.topology import PartitionGroup
@@ -47,7 +48,7 @@ class Backlog:
             groups,
             first_since=self.first_since,
             look=lambda _place, _offset: size,
-            max_records=most,
+            pace=Pace(most),
             max_bytes=1 << 28,
         )
 

@@ -49,7 +49,7 @@ def test_later_batches_are_bounded_by_what_was_read(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append_sized(log, "a", 0, *[10] * 100)
     planner = planner_on(log, groups_of("a"), max_bytes=10_000)
-    planner.done([{TopicPartition("a", 0): (10, 10_000)}], {})
+    planner.done([{TopicPartition("a", 0): (10, 10_000)}], {}, 1.0)
     assert read_by(planner.next()) == [(0, "a", 0, 0, 10)]
 
 

@@ -104,8 +104,8 @@ def test_batches_in_their_order_are_the_merged_order(data: st.DataObject) -> Non
         read = [(p, n) for p in PLACES for n in range(before[p], topics.at[p])]
         found += sorted(read, key=lambda each: merged(topics, *each))
         if data.draw(st.booleans()):  # as after a restart
-            portions = topics.portions(GROUPS, portions._max_records)
-    assert most <= portions._max_records
+            portions = topics.portions(GROUPS, portions._pace.records)
+    assert most <= portions._pace.records
     everything = [(p, n) for p in PLACES for n in range(topics.ends[p])]
     assert found == sorted(everything, key=lambda each: merged(topics, *each))
 

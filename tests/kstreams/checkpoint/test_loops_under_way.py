@@ -94,7 +94,7 @@ def test_what_loops_hold_is_planned_without_news_and_makes_room_for_less_of_them
     assert plan is not None
     assert dict(plan.tasks) == {(0, task): () for task in range(PARTITIONS)}
 
-    driver.planner.portions._max_records = len(harness.input) + 10
+    driver.planner._pace.records = len(harness.input) + 10
     plan = driver.next_plan()
     assert plan is not None
     assert 0 < plan.record_count <= 10
