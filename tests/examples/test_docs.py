@@ -24,11 +24,16 @@ def blocks_of(page: Path) -> list[str]:
     return [code for not_run, code in _BLOCK.findall(text) if not not_run]
 
 
+def _name(page: Path) -> str:
+    return page.relative_to(_ROOT).as_posix()
+
+
 _ON_SPARK = [_ROOT / "README.md", _DOCS / "dataframes.md"]
-PAGES = [page for page in sorted(_DOCS.glob("*.md")) if page not in _ON_SPARK and blocks_of(page)]
+_WRITTEN = [*sorted(_DOCS.glob("*.md")), *sorted(_DOCS.glob("connectors/*.md"))]
+PAGES = [page for page in _WRITTEN if page not in _ON_SPARK and blocks_of(page)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
     blocks = blocks_of(page)
     program = tmp_path / "program.py"
@@ -38,7 +43,7 @@ def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("page", _ON_SPARK, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", _ON_SPARK, ids=_name)
 def test_what_needs_spark_runs_as_a_program(page: Path, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("\n".join(blocks_of(page)))
@@ -67,7 +72,7 @@ def test_the_costs_of_state_on_s3_are_those_of_the_formulas() -> None:
 @pytest.mark.parametrize(
     "page",
     [*sorted(_ROOT.glob("*.md")), *sorted(_DOCS.rglob("*.md")), _ROOT / "benchmarks/README.md"],
-    ids=lambda page: page.name,
+    ids=_name,
 )
 def test_links_lead_to_files_that_are_there(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
