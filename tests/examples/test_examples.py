@@ -19,6 +19,7 @@ _ON_SPARK = {
     ],
     "savepoint_and_fork": ["its savepoint: 100", "a fork of it, which has read on: 150"],
 }
+_WITH_KAFKA = {"last_values": ["a one", "a one -> two", "b three"]}
 _WITH_REGISTRY = {
     "schema_registry": [
         "{'tea': {'item': 'tea'}}",
@@ -77,6 +78,23 @@ def test_it_shows_its_idea_on_spark(name: str, capfd: pytest.CaptureFixture[str]
 
 
 @pytest.mark.spark
+@pytest.mark.kafka
+@pytest.mark.parametrize("name", sorted(_WITH_KAFKA))
+@pytest.mark.parametrize("on", ["files", "Kafka"])
+def test_it_shows_its_idea_on_files_and_on_kafka(
+    name: str,
+    on: str,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    given = [request.getfixturevalue("broker").bootstrap] if on == "Kafka" else []
+    monkeypatch.setattr("sys.argv", [name, *given])
+    shown = run(name, capfd)
+    assert [line for line in _WITH_KAFKA[name] if line not in shown] == []
+
+
+@pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(_WITH_REGISTRY))
 def test_it_shows_its_idea_with_a_registry(
@@ -105,7 +123,14 @@ def test_it_shows_its_idea_with_postgres(
 
 def test_every_example_is_run() -> None:
     found = {path.stem for path in _IDEAS}
-    assert found == {*_IN_MEMORY, *_ON_SPARK, *_WITH_REGISTRY, *_WITH_POSTGRES, *_ELSEWHERE}
+    assert found == {
+        *_IN_MEMORY,
+        *_ON_SPARK,
+        *_WITH_KAFKA,
+        *_WITH_REGISTRY,
+        *_WITH_POSTGRES,
+        *_ELSEWHERE,
+    }
 
 
 @pytest.mark.parametrize("path", _IDEAS, ids=lambda path: path.stem)
