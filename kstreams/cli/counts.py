@@ -10,8 +10,8 @@ from rich.markup import escape
 
 from kstreams.checkpoint.status import QueryStatus, query_statuses
 from kstreams.cli.consoles import new_table, stderr, stdout
-from kstreams.cli.moments import iso
 from kstreams.cli.stores import AppArgument, AppState, CheckpointOption, LogOption
+from kstreams.moments import iso
 
 __all__ = ("JsonOption", "counts")
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 from typing import Literal
 
 from kstreams.cli.usage import WrongUsageError
-from kstreams.clock import to_ms
 from kstreams.connection import TopicAdmin
+from kstreams.moments import ms_of
 
-__all__ = ("Start", "iso", "parse_moment", "parse_span", "parse_start")
+__all__ = ("Start", "parse_moment", "parse_span", "parse_start")
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)")
 _UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours"}
 
@@ -77,16 +76,13 @@ def parse_moment(text: str) -> int:
     Raises:
         WrongUsageError: It is neither.
     """
-    if re.fullmatch(r"@\d+", text):
-        return int(text[1:])
     try:
-        moment = datetime.fromisoformat(re.sub(r"[zZ]$", "+00:00", text))
+        return ms_of(text)
     except ValueError:
         raise WrongUsageError(
             f"{text!r} is no time: expected one such as 2024-05-01T12:00:00Z, or @ and "
             "milliseconds since 1970"
         ) from None
-    return to_ms(moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc))
 
 
 def parse_span(text: str) -> timedelta:
@@ -101,12 +97,3 @@ def parse_span(text: str) -> timedelta:
     if found is None:
         raise WrongUsageError(f"{text!r} is no span of time: expected one such as 100ms, 2s or 5m")
     return timedelta(**{_UNITS[found[2]]: float(found[1])})
-
-
-def iso(ms: int) -> str:
-    """Return a time in UTC, as ISO 8601 with milliseconds; a number out of range as it is."""
-    try:
-        moment = _EPOCH + timedelta(milliseconds=ms)
-    except OverflowError:
-        return f"@{ms}"
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -10,9 +10,9 @@ from rich.markup import escape
 from kstreams.checkpoint.pause import pause as pause_app
 from kstreams.checkpoint.pause import resume as resume_app
 from kstreams.cli.consoles import stderr, stdout
-from kstreams.cli.moments import iso
 from kstreams.cli.stores import AppArgument, AppState, CheckpointOption
 from kstreams.clock import SystemClock
+from kstreams.moments import iso
 
 __all__ = ("pause", "resume")
 

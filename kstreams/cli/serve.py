@@ -25,7 +25,8 @@ from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.stores.spec import StoreSpec
 
 if TYPE_CHECKING:
-    from kstreams.serve.settings import Role, ServeSettings
+    from kstreams.serve.roles import Role
+    from kstreams.serve.settings import ServeSettings
 
 __all__ = ("TOKEN", "needs_extra", "serve")
 
@@ -71,6 +72,15 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="Pages of another server that may ask too, with a token: https://HOST; may be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = None,
     tls_cert: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Its TLS certificate, PEM.", show_default=False),
@@ -107,7 +117,12 @@ def serve(
     found = None if log is None else load_log(log)
     try:
         settings = _settings(
-            host, port, token_file, tuple(name or ()), tls_cert, tls_key, behind_proxy=behind_proxy
+            (host, port),
+            token_file,
+            (tls_cert, tls_key),
+            names=tuple(name or ()),
+            origins=tuple(allow_origin or ()),
+            behind_proxy=behind_proxy,
         )
     except ServeError as exc:
         raise WrongUsageError(str(exc)) from exc
@@ -162,30 +177,29 @@ def _address(bind: str) -> tuple[str, int]:
 
 
 def _settings(
-    host: str,
-    port: int,
+    address: tuple[str, int],
     token_file: Path | None,
-    names: tuple[str, ...],
-    certificate: Path | None,
-    key_file: Path | None,
+    tls: tuple[Path | None, Path | None],
     *,
+    names: tuple[str, ...],
+    origins: tuple[str, ...],
     behind_proxy: bool,
 ) -> ServeSettings:
     from kstreams.serve.settings import ServeSettings  # noqa: PLC0415
 
     return ServeSettings(
         _tokens(token_file),
-        host,
-        port,
+        *address,
         names,
-        certificate,
-        key_file,
+        *tls,
         behind_proxy=behind_proxy,
+        origins=origins,
     )
 
 
 def _tokens(file: Path | None) -> dict[str, Role]:
-    from kstreams.serve.settings import Role, ServeSettings, read_tokens  # noqa: PLC0415
+    from kstreams.serve.roles import Role  # noqa: PLC0415
+    from kstreams.serve.settings import ServeSettings, read_tokens  # noqa: PLC0415
 
     if file is not None:
         return read_tokens(file)

@@ -11,7 +11,7 @@ from rich.markup import escape
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
 from kstreams.cli.formats import find_format
-from kstreams.cli.moments import iso, parse_moment
+from kstreams.cli.moments import parse_moment
 from kstreams.cli.stores import (
     AppArgument,
     AppState,
@@ -24,6 +24,7 @@ from kstreams.cli.stores import (
     ValueOption,
 )
 from kstreams.cli.usage import WrongUsageError, for_option
+from kstreams.moments import iso
 from kstreams.serde.base import Serde
 from kstreams.serde.values import parser_of, shown_by
 from kstreams.state.log.commits import SEED

@@ -14,11 +14,12 @@ from rich.text import Text
 
 from kstreams.cli.consoles import stdout
 from kstreams.cli.formats import SERDES_HELP, Format, RegistryOption, formats_of
-from kstreams.cli.moments import iso, parse_start
+from kstreams.cli.moments import parse_start
 from kstreams.cli.place import Place
 from kstreams.cli.topics import FormatOption, OutputFormat, TopicArgument, known_topic
 from kstreams.cli.usage import for_option
 from kstreams.connection import RawRecord, TopicAdmin, TopicReader
+from kstreams.moments import iso
 from kstreams.serde.values import json_line, printable
 
 __all__ = ("tail",)

@@ -3,75 +3,82 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable
-from hmac import compare_digest
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from kstreams.serve.doors import Doors
 from kstreams.serve.problems import Problem, answer_of
-from kstreams.serve.settings import Listening, Role
+from kstreams.serve.roles import Role
+from kstreams.serve.settings import Listening
 
-__all__ = ("Guard", "require")
+__all__ = ("Guard",)
 
 _TOKEN_IN_URL = re.compile(rb"(^|&)(access_token|token|authorization|api_key)=", re.IGNORECASE)
-_MINUTE = 60.0
-_ADDRESSES = 10_000
-_HEADERS = (
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+_ALWAYS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
-    (b"cache-control", b"no-store"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+_NOTHING = b"default-src 'none'; frame-ancestors 'none'"
+_OUR_OWN = (
+    b"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    b"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
 
 class Guard:
-    """Lets requests through that are for this server, from no foreign page, with a token.
+    """Lets requests through that are for this server, from no foreign page.
 
-    A wrong token costs nothing but time: after ten in a minute an address is not heard, with any
-    token. Those without one see what is open to all: whether the server lives.
+    The role of who asks is put into `scope["role"]`; those without a token see what is open to
+    all. Answers can be framed by nobody, load nothing from elsewhere, and are kept nowhere
+    unless they say so themselves.
 
     Args:
         inner: What answers.
         settings: The server's.
-        now: Seconds that only rise.
+        doors: Knows the tokens.
     """
 
-    def __init__(self, inner: ASGIApp, settings: Listening, now: Callable[[], float]) -> None:
+    def __init__(self, inner: ASGIApp, settings: Listening, doors: Doors) -> None:
         self._inner = inner
-        self._tokens = [(token.encode(), role) for token, role in settings.tokens.items()]
-        self._limit = settings.limits.failures_a_minute
-        self._now = now
+        self._doors = doors
         own = {settings.host, "localhost", "127.0.0.1", "::1"} if settings.is_loopback else set()
         self._hosts = {name.lower() for name in (*own, settings.host, *settings.names)}
-        self._failures: dict[str, deque[float]] = {}
+        self._origins = frozenset(settings.origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
         if scope["type"] != "http":  # the server's own start and end
             await self._inner(scope, receive, send)
             return
+        headers = Headers(scope=scope)
+        shared = self._shared(headers)
 
         async def safe(message: Message) -> None:
             if message["type"] == "http.response.start":
-                given = {name for name, _ in message["headers"]}
-                more = [pair for pair in _HEADERS if pair[0] not in given]
-                message["headers"] = [*message["headers"], *more]
+                message["headers"] = _safe(message["headers"], shared)
             await send(message)
 
+        scope["role"] = Role.OPEN
         try:
-            headers = Headers(scope=scope)
-            self._check_place(headers)
+            self._check_place(scope["method"], headers)
+            if shared and scope["method"] == "OPTIONS":
+                await _allow(send, shared)
+                return
             scope["role"] = self._role(scope, headers)
         except Problem as problem:
             await answer_of(problem)(scope, receive, safe)
             return
         await self._inner(scope, receive, safe)
 
-    def _check_place(self, headers: Headers) -> None:
+    def _shared(self, headers: Headers) -> bytes:
+        """Return the foreign origin that asks, if it is one of those that may."""
+        origin = headers.get("origin", "")
+        return origin.encode("latin-1") if origin in self._origins else b""
+
+    def _check_place(self, method: str, headers: Headers) -> None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or _host_of(hosts[0]) not in self._hosts:
             raise Problem(
@@ -80,8 +87,13 @@ class Guard:
                 hint="call it by the address it listens at, or start it with --name.",
             )
         origin = headers.get("origin")
+        if origin is not None and origin in self._origins:
+            return
         if origin is not None and origin.partition("://")[2].lower() != hosts[0].lower():
             raise Problem(403, "a page of another origin asks")
+        followed = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
+        if followed == ("navigate", "document") and method in ("GET", "HEAD"):
+            return  # a link, in a window of its own: the page that has it sees nothing
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             raise Problem(403, "a page of another site asks")
 
@@ -92,55 +104,59 @@ class Guard:
                 "there is a token in the address: logs and histories keep addresses",
                 hint="send it as `Authorization: Bearer ...`, and take another: this one is known.",
             )
-        given = headers.getlist("authorization")
-        if not given or not self._tokens:
-            return Role.OPEN
         address = scope["client"][0] if scope.get("client") else ""
-        failures = self._recent(address)
-        if len(failures) >= self._limit:
-            raise Problem(429, "too many wrong tokens", headers={"Retry-After": str(int(_MINUTE))})
-        scheme, _, token = given[0].partition(" ")
-        if len(given) == 1 and scheme.lower() == "bearer":
-            found = [role for known, role in self._tokens if compare_digest(known, _ascii(token))]
-            if found:
-                return found[0]
-        if len(self._failures) >= _ADDRESSES:
-            self._failures.clear()
-        self._failures.setdefault(address, failures).append(self._now())
-        raise _no_token("the token is none of this server's")
-
-    def _recent(self, address: str) -> deque[float]:
-        found = self._failures.get(address, deque())
-        while found and found[0] <= self._now() - _MINUTE:
-            found.popleft()
-        return found
+        given = headers.getlist("authorization")
+        if given:
+            return self._doors.role_of(given, address)
+        cookie = _cookie(headers, self._doors.cookie)
+        if not cookie:
+            return Role.OPEN
+        if scope["method"] not in ("GET", "HEAD") and "origin" not in headers:
+            raise Problem(403, "a browser names the origin of what it sends")
+        return self._doors.role_of_cookie(cookie)
 
 
-def require(request: Request, role: Role) -> None:
-    """Make sure that whoever asks may have what needs a role.
-
-    Raises:
-        Problem: They may not.
-    """
-    has: Role = request.scope["role"]
-    if has >= role:
-        return
-    if has is Role.OPEN:
-        raise _no_token("this needs a token")
-    raise Problem(403, f"this needs the role {role.name.lower()}, the token has {has.name.lower()}")
-
-
-def _no_token(detail: str) -> Problem:
-    return Problem(
-        401,
-        detail,
-        hint="send `Authorization: Bearer TOKEN`.",
-        headers={"WWW-Authenticate": 'Bearer realm="kstreams"'},
-    )
+def _safe(given: list[tuple[bytes, bytes]], shared: bytes) -> list[tuple[bytes, bytes]]:
+    """Return an answer's headers with those that keep it from being misused."""
+    names = dict(given)
+    html = names.get(b"content-type", b"").startswith(b"text/html")
+    more = [*_ALWAYS, (b"content-security-policy", _OUR_OWN if html else _NOTHING)]
+    if b"cache-control" not in names:
+        more.append((b"cache-control", b"no-store"))
+    if shared:
+        more += [
+            (b"access-control-allow-origin", shared),
+            (b"access-control-expose-headers", b"ETag, Kstreams-Version, Kstreams-Committed-At"),
+            (b"vary", b"Origin"),
+        ]
+    fixed = {name for name, _ in more}
+    return [*(pair for pair in given if pair[0] not in fixed), *more]
 
 
-def _ascii(token: str) -> bytes:
-    return token.strip().encode("latin-1", "replace")
+async def _allow(send: Send, origin: bytes) -> None:
+    """Answer the question that a browser asks before it lets a foreign page ask."""
+    given = b"Authorization, Content-Type, If-None-Match, Last-Event-ID"
+    headers = [
+        (b"access-control-allow-origin", origin),
+        (b"access-control-allow-methods", b"GET, POST"),
+        (b"access-control-allow-headers", given),
+        (b"vary", b"Origin"),
+    ]
+    await send({"type": "http.response.start", "status": 204, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    """Return a cookie's value; empty where it is missing, or there twice."""
+    given = headers.getlist("cookie")
+    found = [
+        value
+        for text in given
+        for part in text.split(";")
+        for own, _, value in [part.strip().partition("=")]
+        if own == name
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def _host_of(header: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -16,25 +16,33 @@ from kstreams.serde.base import Serde
 from kstreams.serde.values import parser_of
 from kstreams.serve.problems import Problem
 
-__all__ = ("Parameters", "base64_bytes", "json_body", "key_of")
+__all__ = ("KEY_FORMATS", "Parameters", "base64_bytes", "json_body", "key_of")
+
+KEY_FORMATS = ("text", "json", "base64")
+"""How a request may write a key."""
 
 _HALF_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _MOST_FIELDS = 20
 
 
-class Parameters:
-    """A query string, each of whose names is known and there once.
+class Parameters(Mapping[str, str]):
+    """Texts by name, as a query string or a cursor gives them."""
 
-    Args:
-        text: The query string.
-        known: The names that may be in it.
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._given = dict(given)
 
-    Raises:
-        Problem: Something else is.
-    """
+    @classmethod
+    def of(cls, text: bytes, known: Collection[str]) -> Parameters:
+        """Read a query string, each of whose names is known and there once.
 
-    def __init__(self, text: bytes, known: Collection[str]) -> None:
+        Args:
+            text: The query string.
+            known: The names that may be in it.
+
+        Raises:
+            Problem: Something else is.
+        """
         try:
             query = text.decode("ascii")
             pairs = parse_qsl(
@@ -48,19 +56,25 @@ class Parameters:
             raise Problem(400, f"the query is not to be read: {exc}") from exc
         if _HALF_ESCAPE.search(query):
             raise Problem(400, "the query is not to be read: a % begins no escape")
-        self._given: dict[str, str] = {}
+        given: dict[str, str] = {}
         for name, value in pairs:
             if name not in known:
                 raise Problem(
                     400, f"no parameter {repr_of(name, 40)} here; known are {', '.join(known)}"
                 )
-            if name in self._given:
+            if name in given:
                 raise Problem(400, f"parameter {name!r} is there twice")
-            self._given[name] = value
+            given[name] = value
+        return cls(given)
 
-    def text(self, name: str, default: str | None = None) -> str | None:
-        """Return a parameter as it is."""
-        return self._given.get(name, default)
+    def __getitem__(self, name: str) -> str:
+        return self._given[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
 
     def required(self, name: str) -> str:
         """Return a parameter that has to be there."""
@@ -111,13 +125,14 @@ async def json_body(request: Request, limit: int) -> Mapping[str, Any]:
     return found
 
 
-def key_of(serde: Serde[Any], given: object, form: str, limit: int) -> object:
+def key_of(serde: Serde[Any], given: object, form: object, limit: int) -> object:
     """Return the key that a text, or a value of JSON, means.
 
     Args:
         serde: Of the keys.
         given: What was sent.
-        form: `text`, as people type keys, or `base64`, the bytes that the serde writes.
+        form: `text`, as people type keys; `json`, as answers write them; or `base64`, the bytes
+            that the serde writes.
         limit: Bytes at most.
 
     Raises:
@@ -126,17 +141,31 @@ def key_of(serde: Serde[Any], given: object, form: str, limit: int) -> object:
     text = given if isinstance(given, str) else json.dumps(given)
     if len(text.encode("utf-8", "surrogatepass")) > limit:
         raise Problem(413, f"a key is larger than {limit} bytes")
-    if form not in ("text", "base64"):
-        raise Problem(400, f"key_format is {repr_of(form, 40)}; expected text or base64")
+    if form not in KEY_FORMATS:
+        raise Problem(
+            400, f"key_format is {repr_of(form, 40)}; expected one of {', '.join(KEY_FORMATS)}"
+        )
     try:
         if form == "base64":
             found: object = serde.deserialize(base64_bytes(text))
         else:
-            found = parser_of(serde)(text)
-            serde.serialize(found)
+            found = parser_of(serde)(_typed(text, serde) if form == "json" else text)
+        serde.serialize(found)
     except Exception as exc:  # the serde's own code
         raise Problem(400, f"{repr_of(text, 80)} is no key of serde {serde.name}") from exc
     return found
+
+
+def _typed(text: str, serde: Serde[Any]) -> str:
+    """Return what people would type for the value of a text of JSON."""
+    value, token = json.loads(text), serde.type_token
+    if token is bytes:
+        return base64_bytes(value["base64"]).decode("utf-8", "surrogateescape")
+    if isinstance(value, str) and token in (str, int, float):
+        return value
+    if token is str:
+        raise ValueError("it is no text")
+    return text
 
 
 def base64_bytes(text: str) -> bytes:

@@ -1,9 +1,10 @@
-"""Errors as answers: RFC 9457, with the class, the hint and the place that the library has."""
+"""Problems as RFC 9457 has them, with the class, the hint and the place that the library has."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from starlette.responses import Response
 
@@ -18,7 +19,10 @@ from kstreams.errors import (
 )
 from kstreams.quoting import safe_text, text_of
 
-__all__ = ("Problem", "answer_of")
+__all__ = ("PROBLEM", "Problem", "answer_of", "status_of")
+
+PROBLEM = "application/problem+json"
+_LONGEST = 2000
 
 _STATUS: tuple[tuple[type[KStreamsError], int], ...] = (
     (NoCheckpointError, 503),
@@ -49,24 +53,38 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
 
-def answer_of(problem: Problem | KStreamsError) -> Response:
-    """Return what a problem looks like to the caller."""
+def status_of(problem: Problem | KStreamsError) -> int:
+    """Return the HTTP status of a problem."""
     if isinstance(problem, Problem):
-        return _answer(problem.status, problem.detail, problem.hint, "", problem.headers)
+        return problem.status
     status = next((code for kind, code in _STATUS if isinstance(problem, kind)), 500)
     if status == 500 and type(problem) is StoreError:  # a version that is not there
         status = 410
-    return _answer(
-        status, text_of(problem.message), text_of(problem.hint), type(problem).__name__, {}
-    )
+    return status
 
 
-def _answer(status: int, detail: str, hint: str, kind: str, headers: Mapping[str, str]) -> Response:
-    content: dict[str, object] = {"status": status, "detail": safe_text(detail, 2000)}
-    if kind:
-        content["type"] = f"urn:kstreams:{kind}"
-    if hint:
-        content["hint"] = safe_text(hint, 2000)
-    return Response(
-        json.dumps(content), status, dict(headers), media_type="application/problem+json"
-    )
+def answer_of(problem: Problem | KStreamsError, *, tells: bool = False) -> Response:
+    """Return what a problem looks like to the caller, as JSON.
+
+    Args:
+        problem: What was raised.
+        tells: Whether the caller may see the texts of the library's errors, which name places
+            and may quote what is stored; else it is told the class alone.
+    """
+    status = status_of(problem)
+    content: dict[str, object] = {"status": status, "title": HTTPStatus(status).phrase}
+    headers: Mapping[str, str] = {}
+    if isinstance(problem, Problem):
+        texts = {"detail": problem.detail, "hint": problem.hint}
+        headers = problem.headers
+    else:
+        content["type"] = f"urn:kstreams:{type(problem).__name__}"
+        texts = {
+            "detail": text_of(problem.message),
+            "hint": text_of(problem.hint),
+            "place": text_of(problem.where),
+        }
+        if not tells:
+            texts = {"detail": "this failed", "hint": "a token of the role data is told why."}
+    content |= {name: safe_text(text, _LONGEST) for name, text in texts.items() if text}
+    return Response(json.dumps(content), status, dict(headers), media_type=PROBLEM)

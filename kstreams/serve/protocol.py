@@ -23,10 +23,10 @@ def protocol_of(limits: Limits) -> type[asyncio.Protocol]:
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Uvicorn's protocol, with a bound on the size and the time of a request's head.
+    """Uvicorn's protocol, with bounds on a request's head, and on how slowly answers are taken.
 
     Uvicorn has a time-out for idle connections alone: one whose head comes byte by byte, or
-    never, would stay.
+    never, would stay, and one that reads nothing of a large answer, too.
 
     Attributes:
         limits: The bounds.
@@ -34,6 +34,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     limits: ClassVar[Limits] = Limits()
     _head_timer: asyncio.TimerHandle | None = None
+    _send_timer: asyncio.TimerHandle | None = None
     _head_bytes = 0
 
     def connection_made(  # type: ignore[override]  # as uvicorn has it
@@ -46,6 +47,7 @@ class BoundedProtocol(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait no more."""
         self._head_came()
+        self._stop_send_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -77,6 +79,22 @@ class BoundedProtocol(HttpToolsProtocol):
         """End the request's body."""
         if not self.transport.is_closing():
             super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        """Wait for a client that reads more slowly than is written; not for ever."""
+        super().pause_writing()
+        self._stop_send_timer()
+        self._send_timer = self.loop.call_later(self.limits.send_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Go on: the client has read."""
+        self._stop_send_timer()
+        super().resume_writing()
+
+    def _stop_send_timer(self) -> None:
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+            self._send_timer = None
 
     def _await_head(self) -> None:
         self._head_bytes = 0

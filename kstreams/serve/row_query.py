@@ -2,66 +2,61 @@
 
 from __future__ import annotations
 
+import secrets
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 from kstreams.serde.base import Serde
-from kstreams.serve.as_of import as_of_in
-from kstreams.serve.pages import Cursors, Page
+from kstreams.serve.as_of import NEWEST, AsOf, as_of_in
+from kstreams.serve.cursors import Cursors
+from kstreams.serve.paging import OpenRows
 from kstreams.serve.parameters import Parameters, base64_bytes, key_of
 from kstreams.serve.problems import Problem
-from kstreams.state.stores.kind import StoreKind
-from kstreams.state.stores.spec import StoreSpec
-from kstreams.views.flat_rows import key_serde, rows_of
+from kstreams.serve.standing import Standing
+from kstreams.state.log.fields import MOST
+from kstreams.state.stores.kind import Times
+from kstreams.views.flat_rows import key_serde, lies_by_key, rows_looked_at
 from kstreams.views.store_reads import StoreReads
 
 __all__ = ("RowQuery",)
 
-_CHOICES = ("start", "end", "prefix", "reverse", "key_format")
+_CHOICES = ("start", "end", "prefix", "from", "to", "reverse", "key_format")
 _Row = tuple[Any, ...]
 
 
+@dataclass(frozen=True)
 class RowQuery:
     """The rows of one store that a request, and those by its cursors, go through.
 
-    Where rows lie in the order of their keys a next page begins at the last key; elsewhere, and
-    backwards, at the same row counted from the first.
+    Where rows lie in the order of their keys a next page begins at the last key. Elsewhere, and
+    backwards, it goes on with the open rows of the page before, or counts to the same place.
 
-    Args:
-        choices: The parameters that choose rows, as texts.
-        as_of: The version; None is the newest.
+    Attributes:
         place: App and store, that a cursor is good for.
+        choices: The parameters that choose rows, as texts.
+        as_of: The version.
+        life: The line of versions that a cursor is of; None without a cursor.
         last_key: Bytes of the key to begin at, of a next page.
         skip: How many rows to pass over there.
-        is_next: Whether a cursor was given.
+        name: Of the open rows.
         key_bytes: The longest key.
     """
 
-    def __init__(
-        self,
-        choices: dict[str, str],
-        as_of: int | str | None,
-        place: tuple[str, str],
-        *,
-        last_key: bytes | None,
-        skip: int,
-        is_next: bool,
-        key_bytes: int,
-    ) -> None:
-        self._choices = choices
-        self.as_of = as_of
-        self.skip = skip
-        self.is_next = is_next
-        self._place = place
-        self._last_key = last_key
-        self._key_bytes = key_bytes
-        self._seen: bytes | None = None
-        self._same = 0
+    place: tuple[str, str]
+    choices: Mapping[str, str]
+    as_of: AsOf
+    key_bytes: int
+    life: str | None = None
+    last_key: bytes | None = None
+    skip: int = 0
+    name: str = ""
 
     @classmethod
     def of(
-        cls, given: Parameters, cursors: Cursors, app: str, spec: StoreSpec[Any], key_bytes: int
+        cls, given: Parameters, cursors: Cursors, place: tuple[str, str], key_bytes: int
     ) -> RowQuery:
         """Return what a request asks for.
 
@@ -69,77 +64,114 @@ class RowQuery:
             Problem: That means nothing.
         """
         given.flag("reverse")
-        choices = {name: text for name in _CHOICES if (text := given.text(name)) is not None}
-        cursor = given.text("cursor")
-        place = (app, spec.name)
+        choices = {name: given[name] for name in _CHOICES if name in given}
+        as_of = as_of_in(given)
+        cursor = given.get("cursor")
         if cursor is None:
-            return cls(choices, as_of_in(given), place, last_key=None, skip=0, is_next=False,
-                       key_bytes=key_bytes)  # fmt: skip
-        content = cursors.read(cursor)
-        if [*place] != content["p"] or choices or given.text("as_of") is not None:
+            return cls(place, choices, as_of, key_bytes, name=secrets.token_hex(8))
+        found = cursors.read(cursor)
+        if [*place] != found.items("p") or choices or as_of != NEWEST:
             raise Problem(400, "a cursor goes on with its own request: give the limit beside it")
-        last = content["k"]
+        last = found.text("k")
         return cls(
-            content["q"],
-            content["v"],
             place,
-            last_key=None if last is None else base64_bytes(last),
-            skip=content["n"],
-            is_next=True,
-            key_bytes=key_bytes,
+            found.mapping("q"),
+            as_of_in({"as_of": found.anything("v")}),
+            key_bytes,
+            life=found.text("l"),
+            last_key=base64_bytes(last) if last else None,
+            skip=found.integer("n"),
+            name=found.text("i"),
         )
 
-    def noting(self, reads: StoreReads[Any]) -> Iterator[_Row]:
-        """Return the rows; what was taken of them is noted when the next is asked for."""
+    @property
+    def reverse(self) -> bool:
+        """Whether the rows come from the last to the first."""
+        return self.choices.get("reverse") == "true"
+
+    def rows(self, reads: StoreReads[Any]) -> OpenRows:
+        """Return the rows, those to skip included.
+
+        Raises:
+            Problem: Keys or times mean nothing for the store.
+            StoreKindError: The store has no rows to show, or no times.
+        """
         serde = key_serde(reads)
-        reverse = self._choices.get("reverse") == "true"
         start, end = self._key(serde, "start"), self._key(serde, "end")
         prefix = self._prefix(serde)
-        if prefix is not None and start is None:
-            start = serde.deserialize(prefix) if not reverse and prefix else None
-        self._by_key = type(reads.spec.kind).order is StoreKind.order and not reverse
-        if self._last_key is not None:
-            start = serde.deserialize(self._last_key)
-        return self._noted(rows_of(reads, start, end, reverse=reverse), serde, prefix)
+        by_key = self._by_key(reads)
+        if self.last_key is not None:
+            start = serde.ordered.deserialize(self.last_key)
+        elif prefix and by_key and start is None:
+            with suppress(Exception):  # a part of a key need not be one: all are looked at then
+                start = serde.ordered.deserialize(prefix)
+        found = rows_looked_at(reads, start, end, times=self._times(), reverse=self.reverse)
+        if prefix is not None:
+            found = _beginning(found, serde, prefix, ends=by_key)
+        return OpenRows(found, serde.ordered.serialize)
 
-    def _noted(
-        self, rows: Iterator[_Row], serde: Serde[Any], prefix: bytes | None
-    ) -> Iterator[_Row]:
-        ordered = serde.ordered.serialize
-        for row in rows:
-            data = ordered(row[0])
-            if prefix is not None and not data.startswith(prefix):
-                if self._by_key and data > prefix:
-                    return
-                continue
-            yield row
-            self._same = self._same + 1 if data == self._seen else 1
-            self._seen = data
-
-    def after(self, page: Page, batch: int | None) -> dict[str, object]:
+    def after(
+        self, reads: StoreReads[Any], rows: OpenRows, standing: Standing
+    ) -> dict[str, object]:
         """Return what a cursor has to say for the next page."""
-        by_key = self._by_key and self._seen is not None
+        by_key = self._by_key(reads) and rows.last is not None
+        version = self.as_of.version
         return {
-            "p": self._place,
-            "v": self.as_of if isinstance(self.as_of, str) else batch,
-            "q": self._choices,
-            "k": b64encode(self._seen or b"").decode() if by_key else None,
-            "n": self._same if by_key else page.taken,
+            "p": self.place,
+            "q": dict(self.choices),
+            "v": version if isinstance(version, str) else standing.batch,
+            "l": standing.life,
+            "k": b64encode(rows.last or b"").decode() if by_key else "",
+            "n": rows.same if by_key else rows.looked,
+            "i": self.name,
         }
 
+    def _by_key(self, reads: StoreReads[Any]) -> bool:
+        return lies_by_key(reads) and not self.reverse
+
     def _key(self, serde: Serde[Any], name: str) -> object:
-        text = self._choices.get(name)
+        text = self.choices.get(name)
         if text is None:
             return None
-        return key_of(serde, text, self._choices.get("key_format", "text"), self._key_bytes)
+        return key_of(serde, text, self.choices.get("key_format", "text"), self.key_bytes)
+
+    def _times(self) -> Times:
+        given = Parameters(self.choices)
+        return given.whole("from", -MOST, MOST), given.whole("to", -MOST, MOST)
 
     def _prefix(self, serde: Serde[Any]) -> bytes | None:
-        text = self._choices.get("prefix")
+        text = self.choices.get("prefix")
         if text is None:
             return None
-        if self._choices.get("key_format") == "base64":
-            return base64_bytes(text)
+        form = self.choices.get("key_format", "text")
+        if form == "base64":
+            try:
+                return base64_bytes(text)
+            except ValueError as exc:
+                raise Problem(400, "prefix is no base64") from exc
         if serde.type_token not in (str, bytes) or serde.ordered is not serde:
             raise Problem(400, f"keys of serde {serde.name} have no prefix as text",
                           hint="give its bytes, with key_format=base64.")  # fmt: skip
-        return serde.serialize(key_of(serde, text, "text", self._key_bytes))
+        return serde.serialize(key_of(serde, text, form, self.key_bytes))
+
+
+def _beginning(
+    rows: Iterator[_Row | None], serde: Serde[Any], prefix: bytes, *, ends: bool
+) -> Iterator[_Row | None]:
+    """Yield rows whose keys begin with a prefix, and None for others.
+
+    Args:
+        rows: The rows.
+        serde: Of their keys.
+        prefix: Of the ordered bytes.
+        ends: Whether no row that is greater comes before one with the prefix.
+    """
+    ordered = serde.ordered.serialize
+    for row in rows:
+        data = b"" if row is None else ordered(row[0])
+        if row is not None and data.startswith(prefix):
+            yield row
+        elif ends and data > prefix:
+            return
+        else:
+            yield None

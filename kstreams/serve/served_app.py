@@ -6,6 +6,7 @@ import asyncio
 import logging
 import threading
 import time
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +20,11 @@ from kstreams.checkpoint.status import QueryStatus, query_statuses
 from kstreams.clock import SystemClock
 from kstreams.partitioner import Partitioner
 from kstreams.serve.problems import Problem
+from kstreams.serve.restoring import Restoring
 from kstreams.serve.settings import Limits
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.views.pinned import Pinned
 from kstreams.views.reader import Reader, ReaderSettings
 from kstreams.views.state_source import CheckpointSource
 
@@ -31,6 +34,15 @@ _LOG = logging.getLogger(__name__)
 _KEPT = 8
 _SAID_SECONDS = 1.0
 _OLDER = 4
+
+_ATTEMPTS = 5
+_NEAR_SECONDS = 0.02
+_FAR_SECONDS = 1.0
+_RESTORES = 2
+_LINE = 32
+
+_Older = tuple[str, object]
+"""The line of versions, and the batch, or the commit that a savepoint has kept."""
 
 FindSpec = Callable[[Checkpoint, str], StoreSpec[Any]]
 """Returns the definition of a store that a checkpoint has."""
@@ -59,16 +71,16 @@ class ServedStore:
     Args:
         source: Where its app is.
         spec: Its definition.
-        limits: Of the server.
+        restoring: Does what blocks.
     """
 
-    def __init__(self, source: AppSource, spec: StoreSpec[Any], limits: Limits) -> None:
+    def __init__(self, source: AppSource, spec: StoreSpec[Any], restoring: Restoring) -> None:
         self.spec = spec
         self._source = source
-        self._limits = limits
+        self._restoring = restoring
         self.newest: Reader[Any] = self._reader(None)
-        self._older: OrderedDict[int | str, Reader[Any]] = OrderedDict()
-        self._opening = asyncio.Lock()
+        self._older: OrderedDict[_Older, Reader[Any]] = OrderedDict()
+        self._older_lock = threading.Lock()
 
     def _reader(self, as_of: int | str | None) -> Reader[Any]:
         source = self._source
@@ -84,10 +96,10 @@ class ServedStore:
         )
         return Reader(self.spec, settings)
 
-    async def reader_at(
+    async def pin(
         self, as_of: int | str | None, partitions: Sequence[int] | None = None
-    ) -> tuple[Reader[Any], int | None]:
-        """Return what reads a version without waiting, and which batch that is.
+    ) -> Pinned[Any]:
+        """Return a version, held.
 
         Args:
             as_of: A batch or the name of a savepoint; None is the newest version.
@@ -98,38 +110,59 @@ class ServedStore:
             StoreError: The version is not retained.
             SavepointError: There is no such savepoint.
         """
-        wanted = range(self.newest.partitions) if partitions is None else partitions
+        if as_of is None or (isinstance(as_of, int) and self.newest.has(as_of)):
+            found = self.newest.pin(partitions, as_of)
+            if found is not None:
+                return found
         if as_of is None or as_of == self.newest.version:
-            if not self.newest.ready(wanted):
-                await self._restored(self.newest, wanted)
-            return self.newest, self.newest.version
-        kept = isinstance(as_of, int) and self.newest.has(as_of)
-        if isinstance(as_of, int) and kept and self.newest.ready(wanted, at=as_of):
-            return self.newest, as_of
-        reader = await self._older_reader(as_of)
-        if not reader.ready(wanted):
-            await self._restored(reader, wanted)
-        return reader, reader.version
+            return await self._restored(self.newest, partitions)
+        reader = await self._restoring.result((self, as_of), lambda: self._older_reader(as_of))
+        return reader.pin(partitions) or await self._restored(reader, partitions)
 
-    async def _older_reader(self, as_of: int | str) -> Reader[Any]:
-        async with self._opening:
-            reader = self._older.get(as_of)
-            if reader is None:
-                reader = self._older[as_of] = await asyncio.to_thread(self._reader, as_of)
-            self._older.move_to_end(as_of)
+    async def _restored(self, reader: Reader[Any], partitions: Sequence[int] | None) -> Pinned[Any]:
+        wanted = tuple(range(reader.partitions) if partitions is None else partitions)
+        for _ in range(_ATTEMPTS):
+            await self._restoring.result((reader, wanted), lambda: reader.restore(wanted))
+            found = reader.pin(partitions)
+            if found is not None:
+                return found
+        raise Problem(503, "the app begins again all the time", headers={"Retry-After": "1"})
+
+    def _older_reader(self, as_of: int | str) -> Reader[Any]:
+        """Return what reads a version; in a thread of `Restoring`."""
+        place = self.newest.place
+        name = as_of if isinstance(as_of, int) else place.commit(as_of).id
+        with self._older_lock:
+            found = self._older.get((place.life, name))
+            if found is not None:
+                self._older.move_to_end((place.life, name))
+                return found
+        reader = self._reader(as_of)
+        with self._older_lock:
+            self._older[place.life, name] = reader
             while len(self._older) > _OLDER:
                 self._older.popitem(last=False)[1].close()
-            return reader
+        return reader
 
-    async def _restored(self, reader: Reader[Any], partitions: Sequence[int]) -> None:
-        work = asyncio.ensure_future(asyncio.to_thread(reader.restore, partitions))
-        done, _ = await asyncio.wait({work}, timeout=self._limits.restore_seconds)
-        if not done:
-            work.add_done_callback(_forget)
+    async def batch_at(self, at_ms: int) -> int:
+        """Return the batch that was the newest at a time.
+
+        Raises:
+            Problem: No version of then is retained.
+        """
+        return await self._restoring.result((self, at_ms, "at"), lambda: self._batch_at(at_ms))
+
+    def _batch_at(self, at_ms: int) -> int:
+        place = self.newest.place
+        batches = place.batches()
+        after = bisect_right(batches, at_ms, key=lambda batch: place.commit(batch).wall_ms)
+        if after == 0:
             raise Problem(
-                503, "the partitions are being restored from the log", headers={"Retry-After": "1"}
+                410,
+                "no version of then is retained",
+                hint="App(retained_batches=...) keeps more, a savepoint keeps one.",
             )
-        work.result()
+        return batches[after - 1]
 
     def close(self) -> None:
         """Forget all working copies."""
@@ -137,28 +170,25 @@ class ServedStore:
             reader.close()
 
 
-def _forget(work: asyncio.Future[None]) -> None:
-    """Take an error that nobody waits for any more; the next request meets it again."""
-    if not work.cancelled():
-        work.exception()
-
-
 class ServedApp:
     """One app, followed by a thread of its own.
 
     Args:
         source: Where it is.
-        poll: How often newer versions are looked for.
+        poll: How often newer versions are looked for; None is each 20 ms in a directory, and each
+            second where a look is a request that is paid for.
         limits: Of the server.
 
     Raises:
         NoCheckpointError: There is no checkpoint.
     """
 
-    def __init__(self, source: AppSource, poll: timedelta, limits: Limits) -> None:
+    def __init__(self, source: AppSource, poll: timedelta | None, limits: Limits) -> None:
         self._source = source
-        self._poll_seconds = poll.total_seconds()
-        self._limits = limits
+        near = source.home.directory is not None and source.log is None
+        own = _NEAR_SECONDS if near else _FAR_SECONDS
+        self._poll_seconds = own if poll is None else poll.total_seconds()
+        self.restoring = Restoring(_RESTORES, _LINE, limits.restore_seconds)
         self._stamp = source.home.stamp()
         self._checkpoint = Checkpoint.load(source.home)
         self.name = self._checkpoint.app
@@ -183,7 +213,7 @@ class ServedApp:
         """Return group, kind and serdes of each store."""
         return self.checkpoint.stores()
 
-    def store(self, name: str) -> ServedStore:
+    async def store(self, name: str) -> ServedStore:
         """Return one of the app's stores.
 
         Raises:
@@ -192,17 +222,16 @@ class ServedApp:
         found = self._stores.get(name)
         if found is not None:
             return found
+        return await self.restoring.result(("store", name), lambda: self._opened(name))
+
+    def _opened(self, name: str) -> ServedStore:
         if name not in self.schemas():
             raise Problem(404, "the app has no store of this name")
         spec = self._source.find_spec(self.checkpoint, name)
-        made = ServedStore(self._source, spec, self._limits)
+        made = ServedStore(self._source, spec, self.restoring)
         with self._lock:
             self._stores[name] = made
         return made
-
-    def batches(self, store: str) -> list[int]:
-        """Return the batches whose versions are retained, rising."""
-        return self.store(store).newest.place.batches()
 
     def savepoints(self) -> list[str]:
         """Return the names of the savepoints."""
@@ -254,6 +283,10 @@ class ServedApp:
         changed, self._changed = self._changed, asyncio.Event()
         changed.set()
 
+    def change(self) -> asyncio.Event:
+        """Return what will be set when a store has a newer version."""
+        return self._changed
+
     async def moved(self, seconds: float) -> bool:
         """Wait until a store has a newer version; return whether one has in that time."""
         try:
@@ -267,5 +300,6 @@ class ServedApp:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
+        self.restoring.close()
         for store in self._stores.values():
             store.close()

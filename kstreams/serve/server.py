@@ -13,13 +13,16 @@ import uvicorn
 from starlette.applications import Starlette
 
 from kstreams.connection import Connection
-from kstreams.serve.api import Api
+from kstreams.serve.context import Context
+from kstreams.serve.cursors import Cursors
+from kstreams.serve.doors import Doors
 from kstreams.serve.guard import Guard
 from kstreams.serve.listening import bound, config_of, url_of
 from kstreams.serve.metrics import LagWatch
 from kstreams.serve.routes import actions_of, application
 from kstreams.serve.served_app import AppSource, ServedApp
 from kstreams.serve.settings import ServeError, ServeSettings
+from kstreams.serve.streams import Streams
 
 __all__ = ("Server",)
 
@@ -40,6 +43,7 @@ class Server:
 
     Attributes:
         apps: By name.
+        context: What its routes share.
         socket: What it listens on, bound.
         config: How uvicorn runs it.
 
@@ -63,10 +67,18 @@ class Server:
             self.apps[app.name] = app
         self.socket = bound(settings)
         self._lag = None if connection is None else LagWatch(connection, self.apps)
-        api = Api(self.apps, settings.limits, secrets.token_bytes(_SECRET_BYTES), self._lag)
-        inner = application(actions_of(api))
+        doors = Doors(settings, time.monotonic)
+        self.context = Context(
+            self.apps,
+            settings.limits,
+            doors,
+            Cursors(secrets.token_bytes(_SECRET_BYTES)),
+            Streams(settings.limits.streams),
+            self._lag,
+        )
+        inner = application(actions_of(self.context))
         inner.router.lifespan_context = self._following
-        guard = Guard(inner, settings, time.monotonic)
+        guard = Guard(inner, settings, doors)
         self.config = config_of(guard, settings, lifespan="on")
 
     @property

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from enum import IntEnum
 from ipaddress import ip_address
 from pathlib import Path
 
 from kstreams.errors import KStreamsError
+from kstreams.serve.roles import Role
 
-__all__ = ("Limits", "Listening", "Role", "ServeError", "ServeSettings", "read_tokens")
+__all__ = ("Limits", "Listening", "ServeError", "ServeSettings", "read_tokens")
 
 _SHORTEST_TOKEN = 16
+_ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 
 
 class ServeError(KStreamsError, ValueError):
     """A server is not started: what it was given would leave it open, or means nothing."""
 
     __str__ = KStreamsError.__str__
-
-
-class Role(IntEnum):
-    """What a visitor may see; each role may do what those before it may."""
-
-    OPEN = 0
-    METRICS = 1
-    VIEW = 2
-    DATA = 3
 
 
 @dataclass(frozen=True)
@@ -48,8 +41,10 @@ class Limits:
         head_seconds: How long a client may take for the head of a request, and for its body.
         wait_seconds: How long a request may wait for a version.
         restore_seconds: How long one waits for a partition to be restored.
+        pages: Read at once.
         connections: Open at once.
         streams: Followers at once.
+        send_seconds: How long a client may take no byte of its answer.
         stream_seconds: How long a follower may stay, before it has to come again.
         failures_a_minute: Wrong tokens of one address.
     """
@@ -65,8 +60,10 @@ class Limits:
     head_seconds: float = 10.0
     wait_seconds: float = 30.0
     restore_seconds: float = 2.0
+    pages: int = 32
     connections: int = 256
     streams: int = 100
+    send_seconds: float = 30.0
     stream_seconds: float = 3600.0
     failures_a_minute: int = 10
 
@@ -84,9 +81,11 @@ class Listening:
         key_file: File of the private key.
         behind_proxy: Whether something in front of it speaks TLS.
         limits: See there.
+        origins: Pages of other servers that may ask too, with a token: `https://HOST[:PORT]`.
 
     Raises:
-        ServeError: A token is too short; or it would listen to other machines without TLS.
+        ServeError: A token is too short; an origin is none; or it would listen to other machines
+            without TLS.
     """
 
     tokens: Mapping[str, Role] = field(repr=False)
@@ -97,6 +96,7 @@ class Listening:
     key_file: Path | None = None
     behind_proxy: bool = False
     limits: Limits = Limits()
+    origins: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check."""
@@ -106,6 +106,11 @@ class Listening:
                     f"a token has {len(token)} characters; expected {_SHORTEST_TOKEN} or more, "
                     "all of them printable ASCII",
                     hint="`openssl rand -hex 32` makes one.",
+                )
+        for origin in self.origins:
+            if not _ORIGIN.fullmatch(origin):
+                raise ServeError(
+                    f"{origin!r} is no origin of pages", hint="one is https://HOST or with :PORT."
                 )
         if (self.certificate is None) != (self.key_file is None):
             raise ServeError("a certificate needs its key, and a key its certificate")
@@ -133,13 +138,14 @@ class ServeSettings(Listening):
     """How a server of queries listens, and to whom it answers.
 
     Args:
-        poll: How often new versions are looked for.
+        poll: How often new versions are looked for; by default each 20 ms in a directory, each
+            second elsewhere.
 
     Raises:
         ServeError: There is no token; or see `Listening`.
     """
 
-    poll: timedelta = timedelta(milliseconds=20)
+    poll: timedelta | None = None
 
     def __post_init__(self) -> None:
         """Check."""

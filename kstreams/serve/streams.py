@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from starlette.types import Receive, Scope, Send
 
 from kstreams.errors import KStreamsError
 from kstreams.serve.problems import Problem, answer_of
+from kstreams.serve.roles import Role
 from kstreams.serve.settings import Limits
 
-__all__ = ("EventStream", "Streams")
+__all__ = ("Event", "EventStream", "Streams")
 
 _PULSE_SECONDS = 15.0
-_SEND_SECONDS = 30.0
 
 
 class Streams:
@@ -44,30 +44,43 @@ class Streams:
         self._count -= 1
 
 
+@dataclass(frozen=True)
+class Event:
+    """What a follower is sent.
+
+    Attributes:
+        id: Names it; the follower says it when it comes again. One line.
+        data: A text of JSON.
+    """
+
+    id: str
+    data: str
+
+
 class EventStream:
-    """A response that sends an event for each version: what is the newest when there is room.
+    """A response that sends an event for each change: what is the newest when there is room.
 
     Args:
         streams: Counts it.
         limits: How long it may stay.
-        look: Returns the newest version and what to send of it; None where that has not changed.
-        moved: Waits until there may be a newer one, for so many seconds at most.
+        look: Returns the newest event; None where there is nothing new.
+        change: Returns what will be set when there may be.
     """
 
     def __init__(
         self,
         streams: Streams,
         limits: Limits,
-        look: Callable[[], tuple[int | None, object] | None],
-        moved: Callable[[float], Awaitable[bool]],
+        look: Callable[[], Awaitable[Event | None]],
+        change: Callable[[], asyncio.Event],
     ) -> None:
         self._streams = streams
         self._limits = limits
         self._look = look
-        self._moved = moved
+        self._change = change
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send until the client leaves, does not read, or has been there for long enough."""
+        """Send until the client leaves, or has been there for long enough."""
         try:
             self._streams.enter()
         except Problem as problem:
@@ -75,41 +88,47 @@ class EventStream:
             return
         gone = asyncio.ensure_future(_gone(receive))
         try:
-            await self._send_all(send, gone)
-        except asyncio.TimeoutError:
-            return  # it does not read
+            tells = scope["role"] >= Role.DATA
+            await self._send_all(scope["method"], send, gone, tells=tells)
         finally:
             gone.cancel()
             self._streams.leave()
 
-    async def _send_all(self, send: Send, gone: asyncio.Future[None]) -> None:
+    async def _send_all(
+        self, method: str, send: Send, gone: asyncio.Future[None], *, tells: bool
+    ) -> None:
         loop = asyncio.get_running_loop()
         until = loop.time() + self._limits.stream_seconds
         headers = [(b"content-type", b"text/event-stream")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
+        if method == "HEAD":
+            until = loop.time()
+        pulse = True
         while not gone.done() and loop.time() < until:
+            change = asyncio.ensure_future(self._change().wait())  # before the look: none is missed
             try:
-                found = self._look()
-            except KStreamsError as exc:
-                data = json.dumps({"detail": exc.message, "type": type(exc).__name__})
-                text = f"event: problem\ndata: {data}\n\n"
-                await send({"type": "http.response.body", "body": text.encode()})
+                found = await self._look()
+                text = ": still here\n\n" if pulse else ""
+                if found is not None:
+                    text = f"id: {found.id}\ndata: {found.data}\n\n"
+                if text:
+                    message = {
+                        "type": "http.response.body",
+                        "body": text.encode("utf-8", "replace"),
+                    }
+                    await send({**message, "more_body": True})
+                await asyncio.wait(
+                    {change, gone}, timeout=_PULSE_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+                pulse = not change.done()
+            except (Problem, KStreamsError) as exc:
+                data = bytes(answer_of(exc, tells=tells).body)
+                body = b"event: problem\ndata: " + data + b"\n\n"
+                await send({"type": "http.response.body", "body": body})
                 return
-            text = ": still here\n\n"
-            if found is not None:
-                version, content = found
-                data = json.dumps(content, ensure_ascii=False)
-                text = f"id: {'none' if version is None else version}\ndata: {data}\n\n"
-            body = {"type": "http.response.body", "body": text.encode(), "more_body": True}
-            await asyncio.wait_for(send(body), _SEND_SECONDS)
-            waiting = asyncio.ensure_future(_until(self._moved, _PULSE_SECONDS))
-            await asyncio.wait({waiting, gone}, return_when=asyncio.FIRST_COMPLETED)
-            waiting.cancel()
+            finally:
+                change.cancel()
         await send({"type": "http.response.body", "body": b""})
-
-
-async def _until(moved: Callable[[float], Awaitable[bool]], seconds: float) -> None:
-    await moved(seconds)
 
 
 async def _gone(receive: Receive) -> None:

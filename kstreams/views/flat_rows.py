@@ -7,11 +7,18 @@ from typing import Any
 
 from kstreams.errors import StoreKindError
 from kstreams.serde.base import Serde
-from kstreams.state.stores.kind import Times, is_within
+from kstreams.state.stores.kind import StoreKind, Times, is_within
 from kstreams.views.store_reads import StoreReads
 from kstreams.windowed import Windowed
 
-__all__ = ("columns_of", "key_serde", "rows_of", "rows_of_key")
+__all__ = (
+    "columns_of",
+    "key_serde",
+    "lies_by_key",
+    "rows_looked_at",
+    "rows_of",
+    "rows_of_key",
+)
 
 _Row = tuple[Any, ...]
 
@@ -33,6 +40,11 @@ def _has_windows(view: StoreReads[Any]) -> bool:
     return view.spec.key.type_token is Windowed
 
 
+def lies_by_key(view: StoreReads[Any]) -> bool:
+    """Return whether the rows come in the order of the keys that `rows_of` yields."""
+    return type(view.spec.kind).order is StoreKind.order and not _has_windows(view)
+
+
 def rows_of(
     view: StoreReads[Any], start: object = None, end: object = None, *, reverse: bool = False
 ) -> Iterator[_Row]:
@@ -47,8 +59,38 @@ def rows_of(
     Raises:
         StoreKindError: The store's kind does not say what rows it has.
     """
-    kind, windowed = view.spec.kind, _has_windows(view)
-    low, high = (None, None) if windowed else (start, end)
+    found = rows_looked_at(view, start, end, reverse=reverse)
+    return (row for row in found if row is not None)
+
+
+def rows_looked_at(
+    view: StoreReads[Any],
+    start: object = None,
+    end: object = None,
+    *,
+    times: Times = (None, None),
+    reverse: bool = False,
+) -> Iterator[_Row | None]:
+    """Yield what `rows_of` does, and None for each row that had to be looked at and is none.
+
+    So whoever takes them can stop, or let others go on, wherever the rows that are wanted lie.
+
+    Args:
+        view: A view of the store.
+        start: The first key; None is open.
+        end: The key to stop before; None is open.
+        times: Of windows and sessions, from which start on, and before which; in ms.
+        reverse: From the last to the first.
+
+    Raises:
+        StoreKindError: As `rows_of`; or times are given for rows without a start.
+    """
+    kind, windowed, by_key = view.spec.kind, _has_windows(view), lies_by_key(view)
+    columns = columns_of(view)
+    when = columns.index("start_ms") if "start_ms" in columns else None
+    if times != (None, None) and when is None:
+        raise StoreKindError(f"rows of a {kind.name} store have no start to choose by")
+    low, high = (start, end) if by_key else (None, None)
     found = view.scan(
         lambda store: kind.scan(store, low, high, reverse=reverse),
         order=kind.order(view.spec),
@@ -57,10 +99,12 @@ def rows_of(
     for row in found:
         parts = list(kind.flat(row))
         for key, *rest in reversed(parts) if reverse else parts:
-            if not windowed:
-                yield key, *rest
-            elif is_within(key.key, start, end):
-                yield key.key, key.start_ms, key.end_ms, *rest
+            flat = (key.key, key.start_ms, key.end_ms, *rest) if windowed else (key, *rest)
+            inside = by_key or is_within(flat[0], start, end)
+            if inside and (when is None or is_within(flat[when], *times)):
+                yield flat
+            else:
+                yield None
 
 
 def rows_of_key(view: StoreReads[Any], key: object, times: Times) -> Iterator[_Row]:

@@ -7,7 +7,7 @@ import tempfile
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
@@ -24,12 +24,12 @@ from kstreams.errors import (
 from kstreams.partitioner import Partitioner
 from kstreams.plugins import load_plugin
 from kstreams.state.backend.memory import Memory
-from kstreams.state.backend.working import StateBackend, WorkingStore
-from kstreams.state.cache.times import FixedTimes
+from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.views.pinned import Pinned
 from kstreams.views.replica import Replica, State
 from kstreams.views.scan import ViewScan
 from kstreams.views.state_source import StateSource, ViewedStore
@@ -109,6 +109,11 @@ class Reader(Generic[S]):
         return self._place
 
     @property
+    def life(self) -> str:
+        """What names the line of versions that the store has, until its app begins again."""
+        return str(self._place.life)
+
+    @property
     def partitions(self) -> int:
         """How many tasks have a part of the store."""
         return self._place.partitions
@@ -168,10 +173,10 @@ class Reader(Generic[S]):
         except NoCheckpointError:  # between a reset and the next start
             self._begin_again()
             raise
-        before = self._place.checkpoint
-        self._place = found
-        if found.checkpoint != before:
-            self._begin_again()
+        with self.lock:  # nobody takes a version for one of another line
+            before, self._place = self._place, found
+            if found.checkpoint != before.checkpoint:
+                self._begin_again()
 
     def _begin_again(self) -> None:
         with self.lock:
@@ -227,15 +232,25 @@ class Reader(Generic[S]):
         """Return whether a version is the present one, or kept."""
         return any(version.batch == batch for version in (self._version, *self._kept))
 
-    def ready(self, partitions: Sequence[int], *, at: int | None = None) -> bool:
-        """Return whether a read of partitions has nothing to restore first.
+    def pin(self, partitions: Sequence[int] | None, at: int | None = None) -> Pinned[S] | None:
+        """Return a version to be held; None where a partition has to be restored first.
+
+        Args:
+            partitions: Which will be read; None is all.
+            at: The version, one that `has` knows; None is the present one.
 
         Raises:
             StoreError: The version is not kept any more.
         """
         with self.lock:
-            held = self._states(at)
-            return all(partition in held for partition in partitions)
+            self._check_open()
+            self._check_failure()
+            version = self._version if at is None else self._version_at(at)
+            wanted = range(self.partitions) if partitions is None else partitions
+            if not all(partition in version.states for partition in wanted):
+                return None
+            states = {partition: version.states[partition] for partition in wanted}
+            return Pinned(self, version.batch, version.wall_ms, states)
 
     def restore(self, partitions: Sequence[int]) -> None:
         """Make partitions ready at the present version; reads of others go on meanwhile.
@@ -245,47 +260,18 @@ class Reader(Generic[S]):
         """
         self.read(partitions, len)
 
-    def read(
-        self, partitions: Sequence[int], look: Callable[[Sequence[S]], T], *, at: int | None = None
-    ) -> T:
+    def read(self, partitions: Sequence[int], look: Callable[[Sequence[S]], T]) -> T:
         """Look at partitions, all at one version: the newest, if it may not be older.
 
         Args:
             partitions: Which.
             look: Called with their live stores, which it may not keep.
-            at: The version, one that `has` knows; None is the present one.
 
         Raises:
-            StoreError: The version is not kept any more, or not of these partitions.
             StateCorruptError: An object is damaged; or the version has been collected while
                 it was held by an iteration or by `as_of`.
         """
-        return self._read(partitions, lambda states: look([state.live() for state in states]), at)
-
-    def read_stored(
-        self,
-        partition: int,
-        look: Callable[[WorkingStore, FixedTimes], T],
-        *,
-        at: int | None = None,
-    ) -> T:
-        """Look at the encoded rows of one partition, and at the times that they expire by."""
-        return self._read((partition,), lambda states: look(states[0].stored, states[0].times), at)
-
-    def pinned(
-        self,
-        partitions: Sequence[int],
-        begin: Callable[[Sequence[S]], Iterator[T]],
-        *,
-        at: int | None = None,
-    ) -> ViewScan[T]:
-        """Begin an iteration that stays at its version, while the reader goes on."""
-
-        def opened(states: Sequence[State[S]]) -> ViewScan[T]:
-            held = tuple(states)  # as long as the iteration is
-            return ViewScan(begin([state.live() for state in held]), self.lock, lambda: len(held))
-
-        return self._read(partitions, opened, at)
+        return self._read(partitions, lambda states: look([state.live() for state in states]))
 
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
@@ -302,29 +288,20 @@ class Reader(Generic[S]):
     def _scan_ended(self) -> None:
         self._scans -= 1
 
-    def _read(
-        self,
-        partitions: Sequence[int],
-        look: Callable[[Sequence[State[S]]], T],
-        at: int | None = None,
-    ) -> T:
+    def _read(self, partitions: Sequence[int], look: Callable[[Sequence[State[S]]], T]) -> T:
         self._check_open()
-        if self._settings.beside:
-            if self._failure is not None:
-                raise self._failure.with_traceback(None)
-        else:
+        self._check_failure()
+        if not self._settings.beside:
             age = steady_ms(self._settings.clock) - self._looked_ms
             if age >= self._settings.max_age_ms:
                 self.refresh()
         for attempt in range(_ATTEMPTS):
             with self.lock:
                 self._check_open()
-                held = self._states(at)
+                held = self._version.states
                 states = [held[p] for p in partitions if p in held]
                 if len(states) == len(partitions):
                     return look(states)
-            if at not in (None, self.version):
-                raise self._not_kept(at)
             before = self.version
             try:
                 self._bring(partitions)
@@ -333,16 +310,15 @@ class Reader(Generic[S]):
                     raise
         raise StoreError(f"the view of store {self._spec.name!r} is reset all the time")
 
-    def _states(self, at: int | None) -> Mapping[int, State[S]]:
-        if at is None or at == self.version:
-            return self._version.states
-        for version in self._kept:
-            if version.batch == at:
-                return version.states
-        raise self._not_kept(at)
+    def _version_at(self, batch: int) -> Version[S]:
+        for version in (self._version, *self._kept):
+            if version.batch == batch:
+                return version
+        raise StoreError(f"version {batch} of store {self._spec.name!r} is not kept")
 
-    def _not_kept(self, at: int | None) -> StoreError:
-        return StoreError(f"version {at} of store {self._spec.name!r} is not kept")
+    def _check_failure(self) -> None:
+        if self._failure is not None:
+            raise self._failure.with_traceback(None)
 
     def _bring(self, partitions: Sequence[int]) -> None:
         """Make partitions ready at the version of now."""

@@ -19,10 +19,11 @@ from starlette.routing import Route
 from kstreams.errors import IntakeError
 from kstreams.intake.contract import Delivery, Receiver
 from kstreams.quoting import text_of
-from kstreams.serve.guard import Guard, require
+from kstreams.serve.doors import Doors
+from kstreams.serve.guard import Guard
 from kstreams.serve.listening import bound, config_of, url_of
 from kstreams.serve.problems import Problem, answer_of
-from kstreams.serve.settings import Role
+from kstreams.serve.roles import Role, require
 from kstreams.webhook.inbox import Inbox, again
 from kstreams.webhook.webhook import HEALTH, Webhook, listening_of
 
@@ -58,7 +59,8 @@ class WebhookReceiver(Receiver):
         ]
         app = Starlette(routes=routes)
         app.router.redirect_slashes = False
-        config = config_of(Guard(app, settings, time.monotonic), settings, lifespan="off")
+        doors = Doors(settings, time.monotonic)
+        config = config_of(Guard(app, settings, doors), settings, lifespan="off")
         self._socket = bound(settings)
         self.url = f"{url_of(self._socket, settings)}{webhook.path}"
         self._server = uvicorn.Server(config)
@@ -135,7 +137,7 @@ class WebhookReceiver(Receiver):
     async def _take(self, request: Request) -> None:
         webhook, inbox = self._webhook, self._inbox
         if webhook.tokens:
-            require(request, Role.DATA)
+            require(request.scope["role"], Role.DATA)
         if request.headers.get("content-encoding", "identity") != "identity":
             raise Problem(415, "expected a body that is not compressed")
         try:

@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from kstreams.clock import Clock, SystemClock
 from kstreams.intake.contract import Intake, LastMessage, Receiver
-from kstreams.serve.settings import Limits, Listening, Role
+from kstreams.serve.roles import Role
+from kstreams.serve.settings import Limits, Listening
 from kstreams.webhook.signature import Signature
 
 __all__ = ("HEALTH", "Webhook", "listening_of")

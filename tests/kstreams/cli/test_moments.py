@@ -5,10 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from kstreams.cli.moments import Start, iso, parse_moment, parse_span, parse_start
+from kstreams.cli.moments import Start, parse_moment, parse_span, parse_start
 from kstreams.cli.usage import WrongUsageError
 
 
@@ -45,16 +43,6 @@ def test_what_is_no_span(text: str) -> None:
 )
 def test_moments_are_in_utc_where_they_name_no_zone(text: str, ms: int) -> None:
     assert parse_moment(text) == ms
-
-
-@given(st.integers(min_value=0, max_value=253_402_300_799_999))
-def test_a_shown_moment_reads_back(ms: int) -> None:
-    assert parse_moment(iso(ms)) == ms
-
-
-def test_moments_out_of_range_are_shown_as_numbers() -> None:
-    assert iso(1 << 60) == f"@{1 << 60}"
-    assert iso(-1) == "1969-12-31T23:59:59.999Z"
 
 
 def test_points_of_a_topic() -> None:

@@ -15,9 +15,14 @@ from typing import Any
 import uvicorn
 
 from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.serve.context import Context
+from kstreams.serve.cursors import Cursors
+from kstreams.serve.doors import Doors
+from kstreams.serve.roles import Role
 from kstreams.serve.served_app import AppSource
 from kstreams.serve.server import Server
-from kstreams.serve.settings import Limits, Role, ServeSettings
+from kstreams.serve.settings import Limits, ServeSettings
+from kstreams.serve.streams import Streams
 from kstreams.state.stores.spec import StoreSpec
 
 TOKEN = "a-token-of-the-tests"
@@ -89,11 +94,19 @@ class Served:
         raise AssertionError(f"it does not come: {found}")
 
 
+def context_of(settings: ServeSettings | None = None) -> Context:
+    """Return what routes are made of, for a server without apps."""
+    settings = settings or ServeSettings(TOKENS)
+    doors = Doors(settings, time.monotonic)
+    streams = Streams(settings.limits.streams)
+    return Context({}, settings.limits, doors, Cursors(b"secret"), streams)
+
+
 @contextmanager
 def serving(
-    *apps: tuple[Path, StoreSpec[Any]], limits: Limits | None = None, log: Any = None
+    *apps: tuple[Path, StoreSpec[Any]], limits: Limits | None = None, log: Any = None, **more: Any
 ) -> Iterator[Served]:
-    settings = ServeSettings(TOKENS, port=0, limits=limits or Limits())
+    settings = ServeSettings(TOKENS, port=0, limits=limits or Limits(), **more)
     sources = [
         AppSource(checkpoint_of(path), lambda _, __, spec=spec: spec, log)  # type: ignore[misc]
         for path, spec in apps

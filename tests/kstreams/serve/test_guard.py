@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from kstreams.serve.api import Api
-from kstreams.serve.routes import actions_of
-from kstreams.serve.settings import Limits, Role, ServeError, ServeSettings, read_tokens
-from tests.kstreams.serve.serving import TOKENS, VIEWER, Served, serving
+from kstreams.serve.action import Action
+from kstreams.serve.doors import Doors
+from kstreams.serve.problems import Problem
+from kstreams.serve.roles import Role
+from kstreams.serve.routes import actions_of, application
+from kstreams.serve.settings import Limits, ServeError, ServeSettings, read_tokens
+from tests.kstreams.serve.serving import TOKEN, TOKENS, VIEWER, Served, context_of, serving
 from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
 
@@ -29,9 +32,17 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 _ACTIONS = [
-    pytest.param(action, id=f"{action.method} {action.path}")
-    for action in actions_of(Api({}, Limits(), b""))
+    pytest.param(action, id=f"{action.method} {action.path}") for action in actions_of(context_of())
 ]
+
+
+def test_every_route_is_an_action() -> None:
+    """There is no way to add one that has no role."""
+    actions = actions_of(context_of())
+    routes = application(actions).routes
+    assert [getattr(route, "path", None) for route in routes] == [a.path for a in actions]
+    with pytest.raises(TypeError, match="role"):
+        Action("GET", "/x", run=actions[0].run)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("action", _ACTIONS)
@@ -47,8 +58,7 @@ def test_each_route_asks_for_its_role(served: Served, action: Any) -> None:
 
 
 def test_only_health_is_open() -> None:
-    found = actions_of(Api({}, Limits(), b""))
-    open_ = [action.path for action in found if action.role is Role.OPEN]
+    open_ = [each.path for each in actions_of(context_of()) if each.role is Role.OPEN]
     assert open_ == ["/health/live", "/health/ready"]
 
 
@@ -66,6 +76,23 @@ def test_only_health_is_open() -> None:
         ({"Sec-Fetch-Site": "cross-site"}, 403),
         ({"Sec-Fetch-Site": "same-site"}, 403),
         ({"Sec-Fetch-Site": "same-origin"}, 200),
+        ({"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}, 403),
+        (
+            {
+                "Sec-Fetch-Site": "cross-site",
+                "Sec-Fetch-Mode": "navigate",
+                "Sec-Fetch-Dest": "document",
+            },
+            200,
+        ),
+        (
+            {
+                "Sec-Fetch-Site": "cross-site",
+                "Sec-Fetch-Mode": "navigate",
+                "Sec-Fetch-Dest": "iframe",
+            },
+            403,
+        ),
         ({"X-Forwarded-Host": "evil.example", "X-Forwarded-For": "1.2.3.4"}, 200),
     ],
 )
@@ -99,6 +126,111 @@ def test_who_guesses_is_not_heard_any_more(tmp_path: Path) -> None:
         assert statuses == [401] * 10 + [429] * 2
         assert served.get(KEY).status == 429  # with the right one too
         assert served.get("/health/live", token=None).status == 200
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/v1/apps/viewed/stores/counts/multi", "/v1/apps/x"])
+def test_what_leads_nowhere_is_a_problem_as_all_others(served: Served, path: str) -> None:
+    answer = served.get(path)
+    assert (answer.status, answer.headers["content-type"]) in [
+        (404, "application/problem+json"),
+        (405, "application/problem+json"),
+    ]
+    assert answer.json["status"] == answer.status
+
+
+def test_a_head_is_asked_for_without_the_rest(served: Served) -> None:
+    for path in (KEY, "/v1/apps/viewed/stores/counts/follow"):
+        answer = served.ask("HEAD", path)
+        assert (answer.status, answer.data) == (200, b"")
+
+
+# ---------------------------------------------------------------- browsers
+
+FRIEND = "https://pages.example"
+
+
+def test_no_other_origin_asks_unless_it_was_named(tmp_path: Path) -> None:
+    Committing(tmp_path, COUNTS).put([("a", 1)])
+    asked = {"Access-Control-Request-Method": "GET"}
+    with serving((tmp_path, COUNTS), origins=(FRIEND,)) as served:
+        friend = served.ask("OPTIONS", KEY, token=None, headers={"Origin": FRIEND, **asked})
+        assert (friend.status, friend.headers["access-control-allow-origin"]) == (204, FRIEND)
+        assert "access-control-allow-credentials" not in friend.headers
+        answer = served.get(KEY, Origin=FRIEND, Sec_Fetch_Site="cross-site")
+        assert (answer.status, answer.headers["access-control-allow-origin"]) == (200, FRIEND)
+        assert served.get(KEY, token=None, Origin=FRIEND).status == 401
+        for stranger in (f"{FRIEND}.evil.example", "http://pages.example", f"{FRIEND}:1", "null"):
+            headers = {"Origin": stranger, **asked}
+            refused = served.ask("OPTIONS", KEY, token=None, headers=headers)
+            assert refused.status == 403
+            assert "access-control-allow-origin" not in refused.headers
+            assert served.get(KEY, Origin=stranger).status == 403
+
+
+@pytest.mark.parametrize(
+    "origin", ["*", "null", "https://a.example/", "https://a.example/x", "a.example", "https://*.a"]
+)
+def test_an_origin_is_exact(origin: str) -> None:
+    with pytest.raises(ServeError, match="no origin"):
+        ServeSettings(TOKENS, origins=(origin,))
+
+
+def test_a_cookie_stands_for_a_token_and_is_none(served: Served) -> None:
+    doors = served.server.context.doors
+    header = doors.log_in(VIEWER, "127.0.0.9")
+    assert VIEWER not in header
+    assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(header.split("; "))
+    cookie = header.partition(";")[0]
+    assert served.get("/v1/apps", token=None, Cookie=cookie).status == 200
+    assert served.get(KEY, token=None, Cookie=cookie).status == 403
+    for wrong in (
+        cookie[:-2] + ("AA" if cookie[-2:] != "AA" else "BB"),
+        f"{cookie}; {cookie}",
+        "kstreams=",
+        "kstreams=x",
+        "kstreams=\xff",
+    ):
+        assert served.get("/v1/apps", token=None, Cookie=wrong).status == 401
+    data = doors.log_in(TOKEN, "127.0.0.9").partition(";")[0]
+    path, body = "/v1/apps/viewed/stores/counts/multi", b'{"keys": ["a"]}'
+    own = {"Cookie": data, "Content-Type": "application/json"}
+    assert served.ask("POST", path, token=None, headers=own, body=body).status == 403
+    own["Origin"] = served.server.url
+    assert served.ask("POST", path, token=None, headers=own, body=body).status == 200
+    assert doors.log_out().startswith("kstreams=; Path=/; Max-Age=0;")
+
+
+def test_a_browser_s_stay_ends() -> None:
+    now = [5.0]
+    doors = Doors(ServeSettings(TOKENS), lambda: now[0])
+    value = doors.log_in(TOKEN, "").partition(";")[0].partition("=")[2]
+    assert doors.role_of_cookie(value) is Role.DATA
+    assert Doors(ServeSettings(TOKENS), lambda: now[0]).role_of_cookie(value) is Role.OPEN
+    now[0] += 12 * 3600
+    assert doors.role_of_cookie(value) is Role.OPEN
+
+
+def test_a_cookie_over_tls_is_for_that_alone() -> None:
+    doors = Doors(ServeSettings(TOKENS, behind_proxy=True), lambda: 0.0)
+    header = doors.log_in(TOKEN, "")
+    assert header.startswith("__Host-kstreams=")
+    assert "Secure" in header.split("; ")
+
+
+def test_who_guesses_at_the_login_is_not_heard_any_more() -> None:
+    now = [0.0]
+    doors = Doors(ServeSettings(TOKENS), lambda: now[0])
+    statuses = []
+    for number in range(12):
+        with pytest.raises(Problem) as caught:
+            doors.log_in(f"guess-number-{number:06}", "9.9.9.9")
+        statuses.append(caught.value.status)
+    assert statuses == [401] * 10 + [429] * 2
+    with pytest.raises(Problem):
+        doors.log_in(TOKEN, "9.9.9.9")
+    doors.log_in(TOKEN, "9.9.9.8")
+    now[0] = 60.0
+    doors.log_in(TOKEN, "9.9.9.9")
 
 
 def test_answers_may_not_be_framed_sniffed_or_kept(served: Served) -> None:

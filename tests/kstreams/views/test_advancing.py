@@ -128,8 +128,10 @@ def test_what_is_held_stays_whatever_is_taken_in(
         reader.advance()
         assert reader.read(everywhere, rows) == sorted(model.items())
         if number in held:  # nothing says that it is held but that it is
-            scan = reader.pinned(everywhere, lambda s: iter([i for x in s for i in x.range()]))
-            lazy = reader.pinned(everywhere, lambda s: (i for x in s for i in x.range()))
+            pinned = reader.pin(None)
+            assert pinned is not None
+            scan = pinned.scan(everywhere, lambda s: iter([i for x in s for i in x.range()]))
+            lazy = pinned.scan(everywhere, lambda s: (i for x in s for i in x.range()))
             scans += [(scan, sorted(model.items())), (lazy, sorted(model.items()))]
         if number in sweeps:
             app.sweep(3)
@@ -173,11 +175,14 @@ def test_versions_before_the_newest_are_kept_as_many_as_asked_for(tmp_path: Path
     reader = _beside(tmp_path, kept=2)
 
     def values(at: int | None = None) -> list[int]:
-        found: list[int] = reader.read(
-            range(PARTITIONS), lambda stores: [v for s in stores for _, v in s.range()], at=at
+        pinned = reader.pin(None, at)
+        assert pinned is not None
+        return pinned.read(
+            range(PARTITIONS), lambda stores: [v for s in stores for _, v in s.range()]
         )
-        return found
 
+    assert reader.pin(None) is None  # nothing is restored yet
+    reader.restore(range(PARTITIONS))
     assert values() == [0]
     for value in range(1, 5):
         app.put([("a", value)])

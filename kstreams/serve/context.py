@@ -1,0 +1,48 @@
+"""What all routes of a server share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kstreams.serve.cursors import Cursors
+from kstreams.serve.doors import Doors
+from kstreams.serve.metrics import LagWatch
+from kstreams.serve.problems import Problem
+from kstreams.serve.served_app import ServedApp
+from kstreams.serve.settings import Limits
+from kstreams.serve.streams import Streams
+
+__all__ = ("Context",)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What routes are made of: each package of routes takes it, and gives its `Action`s.
+
+    Attributes:
+        apps: By name; what a request names is looked up here, and never joined to a path.
+        limits: Of the server.
+        doors: Knows the tokens, and lets browsers in.
+        cursors: Makes cursors, which live as long as the server.
+        streams: Counts the followers, of all routes together.
+        lag: Knows how far apps are behind, if somebody asks the topics.
+    """
+
+    apps: Mapping[str, ServedApp]
+    limits: Limits
+    doors: Doors
+    cursors: Cursors
+    streams: Streams
+    lag: LagWatch | None = None
+
+    def app(self, name: str) -> ServedApp:
+        """Return an app.
+
+        Raises:
+            Problem: There is none of this name.
+        """
+        found = self.apps.get(name)
+        if found is None:
+            raise Problem(404, "there is no app of this name here")
+        return found

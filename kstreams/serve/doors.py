@@ -1,0 +1,117 @@
+"""The ways in: a token with each request, or once, for a browser's cookie."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections import deque
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from hmac import compare_digest
+
+from kstreams.serve.problems import Problem
+from kstreams.serve.roles import Role, no_token
+from kstreams.serve.settings import Listening
+
+__all__ = ("Doors",)
+
+_MINUTE = 60.0
+_ADDRESSES = 10_000
+_STAY_SECONDS = 12 * 3600
+_MAC_BYTES = 32
+_SECRET_BYTES = 32
+
+
+class Doors:
+    """Knows which token has which role; for HTTP, its cookies and gRPC alike.
+
+    A wrong token costs nothing but time: after some in a minute an address is not heard, with
+    any token. A browser's cookie never holds the token: it is a note of this server's, signed
+    by a secret of the process, with a role and an end.
+
+    Args:
+        settings: The server's.
+        now: Seconds that only rise.
+    """
+
+    def __init__(self, settings: Listening, now: Callable[[], float]) -> None:
+        self._tokens = [(token.encode(), role) for token, role in settings.tokens.items()]
+        self._limit = settings.limits.failures_a_minute
+        self._secure = settings.certificate is not None or settings.behind_proxy
+        self._secret = secrets.token_bytes(_SECRET_BYTES)
+        self._now = now
+        self._failures: dict[str, deque[float]] = {}
+        self.cookie = "__Host-kstreams" if self._secure else "kstreams"
+
+    def role_of(self, authorization: Sequence[str], address: str) -> Role:
+        """Return the role of who sends these `Authorization` headers; `OPEN` without any.
+
+        Raises:
+            Problem: The token is none of the server's, or this address has sent too many wrong
+                ones.
+        """
+        if not authorization or not self._tokens:
+            return Role.OPEN
+        scheme, _, token = authorization[0].partition(" ")
+        if len(authorization) > 1 or scheme.lower() != "bearer":
+            token = ""
+        return self._role_of_token(token.strip(), address)
+
+    def _role_of_token(self, token: str, address: str) -> Role:
+        failures = self._recent(address)
+        if len(failures) >= self._limit:
+            raise Problem(429, "too many wrong tokens", headers={"Retry-After": str(int(_MINUTE))})
+        given = token.encode("latin-1", "replace")
+        found = [role for known, role in self._tokens if compare_digest(known, given)]
+        if found:
+            return found[0]
+        if len(self._failures) >= _ADDRESSES:
+            self._failures.clear()
+        self._failures.setdefault(address, failures).append(self._now())
+        raise no_token("the token is none of this server's")
+
+    def _recent(self, address: str) -> deque[float]:
+        found = self._failures.get(address, deque())
+        while found and found[0] <= self._now() - _MINUTE:
+            found.popleft()
+        return found
+
+    # ------------------------------------------------------------ browsers
+
+    def log_in(self, token: str, address: str) -> str:
+        """Return the value of a `Set-Cookie` header, for a browser that has sent a token.
+
+        Raises:
+            Problem: As `role_of`.
+        """
+        role = self._role_of_token(token, address)
+        note = json.dumps([int(role), self._now() + _STAY_SECONDS]).encode()
+        value = urlsafe_b64encode(self._mac(note) + note).decode().rstrip("=")
+        return self._set_cookie(value, _STAY_SECONDS)
+
+    def log_out(self) -> str:
+        """Return the value of a `Set-Cookie` header that ends a browser's stay."""
+        return self._set_cookie("", 0)
+
+    def role_of_cookie(self, value: str) -> Role:
+        """Return the role that a cookie stands for; `OPEN` where it is none, or has ended."""
+        try:
+            data = urlsafe_b64decode(value.encode("ascii") + b"=" * (-len(value) % 4))
+        except ValueError:
+            return Role.OPEN
+        mac, note = data[:_MAC_BYTES], data[_MAC_BYTES:]
+        if not compare_digest(mac, self._mac(note)):
+            return Role.OPEN
+        role, until = json.loads(note)
+        return Role(role) if self._now() < until else Role.OPEN
+
+    def _mac(self, note: bytes) -> bytes:
+        return hmac.digest(self._secret, b"cookie:" + note, sha256)
+
+    def _set_cookie(self, value: str, seconds: int) -> str:
+        secure = "; Secure" if self._secure else ""
+        return (
+            f"{self.cookie}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+        )

@@ -1,0 +1,25 @@
+"""Points in time read back as they are written."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kstreams.moments import iso, ms_of
+
+
+@given(st.integers(min_value=0, max_value=253_402_300_799_999))
+def test_a_shown_moment_reads_back(ms: int) -> None:
+    assert ms_of(iso(ms)) == ms
+
+
+def test_moments_out_of_range_are_shown_as_numbers() -> None:
+    assert iso(1 << 60) == f"@{1 << 60}"
+    assert iso(-1) == "1969-12-31T23:59:59.999Z"
+
+
+@pytest.mark.parametrize("text", ["", "now", "@", "@x", "2024-13-01", "²"])
+def test_what_is_no_moment(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  # whichever datetime has
+        ms_of(text)
