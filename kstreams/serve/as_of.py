@@ -80,11 +80,10 @@ def _time(given: Mapping[str, Any]) -> int | None:
 
 def _least(given: Mapping[str, Any]) -> int | None:
     found = given.get("min_version")
-    if isinstance(found, str) and _BATCH.fullmatch(found):
-        found = int(found)
-    if found is not None and not _is_batch(found, 0):
-        raise Problem(400, f"min_version is {repr_of(found, 40)}; expected a batch")
-    return found
+    number = int(found) if isinstance(found, str) and _BATCH.fullmatch(found) else found
+    if number is None or (_is_batch(number, 0) and isinstance(number, int)):
+        return number
+    raise Problem(400, f"min_version is {repr_of(found, 40)}; expected a batch")
 
 
 def _is_batch(found: object, least: int) -> bool:

@@ -46,10 +46,15 @@ class StoredQuery:
         if "life" in body and body["life"] != store.newest.life:
             raise Problem(412, "the app was reset or upgraded: look at the store again")
         partition = body.get("partition")
-        if isinstance(partition, bool) or partition not in range(store.newest.partitions):
-            raise Problem(400, f"partition is one of 0 to {store.newest.partitions - 1}")
+        most = store.newest.partitions
+        if (
+            isinstance(partition, bool)
+            or not isinstance(partition, int)
+            or not 0 <= partition < most
+        ):
+            raise Problem(400, f"partition is one of 0 to {most - 1}")
         look = _fetched(body, limits) if "keys" in body else _scanned(body, limits)
-        return cls(int(partition), as_of_in(body, "version").version, look)
+        return cls(partition, as_of_in(body, "version").version, look)
 
     async def answer(self, store: ServedStore) -> tuple[bytes, dict[str, str]]:
         """Return the rows as `views/wire.py` has them, and the headers that name their version.

@@ -105,7 +105,7 @@ class EventStream:
             until = loop.time()
         pulse = True
         while not gone.done() and loop.time() < until:
-            change = asyncio.ensure_future(self._change().wait())  # before the look: none is missed
+            change = asyncio.ensure_future(_set(self._change()))  # before the look: none is missed
             try:
                 found = await self._look()
                 text = ": still here\n\n" if pulse else ""
@@ -129,6 +129,10 @@ class EventStream:
             finally:
                 change.cancel()
         await send({"type": "http.response.body", "body": b""})
+
+
+async def _set(event: asyncio.Event) -> None:
+    await event.wait()
 
 
 async def _gone(receive: Receive) -> None:
