@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from kstreams.batch.assignment import TaskAssignment
-from kstreams.batch.envelope import Content, Envelope
+from kstreams.batch.calls import calls_of
+from kstreams.batch.envelope import Content
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.refusal import Refusal
 from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plan_log import PlanLog
 from kstreams.checkpoint.plans import Plan
 from kstreams.errors import VersionGoneError
 from kstreams.global_tables.versions import QueryTables, Versions
-from kstreams.ids import TaskId
 from kstreams.state.log.commits import Commit
 
 __all__ = ("BatchRun", "Job", "Parts")
@@ -128,28 +127,7 @@ class BatchRun:
         )
         width = self._settings.width
         parts: dict[int, list[Message]] = {}
-        for envelope in self._calls(plan, last):
+        for envelope in calls_of(self._settings, plan, last):
             worker = envelope.task % width if envelope.stage else homes[envelope.task]
             parts.setdefault(worker, []).append((worker, envelope.pack()))
         return parts
-
-    def _calls(self, plan: Plan, last: Commit | None) -> Iterator[Envelope]:
-        """Yield the calls of those that may run: edges may lead to any task of a later stage."""
-        pointers = {} if last is None else last.tasks
-        loops = self._settings.loops_by_task(() if last is None else last.loops)
-        for stage, group in enumerate(self._settings.groups):
-            for task in range(self._settings.counts[stage]):
-                slices = plan.tasks.get((stage, task))
-                if stage or slices is not None:
-                    own = frozenset(each.topic_partition for each in slices or ())
-                    call = TaskCall(
-                        tuple(slices or ()),
-                        plan.wall_ms,
-                        plan.since_ms,
-                        plan.close_windows,
-                        pointers.get(TaskId(group.name, task)),
-                        required=slices is not None,
-                        loops=loops.get((stage, task), ()),
-                        holding=None if plan.holding is None else plan.holding.among(own),
-                    )
-                    yield Envelope(stage, task, call)

@@ -170,7 +170,7 @@ class StageRun:
         """Run a task; yield what it forwards, and note what it has done."""
         settings = self._settings
         name = TaskId(settings.group.name, task)
-        run = TaskRun(self._task_settings(task), VersionedState(settings, name, self._worker))
+        run = self.task_run(name, self._task_settings(task))
         with self._placed(task, queues):
             try:
                 result = run.run(
@@ -186,6 +186,10 @@ class StageRun:
                 for part in EdgeRecords.of(each.queue):
                     yield Envelope(each.stage, each.task, part)
         done[task] = result
+
+    def task_run(self, task: TaskId, settings: TaskSettings) -> TaskRun:
+        """Return what runs a task: on versions in the durable log."""
+        return TaskRun(settings, VersionedState(self._settings, task, self._worker))
 
     @contextmanager
     def _placed(self, task: int, queues: Sequence[Queue] = ()) -> Iterator[None]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.opening import OpenedQuery
 from kstreams.connection import TopicEnds
 from kstreams.errors import CompileError
 from kstreams.graph.named_topics import read_topics, written_topics
@@ -51,6 +53,44 @@ class QuerySettings:
     changelogs: Mapping[str, TopicEnds] = field(default_factory=dict)
     incarnation: str = ""
     fingerprint: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        app: AppSettings,
+        opened: OpenedQuery,
+        io: TopicIO,
+        tasks: Mapping[str, int],
+        *,
+        width: int,
+        fingerprint: str,
+        changelogs: Mapping[str, TopicEnds] = MappingProxyType({}),
+    ) -> QuerySettings:
+        """Return the settings of a query that is opened.
+
+        Args:
+            app: As workers may know them.
+            opened: The query's parts of the checkpoint.
+            io: Reads its source topics, and writes sink output.
+            tasks: Number of tasks by group.
+            width: Number of Spark partitions of a stage, if there are tasks enough.
+            fingerprint: The topology's.
+            changelogs: By store, its changelog and where it ended at the app's start.
+        """
+        counts = tuple(tasks[group.name] for group in opened.groups)
+        return cls(
+            app,
+            epoch=opened.epoch,
+            scope=opened.scope,
+            log=opened.log,
+            groups=opened.groups,
+            counts=counts,
+            width=min(max(counts), width),
+            io=io,
+            changelogs=changelogs,
+            incarnation=opened.checkpoint.incarnation,
+            fingerprint=fingerprint,
+        )
 
     @property
     def name(self) -> str:

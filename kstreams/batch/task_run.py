@@ -200,6 +200,7 @@ class TaskRun:
             partitions=settings.partitions,
             folder=state.folder,
             tables=settings.tables,
+            watch=settings.watch,
         )
 
     def _sent(self, output: TaskOutput) -> Iterator[tuple[str, int, pa.Table]]:

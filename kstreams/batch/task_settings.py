@@ -11,6 +11,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
 from kstreams.sink import CommitId
 from kstreams.state.stores.table_access import TableAccess
+from kstreams.task.watch import Watch
 
 __all__ = ("EdgeTarget", "TaskSettings")
 
@@ -50,6 +51,7 @@ class TaskSettings:
         life: Of the batches, for sinks that are no topics.
         fingerprint: Of the topology, for the same.
         writers: Of these sinks, open from batch to batch.
+        watch: Looks on, if anybody does.
     """
 
     group: PartitionGroup
@@ -66,6 +68,7 @@ class TaskSettings:
     life: str = ""
     fingerprint: str = ""
     writers: SinkWriters = field(default_factory=SinkWriters)
+    watch: Watch | None = None
 
     def commits(self, batch: int, revision: int) -> dict[str, CommitId]:
         """Return what names the task's part of a batch, by sink.

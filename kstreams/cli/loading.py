@@ -9,12 +9,14 @@ from difflib import get_close_matches
 from importlib import import_module, invalidate_caches
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from kstreams.cli.usage import WrongUsageError
+from kstreams.cli.usage import WrongUsageError, for_option
+from kstreams.connection import Connection
 from kstreams.graph.builder import TopologyBuilder
 from kstreams.graph.topology import Topology
 
-__all__ = ("load_object", "load_topology")
+__all__ = ("load_connection", "load_object", "load_topology")
 
 
 def load_topology(target: str) -> Topology:
@@ -52,6 +54,20 @@ def load_object(target: str) -> object:
     if not name:
         raise WrongUsageError(f"{target!r} is not MODULE:NAME")
     return _attribute(module, name)
+
+
+def load_connection(target: str) -> Connection:
+    """Return the connection that `--connection MODULE:NAME` means.
+
+    Raises:
+        WrongUsageError: There is no such module or name, or it is something else.
+    """
+    with for_option("--connection"):
+        found: Any = load_object(target)
+    if not all(callable(getattr(found, part, None)) for part in ("admin", "reader", "writer")):
+        raise WrongUsageError(f"{target} is no connection", "--connection")
+    checked: Connection = found
+    return checked
 
 
 def _split(target: str) -> tuple[ModuleType, str]:

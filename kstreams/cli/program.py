@@ -13,6 +13,7 @@ import typer
 from kstreams.cli.command import add_command
 from kstreams.cli.counts import counts
 from kstreams.cli.describe import describe
+from kstreams.cli.explain import explain
 from kstreams.cli.health import health
 from kstreams.cli.intake import intake
 from kstreams.cli.pausing import pause, resume
@@ -30,6 +31,7 @@ from kstreams.cli.state_restore import restore
 from kstreams.cli.state_verify import verify
 from kstreams.cli.tail import tail
 from kstreams.cli.topics import create, delete, describe_topic, list_topics
+from kstreams.cli.trace import trace
 from kstreams.cli.warm_up import warm_up
 
 __all__ = ("PROGRAM",)
@@ -87,6 +89,8 @@ add_command(PROGRAM, "health", health)
 add_command(PROGRAM, "pause", pause)
 add_command(PROGRAM, "resume", resume)
 add_command(PROGRAM, "plan", plan)
+add_command(PROGRAM, "explain", explain)
+add_command(PROGRAM, "trace", trace)
 add_command(PROGRAM, "reset", reset)
 add_command(PROGRAM, "intake", intake)
 add_command(PROGRAM, "serve", serve)

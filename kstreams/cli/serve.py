@@ -17,10 +17,9 @@ from rich.markup import escape
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.cli.consoles import stderr
-from kstreams.cli.loading import load_object
+from kstreams.cli.loading import load_connection
 from kstreams.cli.stores import AppState, LogOption, TopologyOption, load_log
-from kstreams.cli.usage import WrongUsageError, for_option
-from kstreams.connection import Connection
+from kstreams.cli.usage import WrongUsageError
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.stores.spec import StoreSpec
 
@@ -130,7 +129,7 @@ def serve(
         AppSource(checkpoint_of(each), partial(_spec, topology, found), found)
         for each in checkpoints
     ]
-    server = Server(settings, sources, None if connection is None else _connection(connection))
+    server = Server(settings, sources, None if connection is None else load_connection(connection))
     names = ", ".join(server.apps)
     stderr().print(f"[bold]{escape(names)}[/] at {escape(server.url)}", soft_wrap=True)
     if until_eof:
@@ -152,15 +151,6 @@ def _end_with_input() -> None:
 def needs_extra() -> ImportError:
     """Return what says which extra is missing."""
     return ImportError("serving needs starlette and uvicorn: pip install 'kstreams-spark[serve]'")
-
-
-def _connection(target: str) -> Connection:
-    with for_option("--connection"):
-        found: Any = load_object(target)
-    if not all(callable(getattr(found, part, None)) for part in ("admin", "reader", "writer")):
-        raise WrongUsageError(f"{target} is no connection", "--connection")
-    checked: Connection = found
-    return checked
 
 
 def _spec(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
-from kstreams.cli.formats import find_format
 from kstreams.cli.moments import parse_moment
 from kstreams.cli.stores import (
     AppArgument,
@@ -22,11 +21,11 @@ from kstreams.cli.stores import (
     StoreArgument,
     TopologyOption,
     ValueOption,
+    typed_key,
 )
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.moments import iso
-from kstreams.serde.base import Serde
-from kstreams.serde.values import parser_of, shown_by
+from kstreams.serde.values import shown_by
 from kstreams.state.log.commits import SEED
 from kstreams.state.log.loop_objects import rows_by_loop
 from kstreams.state.stores.kind import Times
@@ -147,7 +146,7 @@ def get(
         if times != (None, None) and not view.spec.kind.has_times:
             kind = view.spec.kind.name
             raise WrongUsageError(f"a {kind} store has no times to choose", "--from / --to")
-        found = list(rows_of_key(view, _typed(view.spec.key, key_format, key), times))
+        found = list(rows_of_key(view, typed_key(view.spec.key, key_format, key), times))
         show = shown_by(view.spec.value, key_serde(view))
     for row in found:
         print("\t".join(map(show, row)))
@@ -189,7 +188,7 @@ def scan(
         store, topology=topology, key=key_format, value=value_format, as_of=as_of
     ) as view:
         serde = key_serde(view)
-        bounds = [None if k is None else _typed(serde, key_format, k) for k in (start, end)]
+        bounds = [None if k is None else typed_key(serde, key_format, k) for k in (start, end)]
         rows = rows_of(view, *bounds, reverse=reverse)
         show = shown_by(view.spec.value, serde)
         table = new_table(*columns_of(view))
@@ -209,15 +208,6 @@ def _times(start: str | None, end: str | None) -> Times:
         low = None if start is None else parse_moment(start)
     with for_option("--to"):
         return low, None if end is None else parse_moment(end)
-
-
-def _typed(serde: Serde[Any], given: str | None, text: str) -> object:
-    """Return the key that a text means."""
-    parse = find_format(given).parse if given else parser_of(serde)
-    try:
-        return parse(text)
-    except ValueError as exc:
-        raise WrongUsageError(f"{text!r} is no {serde.name}: {exc}", "KEY") from exc
 
 
 def _version(batch: int | None) -> str:

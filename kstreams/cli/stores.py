@@ -13,12 +13,13 @@ import typer
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.named_home import app_home
-from kstreams.cli.formats import find_serde, recorded_serde
+from kstreams.cli.formats import find_format, find_serde, recorded_serde
 from kstreams.cli.loading import load_object, load_topology
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.errors import CheckpointMismatchError, StoreKindError
 from kstreams.serde.base import Serde
 from kstreams.serde.text import BYTES
+from kstreams.serde.values import parser_of
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.known_kinds import find_kind
@@ -37,6 +38,7 @@ __all__ = (
     "ValueOption",
     "find_home",
     "load_log",
+    "typed_key",
 )
 
 AppArgument = Annotated[
@@ -230,3 +232,12 @@ def _serde(recorded: str, given: str | None, option: str) -> Serde[Any]:
     if known is not None and known.name == recorded:
         return known
     return _Named(BYTES if known is None else known, recorded)
+
+
+def typed_key(serde: Serde[Any], given: str | None, text: str) -> object:
+    """Return the key that a text means: by a serde that `--key` names, or by the store's own."""
+    parse = find_format(given).parse if given else parser_of(serde)
+    try:
+        return parse(text)
+    except ValueError as exc:
+        raise WrongUsageError(f"{text!r} is no {serde.name}: {exc}", "KEY") from exc

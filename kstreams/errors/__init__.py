@@ -14,6 +14,7 @@ do. Most are of a builtin kind too, such as `ValueError`.
 - `SourceError`, `SourceUnavailableError`, `FileChangedError`: places of records that are no topics.
 - `StoreError` and what derives from it: state, and the durable log.
 - `CheckpointMismatchError`, `NoCheckpointError`, `SavepointError`, `AppLockedError`: checkpoints.
+- `ReplayError`: a committed batch cannot be run again.
 
 They survive pickling, for those who use pools of processes. docs/errors.md says what to do about
 each.
@@ -53,6 +54,7 @@ from kstreams.errors.execution import (
     OutsideBatchError,
     ProcessingError,
     RegistryUnavailableError,
+    ReplayError,
     SerdeError,
     SerializationError,
     SinkError,
@@ -131,6 +133,7 @@ __all__ = (
     "ProcessingError",
     "RecordRefusedError",
     "RegistryUnavailableError",
+    "ReplayError",
     "RowsRefusedError",
     "SavepointError",
     "SerdeError",

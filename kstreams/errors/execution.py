@@ -20,6 +20,7 @@ __all__ = (
     "OutsideBatchError",
     "ProcessingError",
     "RegistryUnavailableError",
+    "ReplayError",
     "SerdeError",
     "SerializationError",
     "SinkError",
@@ -82,6 +83,10 @@ class RegistryUnavailableError(ExecutionError):
 
     No record's fault: no policy skips a record for it, the batch fails and runs again.
     """
+
+
+class ReplayError(ExecutionError):
+    """A committed batch cannot be run again: what it needs is gone, or it would call outside."""
 
 
 class SinkError(ExecutionError):

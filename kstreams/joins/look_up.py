@@ -82,6 +82,7 @@ class _LookUp(Generic[K, V, VO]):
 
 
 class _Asking(ClosureProcessor[K, V, K, VO]):
+    calls_outside: ClassVar[bool] = True
     keeps_key: ClassVar[bool] = True
 
     def __init__(self, definition: _LookUp[K, V, VO]) -> None:

@@ -66,6 +66,7 @@ def call_async(
 
 
 class _CallAsync(ClosureProcessor[K, V, K, V2]):
+    calls_outside: ClassVar[bool] = True
     keeps_key: ClassVar[bool] = True
 
     def __init__(

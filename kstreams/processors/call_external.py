@@ -57,6 +57,7 @@ def call_external(
 
 
 class _CallExternal(ClosureProcessor[K, V, K, V2]):
+    calls_outside: ClassVar[bool] = True
     keeps_key: ClassVar[bool] = True
 
     def __init__(

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from kstreams._types import K, V
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.processor import Processor
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
 
-__all__ = ("peek",)
+__all__ = ("peek", "without_peek")
 
 
 def peek(function: Callable[[K, V], object]) -> Supplier[K, V, K, V]:
@@ -43,3 +44,14 @@ class _Peek(ClosureProcessor[K, V, K, V]):
             forward(record)
 
         return process
+
+
+def without_peek(supplier: object) -> Callable[[], Processor[Any, Any, Any, Any]] | None:
+    """Return what forwards as a `peek` does and calls nothing; None for other suppliers."""
+    if isinstance(supplier, partial) and supplier.func is _Peek:
+        return partial(_Peek, _nothing)
+    return None
+
+
+def _nothing(_key: object, _value: object) -> None:
+    """Do nothing."""

@@ -45,6 +45,10 @@ class BaseProcessor(ABC, Generic[KIn, VIn, KOut, VOut]):
     keeps_key: ClassVar[bool] = False
     """True when every record is forwarded under the key it came with."""
 
+    calls_outside: ClassVar[bool] = False
+    """True when it asks parties outside, or tells them something: then `kstreams explain` runs
+    no batch of it again unless it is told to."""
+
     def close(self) -> None:
         """Let go of what `init` took."""
 

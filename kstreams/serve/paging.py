@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from kstreams.serde.base import Serde
-from kstreams.serde.values import exact
 from kstreams.serve.problems import Problem
 from kstreams.serve.settings import Limits
-from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("Make", "OpenRows", "OpenScans", "Page", "Row", "RowText", "take_page")
+__all__ = ("Make", "OpenRows", "OpenScans", "Page", "Row", "take_page")
 
 T = TypeVar("T")
 """What is made of a row."""
@@ -27,31 +23,6 @@ Make = Callable[[Row], "tuple[T, int]"]
 _CHECK_EVERY = 64
 _OPEN = 16
 _OPEN_SECONDS = 30.0
-
-
-class RowText:
-    """Makes objects of JSON of a store's flat rows.
-
-    Args:
-        spec: The store.
-        key: Serde of the rows' keys.
-        columns: Names of the rows' parts.
-    """
-
-    def __init__(self, spec: StoreSpec[Any], key: Serde[Any], columns: tuple[str, ...]) -> None:
-        self._columns = columns
-        self._serdes = [key if n == 0 else spec.value for n, _ in enumerate(columns)]
-
-    def row(self, parts: Row, *, key: bool) -> dict[str, object]:
-        """Return a row; `parts` are without the key where `key` is false."""
-        skip = 0 if key else 1
-        named = zip(self._columns[skip:], self._serdes[skip:], parts, strict=False)
-        return {name: exact(part, serde) for name, serde, part in named}
-
-    def made(self, parts: Row) -> tuple[str, int]:
-        """Return a row as a text of JSON, and its length; see `Make`."""
-        text = json.dumps(self.row(parts, key=True), ensure_ascii=False)
-        return text, len(text)
 
 
 class OpenRows:

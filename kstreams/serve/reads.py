@@ -17,7 +17,7 @@ from kstreams.serve.as_of import as_of_in
 from kstreams.serve.changes import Changes
 from kstreams.serve.context import Context
 from kstreams.serve.lookup import app_of, store_of
-from kstreams.serve.paging import Make, Row, RowText
+from kstreams.serve.paging import Make, Row
 from kstreams.serve.parameters import KEY_FORMATS, Parameters, json_body, key_of
 from kstreams.serve.problems import Problem
 from kstreams.serve.queries import Answered, Queries, Wanted
@@ -28,6 +28,7 @@ from kstreams.serve.stored_query import StoredQuery
 from kstreams.serve.streams import EventStream
 from kstreams.state.log.fields import MOST
 from kstreams.views.flat_rows import columns_of, key_serde
+from kstreams.views.row_text import RowText
 from kstreams.views.store_reads import StoreReads
 
 __all__ = ("Reads",)

@@ -160,19 +160,14 @@ def make_pipeline(
         tables: The global tables that it reads and writes.
     """
     feed = feed_of(parts.connection, [node for group in opened.groups for node in group.sources])
-    counts = tuple(tasks[group.name] for group in opened.groups)
-    query = QuerySettings(
+    query = QuerySettings.of(
         settings.for_workers(),
-        epoch=opened.epoch,
-        scope=opened.scope,
-        log=opened.log,
-        groups=opened.groups,
-        counts=counts,
-        width=min(max(counts), executors.width),
-        io=feed.io,
-        changelogs=changelogs,
-        incarnation=opened.checkpoint.incarnation,
+        opened,
+        feed.io,
+        tasks,
+        width=executors.width,
         fingerprint=parts.topology.fingerprint(),
+        changelogs=changelogs,
     )
     driver = QueryDriver(
         query,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from kstreams.record import RecordMetadata
 from kstreams.task.rows import MergedRows
 
@@ -20,9 +22,19 @@ class Cursor:
         least_hops: How often what has no record to come of went round loops: the least that
             any record of the batch has.
         place: How many records came before the present part of the batch, in all batches.
+        told: Is told of each drop, if anybody looks on: node, reason, count.
     """
 
-    __slots__ = ("dropped", "idle_time", "least_hops", "place", "rows", "stream_time", "wall_time")
+    __slots__ = (
+        "dropped",
+        "idle_time",
+        "least_hops",
+        "place",
+        "rows",
+        "stream_time",
+        "told",
+        "wall_time",
+    )
 
     def __init__(self, stream_time: int, wall_time: int) -> None:
         self.rows: MergedRows | None = None
@@ -32,11 +44,14 @@ class Cursor:
         self.dropped: dict[tuple[str, str], int] = {}
         self.least_hops = 0
         self.place = 0
+        self.told: Callable[[str, str, int], None] | None = None
 
     def drop(self, node: str, reason: str, count: int = 1) -> None:
         """Count records that a node has dropped."""
         place = node, reason
         self.dropped[place] = self.dropped.get(place, 0) + count
+        if self.told is not None:
+            self.told(node, reason, count)
 
     def dropped_by(self, node: str) -> dict[str, int]:
         """Return how many records a node has dropped, by reason."""

@@ -41,6 +41,7 @@ from kstreams.task.read_ahead import ReadAhead
 from kstreams.task.undo import Undo
 from kstreams.task.unframing import Unframing, as_read
 from kstreams.task.unreadable import readable_rows, unreadable_rows
+from kstreams.task.watch import Watch
 from kstreams.task.wiring import Wiring
 from kstreams.times import LATEST_MS
 from kstreams.topic_limits import NO_LIMITS, Limits
@@ -77,6 +78,7 @@ class Task:
         folder: Where output waits that is more than memory should hold, on a disk; the
             system's temporary one by default.
         tables: How global tables are read, by the names of their stores.
+        watch: Looks on, if anybody does; then all nodes run record by record.
 
     Raises:
         ProcessingError: A supplier or an `init` raised; names the node.
@@ -97,6 +99,7 @@ class Task:
         partitions: int | None = None,
         folder: Path | None = None,
         tables: Mapping[str, TableAccess] | None = None,
+        watch: Watch | None = None,
     ) -> None:
         self.group = group
         self.id = TaskId(group.name, partition)
@@ -123,6 +126,11 @@ class Task:
         self._services = TaskServices(
             self.id, overlay, meta, self._cursor, tables or {}, self._failed_at
         )
+        self._watch = watch
+        if watch is not None:
+            watch.begin(self._services)
+            self._cursor.told = watch.dropped
+            interceptors = (*interceptors, watch)
         self._room = CallRoom(group.depth, len(interceptors))
         wire = partial(
             Wiring,
@@ -134,6 +142,7 @@ class Task:
             exceeded=self._policies.exceeded,
             call_frames=self._room.frames,
             folder=folder,
+            watch=watch,
         )
         try:
             self._wiring = self._room.call(wire)
@@ -382,6 +391,8 @@ class Task:
             group=self.group.name,
             **queue.place(row),
         )
+        if self._watch is not None:
+            self._watch.failed(queue, row, error)
         self._policies.apply(queue, row, error, node)
 
     def _idle_due(self) -> int:

@@ -52,6 +52,7 @@ from kstreams.task.outlet import Outlet
 from kstreams.task.results import ResultCollector
 from kstreams.task.rows import RecordCall
 from kstreams.task.stdout_lines import StdoutLines
+from kstreams.task.watch import Watch
 from kstreams.times import EARLIEST_MS, LATEST_MS, checked_time
 from kstreams.topic import Topic, TopicChoice
 
@@ -76,6 +77,7 @@ class Wiring:
         exceeded: Deals with what would go round a loop too often.
         call_frames: How many frames are set aside for processors that call each other.
         folder: Where output waits that is more than memory should hold.
+        watch: Looks at what goes into sinks, edges and loops, if anybody does.
 
     Attributes:
         buffers: Of batch processors, in topological order.
@@ -103,7 +105,9 @@ class Wiring:
         exceeded: Exceeded,
         call_frames: int = 0,
         folder: Path | None = None,
+        watch: Watch | None = None,
     ) -> None:
+        self._watch = watch
         self.collectors: dict[str, Collector] = {}
         self.results: dict[str, ResultCollector] = {}
         self.lines: dict[str, StdoutLines] = {}
@@ -203,10 +207,10 @@ class Wiring:
                 lines = self.lines[node.name] = StdoutLines(node.name)
                 self.flows.tells(node.name, lambda: sum(lines.mark()))
                 self.places.add(node.name, lines.take)
-                self._enter(node.name, lines.take)
+                self._enter(node.name, self._watched(node.name, lines.take))
             case FunctionSink(function=function):
                 self.places.add(node.name, function)
-                self._enter(node.name, function)
+                self._enter(node.name, self._watched(node.name, function))
             case Topic() | TopicChoice():
                 outlet = self._outlet(node)
                 self._collect(
@@ -234,8 +238,18 @@ class Wiring:
 
     def _take_by(self, name: str, collector: Collector | ResultCollector) -> None:
         self.places.add(name, collector)
-        self._record_calls[name] = collector.take
+        self._record_calls[name] = self._watched(name, collector.take, collector.mark)
         self._table_calls[name] = collector.take_table
+
+    def _watched(
+        self, name: str, take: RecordCall, mark: Callable[[], int] = lambda: 0
+    ) -> RecordCall:
+        """Let who looks on see what goes out of the task by a node."""
+        if self._watch is None:
+            return take
+        found = self._watch.bind_output(name, take, mark)
+        self.places.add(name, found)
+        return found
 
     def _enter(self, name: str, call: RecordCall) -> None:
         cursor = self._services.cursor

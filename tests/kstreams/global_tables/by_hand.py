@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from kstreams import Embedded, Topic, Topology
@@ -104,15 +105,24 @@ class ByHand:
         home: Topics, checkpoint and local state lie below it.
         topology: What it runs.
         state: Backend of the stores; in memory by default.
+        partitions: Of each topic that it reads; 2 by default.
         options: Settings of the app.
     """
 
     def __init__(
-        self, home: Path, topology: Topology, *, state: StateBackend | None = None, **options: Any
+        self,
+        home: Path,
+        topology: Topology,
+        *,
+        state: StateBackend | None = None,
+        partitions: Mapping[str, int] = MappingProxyType({}),
+        **options: Any,
     ) -> None:
         self.connection = Embedded(home / "topics", default_partitions=PARTITIONS, durable=False)
-        for node in topology.sources:
-            self.connection.log().ensure(node.topic.name, PARTITIONS)
+        sources = {node.topic.name for node in topology.sources if node.log is None}
+        counts = {topic: partitions.get(topic, PARTITIONS) for topic in sources} | {**partitions}
+        for topic, count in counts.items():
+            self.connection.log().ensure(topic, count)
         self.clock = FakeClock(1_000)
         self.worker = WorkerState()
         given: dict[str, Any] = {"retained_batches": 2, "trigger": timedelta(0), **options}
@@ -122,13 +132,17 @@ class ByHand:
             state=state or Memory(directory=str(home / "local")),
             **given,
         )
-        counts = {node.topic.name: PARTITIONS for node in topology.sources}
         self.tasks = group_partitions(topology, counts)
         opened = open_for_running(
             self.settings, topology, self.tasks, run="run", publish=lambda *_: None
         )
         tables = open_global_tables(self.settings, topology, opened)
         self.queries = {each.name: Query(self, each, tables[each.name]) for each in opened}
+
+    def run(self) -> None:
+        """Run batches until no query has anything to do."""
+        while sum(query.step() for query in self.queries.values()):
+            pass
 
     def emit(self, topic: Topic[Any, Any], *records: tuple[Any, Any]) -> None:
         """Write records to a topic."""

@@ -1,0 +1,138 @@
+"""Which records of topics those are that come through repartition edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from kstreams.errors import KStreamsError
+from kstreams.graph.nodes import RepartitionNode
+from kstreams.ids import TaskId
+from kstreams.task.contexts import TaskServices
+from kstreams.task.cursor import Cursor
+from kstreams.task.queues import Queue
+from kstreams.task.rows import RecordCall, Stream
+
+__all__ = ("UNDONE", "EdgeWatch", "Edges", "Origin", "Row")
+
+UNDONE = ("skipped-", "dead-letter-")
+"""What the reasons of drops begin with that undo all that a record has done."""
+
+Row = tuple[Stream, int]
+"""A row of what a task has read: its queue, decoded, and the place in it."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a record came from: `lines/3@1902`, perhaps by repartition edges.
+
+    Attributes:
+        topic: Name of the topic, log or loop.
+        partition: Partition in it; of a loop, the task that wrote.
+        offset: Offset in that.
+        timestamp_ms: Its time, ms since the epoch, as the task sees it that read it.
+        via: The edges by which it came, the first one first: `by-word/3#13` is what task 3
+            wrote to the edge as number 13 of the batch.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    via: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Return the place: `lines/3@1902`."""
+        return f"{self.topic}/{self.partition}@{self.offset}"
+
+    def to_json(self) -> dict[str, object]:
+        """Return `{topic, partition, offset, timestamp_ms, via}`."""
+        return {**vars(self), "via": list(self.via)}
+
+
+@dataclass
+class Edges:
+    """By edge and the task that writes to it: the row that each record comes of.
+
+    None stands for what came of no record: of a timer, or of what was held to the batch's end.
+    """
+
+    _rows: dict[tuple[str, int], list[Row | None]] = field(default_factory=dict)
+
+    def note(self, edge: str, task: int, place: int, row: Row | None) -> None:
+        """Note of which row the record comes that is put at a place; later ones are undone."""
+        rows = self._rows.setdefault((edge, task), [])
+        del rows[place:]
+        rows += [None] * (place - len(rows))
+        rows.append(row)
+
+    def origin(self, row: Row | None) -> Origin | None:
+        """Return which record of a topic a row comes of; None where it comes of none."""
+        via: list[str] = []
+        while row is not None:
+            stream, number = row
+            found = stream.metadata(number)
+            if not isinstance(stream.entry, RepartitionNode):
+                return Origin(
+                    found.topic,
+                    found.partition,
+                    found.offset,
+                    found.timestamp,
+                    tuple(reversed(via)),
+                )
+            via.append(f"{found.topic}/{found.partition}#{found.offset}")
+            row = self.above(row)
+        return None
+
+    def above(self, row: Row) -> Row | None:
+        """Return the row of the stage before that a row of an edge comes of."""
+        found = row[0].metadata(row[1])
+        return self.row_at(found.topic, found.partition, found.offset)
+
+    def row_at(self, edge: str, task: int, place: int) -> Row | None:
+        """Return the row that the record comes of that a task has put at a place of an edge."""
+        rows = self._rows.get((edge, task), ())
+        return rows[place] if place < len(rows) else None
+
+
+class EdgeWatch:
+    """A `Watch` that notes of which records those come that a task writes to edges.
+
+    Args:
+        task: The task.
+        edges: Where it is noted, for all tasks of a batch.
+    """
+
+    def __init__(self, task: TaskId, edges: Edges) -> None:
+        self.task = task
+        self.edges = edges
+        self.cursor = Cursor(-1, 0)
+
+    def begin(self, services: TaskServices) -> None:
+        """Take the cursor of the task."""
+        self.cursor = services.cursor
+
+    def present(self) -> Row | None:
+        """Return the row that is being processed."""
+        rows = self.cursor.rows
+        return None if rows is None else rows.present()
+
+    def bind(self, node: str, task: TaskId, process: RecordCall) -> RecordCall:
+        """Return the processor's own call."""
+        return process
+
+    def bind_output(self, node: str, take: RecordCall, mark: Callable[[], int]) -> RecordCall:
+        """Return a call that notes the present row."""
+        note, partition, present = self.edges.note, self.task.partition, self.present
+
+        def watched(record: object) -> None:
+            note(node, partition, mark(), present())
+            take(record)  # type: ignore[arg-type]  # a record, erased
+
+        return watched
+
+    def failed(self, queue: Queue, row: int, error: KStreamsError) -> None:
+        """Take no notice."""
+
+    def dropped(self, node: str, reason: str, count: int) -> None:
+        """Take no notice."""

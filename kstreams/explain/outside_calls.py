@@ -1,0 +1,47 @@
+"""What of a group must not happen again when a batch runs again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from kstreams.errors import ReplayError
+from kstreams.graph.nodes import AnyNode, FunctionSink, ProcessorNode, SinkNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.processors.peek import without_peek
+
+__all__ = ("check_outside_calls", "quiet_group")
+
+
+def check_outside_calls(groups: Iterable[PartitionGroup]) -> None:
+    """Make sure that running groups again calls nobody outside, as far as they say so.
+
+    Raises:
+        ReplayError: One would; names the nodes.
+    """
+    found = [name for group in groups for name in _calling(group)]
+    if found:
+        raise ReplayError(
+            f"running the batch again would call outside once more: {', '.join(found)}",
+            hint="--repeat-calls lets it; a party that answers otherwise now gives other results.",
+        )
+
+
+def _calling(group: PartitionGroup) -> Iterator[str]:
+    for node in group.nodes:
+        if isinstance(node, SinkNode) and isinstance(node.target, FunctionSink):
+            yield f"sink {node.name!r} calls a function"
+        elif isinstance(node, ProcessorNode) and getattr(node.supplier(), "calls_outside", False):
+            yield f"node {node.name!r} asks outside"
+
+
+def quiet_group(group: PartitionGroup) -> PartitionGroup:
+    """Return a group whose `peek`s call nothing; all else is as it was."""
+    return replace(group, nodes=tuple(map(_quiet, group.nodes)))
+
+
+def _quiet(node: AnyNode) -> AnyNode:
+    if not isinstance(node, ProcessorNode):
+        return node
+    supplier = without_peek(node.supplier)
+    return node if supplier is None else replace(node, supplier=supplier)

@@ -1,0 +1,102 @@
+"""The state of a task that runs a batch again: read from the durable log, kept in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.working import Changes, WorkingStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.loop_objects import LoopPart, read_loops
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.traffic import Traffic
+from kstreams.task.meta import TaskMeta
+
+__all__ = ("OverlayOf", "ReplayedState")
+
+OverlayOf = Callable[[WorkingStore], Overlay]
+"""Makes the overlay through which a task reads and writes."""
+
+
+class ReplayedState:
+    """A `TaskState` and its `OpenState`: what is committed stays here, and nothing is written.
+
+    Args:
+        log: The task's part of the durable log.
+        stores: Names of its stores.
+        overlay: See there.
+
+    Attributes:
+        stores: Names of its stores, those of the version that was opened among them.
+        working: The stores at that version.
+        meta: What the task remembers besides.
+        changes: What the batch has changed; None before its end.
+        sent: How many records it has sent into loops.
+        folder: None: output waits where the system has its temporary files.
+    """
+
+    folder = None
+
+    def __init__(
+        self, log: DurableLog, stores: Sequence[str], overlay: OverlayOf = Overlay
+    ) -> None:
+        self._log = log
+        self.stores: Sequence[str] = stores
+        self._overlay = overlay
+        self._pointer = Pointer.empty()
+        self.working: WorkingStore = MemoryStore(stores)
+        self.overlay = overlay(self.working)
+        self.meta = TaskMeta()
+        self.changes: Changes | None = None
+        self.sent = 0
+
+    @contextmanager
+    def open(self, pointer: str | None, batch: int) -> Iterator[ReplayedState]:  # any batch
+        """Restore a version from the durable log.
+
+        Raises:
+            StateCorruptError: An object of it is damaged, or was collected.
+        """
+        self._pointer = Pointer.empty() if pointer is None else Pointer.from_json(pointer)
+        self.stores = sorted({*self.stores, *self._pointer.stores})
+        self.working = MemoryStore(self.stores)
+        self._log.restore(self._pointer, self.working)
+        self.overlay = self._overlay(self.working)
+        self.meta = TaskMeta.from_json(self._pointer.meta)
+        yield self
+
+    def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
+        """Return what is in loops for the task."""
+        return read_loops(self._objects, parts)
+
+    @property
+    def _objects(self) -> ObjectStore:
+        return self._log.objects
+
+    def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
+        """Count what would go into loops."""
+        self.sent += sum(table.num_rows for _, _, table in records)
+        return ()
+
+    def commit(self, changes: Changes) -> Pointer:
+        """Keep the changes."""
+        self.changes = {store: changed for store, changed in changes.items() if changed}
+        return self._pointer.with_meta(self.meta.to_json())
+
+    def advanced(self) -> WorkingStore:
+        """Return the stores with the changes of the batch, in the place of those before it."""
+        if self.changes:
+            self.working.write(self.changes)
+        return self.working
+
+    def settle(self) -> None:
+        """Do nothing: nothing is written."""
+
+    def traffic(self) -> Traffic:
+        """Return nothing: nobody is told."""
+        return Traffic()

@@ -1,0 +1,83 @@
+"""What a batch that runs again has instead of topics and sinks to write to: nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kstreams.batch.sink_writers import SinkWriters
+from kstreams.batch.topic_io import TopicIO
+from kstreams.checkpoint.plans import Slice
+from kstreams.graph.topology import PartitionGroup
+from kstreams.raw_batch import NO_LIMIT
+from kstreams.sink import CommitId, Results, Sink, Writer
+from kstreams.task.outputs import TaskOutput
+from kstreams.task.queues import Queue
+from kstreams.topic_limits import TopicLimits
+
+__all__ = ("ReadOnlyIO", "UnwrittenSinks")
+
+
+@dataclass(frozen=True)
+class ReadOnlyIO:
+    """A `TopicIO` that reads, and writes nothing.
+
+    Attributes:
+        others: Reads, and knows what topics take.
+    """
+
+    others: TopicIO
+
+    def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
+        """Read slices of a plan."""
+        return self.others.read(slices, max_bytes=max_bytes)
+
+    def read_ahead(self) -> None:
+        """Do nothing: there is no next batch."""
+
+    def limits(self, topic: str) -> TopicLimits:
+        """Return what a topic takes."""
+        return self.others.limits(topic)
+
+    def write(
+        self,
+        output: TaskOutput,
+        group: PartitionGroup,
+        *,
+        producer: str,
+        batch: int,
+        revision: int = 0,
+    ) -> tuple[()]:
+        """Write nothing."""
+        return ()
+
+    def staged(
+        self,
+        output: TaskOutput,
+        group: PartitionGroup,
+        *,
+        producer: str,
+        batch: int,
+        revision: int = 0,
+    ) -> tuple[()]:
+        """Stage nothing."""
+        return ()
+
+
+class _NoWriter:
+    """A `Writer` that takes all and writes nothing."""
+
+    def write(self, results: Results[Any, Any], commit: CommitId) -> tuple[()]:
+        return ()
+
+    def close(self) -> None:
+        pass
+
+
+class UnwrittenSinks(SinkWriters):
+    """Gives the sinks of a task writers that write nothing; the sinks are not opened."""
+
+    def get(self, owner: str, name: str, sink: Sink[Any, Any]) -> Writer[Any, Any]:
+        """Return a writer of nothing."""
+        return _NoWriter()

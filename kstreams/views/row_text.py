@@ -1,0 +1,37 @@
+"""The rows of a store as objects of JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kstreams.serde.base import Serde
+from kstreams.serde.values import exact
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("RowText",)
+
+
+class RowText:
+    """Makes objects of JSON of a store's flat rows.
+
+    Args:
+        spec: The store.
+        key: Serde of the rows' keys.
+        columns: Names of the rows' parts.
+    """
+
+    def __init__(self, spec: StoreSpec[Any], key: Serde[Any], columns: tuple[str, ...]) -> None:
+        self._columns = columns
+        self._serdes = [key if n == 0 else spec.value for n, _ in enumerate(columns)]
+
+    def row(self, parts: tuple[Any, ...], *, key: bool) -> dict[str, object]:
+        """Return a row; `parts` are without the key where `key` is false."""
+        skip = 0 if key else 1
+        named = zip(self._columns[skip:], self._serdes[skip:], parts, strict=False)
+        return {name: exact(part, serde) for name, serde, part in named}
+
+    def made(self, parts: tuple[Any, ...]) -> tuple[str, int]:
+        """Return a row as a text of JSON, and its length."""
+        text = json.dumps(self.row(parts, key=True), ensure_ascii=False)
+        return text, len(text)
