@@ -41,7 +41,7 @@ from kstreams.task.read_ahead import ReadAhead
 from kstreams.task.undo import Undo
 from kstreams.task.unframing import Unframing, as_read
 from kstreams.task.unreadable import readable_rows, unreadable_rows
-from kstreams.task.watch import Watch
+from kstreams.task.watch import Watch, begun
 from kstreams.task.wiring import Wiring
 from kstreams.times import LATEST_MS
 from kstreams.topic_limits import NO_LIMITS, Limits
@@ -127,10 +127,7 @@ class Task:
             self.id, overlay, meta, self._cursor, tables or {}, self._failed_at
         )
         self._watch = watch
-        if watch is not None:
-            watch.begin(self._services)
-            self._cursor.told = watch.dropped
-            interceptors = (*interceptors, watch)
+        interceptors = (*interceptors, *begun(watch, self._services))
         self._room = CallRoom(group.depth, len(interceptors))
         wire = partial(
             Wiring,

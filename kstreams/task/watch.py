@@ -13,7 +13,7 @@ from kstreams.task.rows import RecordCall
 if TYPE_CHECKING:
     from kstreams.task.contexts import TaskServices
 
-__all__ = ("Watch",)
+__all__ = ("Watch", "begun")
 
 
 class Watch(Protocol):
@@ -47,3 +47,12 @@ class Watch(Protocol):
     def dropped(self, node: str, reason: str, count: int) -> None:
         """Hear of records that a node has dropped."""
         ...
+
+
+def begun(watch: Watch | None, services: TaskServices) -> tuple[Watch, ...]:
+    """Let somebody begin to look on; return what is to be wrapped around each processor."""
+    if watch is None:
+        return ()
+    watch.begin(services)
+    services.cursor.told = watch.dropped
+    return (watch,)
