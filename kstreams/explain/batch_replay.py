@@ -13,7 +13,7 @@ from kstreams.batch.task_run import TaskRun
 from kstreams.batch.task_settings import TaskSettings
 from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.plans import Plan
-from kstreams.errors import ObjectMissingError, ReplayError
+from kstreams.errors import KStreamsError, ObjectMissingError, ReplayError
 from kstreams.explain.replayed_app import ReplayedQuery
 from kstreams.explain.replayed_state import OverlayOf, ReplayedState
 from kstreams.explain.unwritten import UnwrittenSinks
@@ -25,7 +25,7 @@ from kstreams.state.log.durable import DurableLog
 from kstreams.task.gc_pause import gc_pauses
 from kstreams.task.watch import Watch
 
-__all__ = ("BatchReplay", "TaskView")
+__all__ = ("BatchReplay", "TaskView", "why_not")
 
 
 @dataclass(frozen=True)
@@ -185,3 +185,8 @@ def _kept(messages: Iterable[bytes], last: int, wanted: Collection[int]) -> list
         if head.stage != DRIVER
         and (head.stage < last or (head.stage == last and head.task in wanted))
     ]
+
+
+def why_not(error: KStreamsError) -> str:
+    """Return why a batch could not be run again, with what to do about it."""
+    return f"{error.message} ({error.hint})" if error.hint else error.message

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kstreams.checkpoint.store_place import StorePlace
 from kstreams.errors import KStreamsError, ReplayError
-from kstreams.explain.batch_replay import BatchReplay, TaskView
+from kstreams.explain.batch_replay import BatchReplay, TaskView, why_not
 from kstreams.explain.history import KeyChange, KeyHistory, history_of
 from kstreams.explain.key_rows import KeyRows, Rows
 from kstreams.explain.key_watch import KeyWatch, Step, TouchedKey
@@ -222,8 +222,7 @@ def _explained(
         replay.run([task], _views(watch))
         watch.settle()
     except KStreamsError as exc:
-        hint = f" ({exc.hint})" if exc.hint else ""
-        return ExplainedChange(change, not_run=f"{exc.message}{hint}", ranges=ranges)
+        return ExplainedChange(change, not_run=why_not(exc), ranges=ranges)
     steps = tuple(ExplainedStep(step, watch.edges.origin(step.row)) for step in watch.steps)
     seconds = time.perf_counter() - begun
     return ExplainedChange(change, steps, watch.last, ranges=ranges, seconds=seconds)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kstreams.errors import KStreamsError, ReplayError
-from kstreams.explain.batch_replay import BatchReplay, TaskView
+from kstreams.explain.batch_replay import BatchReplay, TaskView, why_not
 from kstreams.explain.record_watch import Followed, Place, RecordWatch, TracedStep
 from kstreams.explain.replayed_app import ReplayedApp, ReplayedQuery
 from kstreams.graph.topology import PartitionGroup
@@ -138,9 +138,7 @@ def _traced(query: ReplayedQuery, group: PartitionGroup, place: Place) -> Traced
     try:
         steps = _steps(query, commit.batch, place)
     except KStreamsError as exc:
-        hint = f" ({exc.hint})" if exc.hint else ""
-        not_run = f"{exc.message}{hint}"
-        return TracedBatch(name, task, commit.batch, commit.wall_ms, not_run=not_run)
+        return TracedBatch(name, task, commit.batch, commit.wall_ms, not_run=why_not(exc))
     return TracedBatch(name, task, commit.batch, commit.wall_ms, steps)
 
 
