@@ -99,7 +99,7 @@ test-kills: setup ## processes on Spark and Kafka are killed, a few times each; 
 test-connectors: setup ## sinks and intakes on their real servers, also on those that `make test` leaves out
 	$(call stage,tests: connectors)
 	@$(RUN_PYTHON) -m devtools.servers.fetch databases
-	@$(PYTEST) -n $(JOBS) tests/connectors $(ARGS)
+	@$(PYTEST) -n $(JOBS) tests/connectors tests/stores/kstreams_gcs $(ARGS)
 
 .PHONY: test-cluster
 test-cluster: setup ## minutes of kills, pauses and lost executors on a Spark cluster; no part of `make test`

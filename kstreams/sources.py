@@ -3,12 +3,12 @@ r"""Sources that are no topics: files, and other places that can be read again b
 - `Log` is such a place, given to `TopologyBuilder.add_source`: batches are planned on it and
   replayed exactly, as on topics. `LogContents` is its driver's side, `LogReader` that of workers,
   which reads a `Piece` of a plan.
-- `folder` makes one of a directory: a `FileLog`. `kstreams_s3.objects` makes one of a bucket
-  (docs/connectors.md has both).
+- `folder` makes one of a directory: a `FileLog`. `kstreams_s3.objects` and `kstreams_gcs.objects`
+  make one of a bucket, `kstreams_sftp.sftp_folder` of a server's directory.
 - A `Format` makes records of a file: `Lines` of text or JSON, `Csv` with a row of names, `Parquet`,
   `Whole`; `Gzip` or `Zip` around one of them. It passes over the file in `Mark`s and reads `Rows`.
 - `Files` is a place of files, of your own perhaps, which opens each `FileInfo` as `FileData`;
-  `is_unfinished` says of which names none is read.
+  `is_unfinished` says of which names none is read. `ObjectFiles` is one of a bucket's objects.
 
 `kstreams.testing` has a `LogContract` to prove a log by.
 
@@ -43,6 +43,7 @@ from kstreams.file_logs.gzipped import Gzip
 from kstreams.file_logs.lines import Lines
 from kstreams.file_logs.local import is_unfinished
 from kstreams.file_logs.log import FileLog
+from kstreams.file_logs.objects import ObjectFiles
 from kstreams.file_logs.parquet import Parquet
 from kstreams.file_logs.whole import Whole
 from kstreams.file_logs.zipped import Zip
@@ -61,6 +62,7 @@ __all__ = (
     "LogContents",
     "LogReader",
     "Mark",
+    "ObjectFiles",
     "Parquet",
     "Piece",
     "Rows",

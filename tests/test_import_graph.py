@@ -27,6 +27,8 @@ _ALLOWED = {
     ("kstreams.state.stores.spec", "kstreams.state.stores.changelog_form"),
     # `S3(...)` is a value that opens its store, and a store shows its settings.
     ("kstreams_s3.settings", "kstreams_s3.store"),
+    ("kstreams_gcs.settings", "kstreams_gcs.store"),
+    ("kstreams_sftp.settings", "kstreams_sftp.store"),
     # `Webhook(...)`, likewise.
     ("kstreams.webhook.webhook", "kstreams.webhook.receiver"),
 }

@@ -1,8 +1,9 @@
 """Results as files of a directory, or as objects in S3, exactly once.
 
 Read `Objects` first: a sink that writes a file for each task and batch, as JSON lines, CSV or
-Parquet. A file is staged before the commit, and gets its name after it, whole. Depends on pyarrow
-and on the core's contracts; objects in S3 come with `kstreams_s3`.
+Parquet. `FileForEach` writes a file for each result. A file is staged before the commit, and gets
+its name after it, whole. Depends on pyarrow and on the core's contracts; objects in S3 come with
+`kstreams_s3`, in Google's storage with `kstreams_gcs`, servers of SFTP with `kstreams_sftp`.
 
 Example:
     >>> from kstreams_objects import JsonLines, Objects
@@ -19,6 +20,7 @@ Example:
 
 from __future__ import annotations
 
+from kstreams_objects.for_each import FileForEach
 from kstreams_objects.formats import Columns, CsvTable, FileFormat, JsonLines
 from kstreams_objects.parquet import Parquet
 from kstreams_objects.place import MovingStore, Place
@@ -27,6 +29,7 @@ from kstreams_objects.sink import Objects
 __all__ = (
     "Columns",
     "CsvTable",
+    "FileForEach",
     "FileFormat",
     "JsonLines",
     "MovingStore",

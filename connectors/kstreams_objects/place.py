@@ -17,10 +17,18 @@ class MovingStore(Protocol):
         """Create an object, durably and whole, unless its name exists; tell whether it did."""
         ...
 
-    def move(self, name: str, to: str) -> bool:
+    def move(self, name: str, to: str, *, replace: bool = False) -> bool:
         """Give an object another name, where it is seen whole; tell whether there was one.
 
-        One that has the other name already stays, and this one is deleted.
+        One that has the other name already stays, and this one is deleted; with `replace` it is
+        the other way round. Where there is none of the first name, nothing happens.
+        """
+        ...
+
+    def obstacle(self, name: str) -> str:
+        """Return what is in the way of a name, such as a file where it needs a folder.
+
+        Empty if nothing is; always where storage has no folders.
         """
         ...
 
@@ -34,7 +42,11 @@ class MovingStore(Protocol):
 
 
 class Place(Protocol):
-    """Settings of such a storage, picklable and without a secret in their texts."""
+    """Settings of such a storage, picklable and without a secret in their texts.
+
+    A sink's files are there exactly once. A place that promises less says so by an attribute
+    `guarantee`.
+    """
 
     @property
     def place(self) -> str:
@@ -58,6 +70,7 @@ def as_place(place: str | Place) -> Place:
         shown = place.split("://", 1)[0] + "://…" if place else place
         raise ValueError(
             f"{shown!r} is no path of a directory: for objects in S3 give "
-            "kstreams_s3.S3('s3://bucket/prefix')"
+            "kstreams_s3.S3('s3://bucket/prefix'), in Google's storage kstreams_gcs.GCS, on a "
+            "server of SFTP kstreams_sftp.Sftp"
         )
     return Directory(place)

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from random import SystemRandom
-from typing import TypeVar
+from typing import Protocol, TypeVar
 from urllib.parse import quote
 
 from kstreams.errors import KStreamsError, SinkError, SinkUnavailableError
 
-__all__ = ("Faults", "hidden", "retried")
+__all__ = ("Failures", "Faults", "hidden", "retried")
 
 T = TypeVar("T")
 """What a piece of work gives."""
@@ -23,9 +23,26 @@ _JITTER = SystemRandom()  # not a seed's: workers must not pause in step
 _HIDDEN = "***"
 
 
+class Failures(Protocol):
+    """What can go wrong, whether it passes, and what to raise for it."""
+
+    @property
+    def kinds(self) -> tuple[type[Exception], ...]:
+        """Exceptions of a client; all others are none of the place's."""
+        ...
+
+    def may_pass(self, exc: Exception, /) -> bool:
+        """Tell whether one is of the connection or the server, not of what is asked."""
+        ...
+
+    def error(self, exc: Exception, /) -> KStreamsError:
+        """Return what to raise for one."""
+        ...
+
+
 @dataclass(frozen=True)
 class Faults:
-    """What can go wrong in a place.
+    """What can go wrong in a place of a sink's.
 
     Attributes:
         place: What the place is called in errors.
@@ -56,7 +73,7 @@ class Faults:
 
 def retried(
     work: Callable[[], T],
-    faults: Faults,
+    faults: Failures,
     give_up_after: timedelta,
     forget: Callable[[], None],
 ) -> T:
@@ -69,8 +86,7 @@ def retried(
         forget: Gives up the connection, after whatever was raised but a refusal of a record's.
 
     Raises:
-        SinkUnavailableError: The place did not answer in all that time.
-        SinkError: It refuses, and would again.
+        KStreamsError: As `faults` say: the place did not answer in all that time, or refuses.
     """
     end = time.monotonic() + give_up_after.total_seconds()
     pause = _FIRST_PAUSE_S

@@ -15,14 +15,24 @@ from collections.abc import Callable
 
 from devtools.servers.cassandra import CassandraServer
 from devtools.servers.dynamodb import DynamoServer
+from devtools.servers.gcs import GcsServer
 from devtools.servers.kafka import broker_jars
 from devtools.servers.mongodb import MongoServer
 from devtools.servers.opensearch import OpenSearchServer
 from devtools.servers.process import NoServerError, ServerProcess
 from devtools.servers.rabbit import RabbitServer
 from devtools.servers.registry import registry_folder
+from devtools.servers.sftp import OpenSshServer
 
-_DATABASES = (CassandraServer, DynamoServer, MongoServer, OpenSearchServer, RabbitServer)
+_DATABASES = (
+    CassandraServer,
+    DynamoServer,
+    GcsServer,
+    MongoServer,
+    OpenSearchServer,
+    OpenSshServer,
+    RabbitServer,
+)
 
 
 def main() -> None:

@@ -41,11 +41,13 @@ class Rows:
         values: `binary`; null is a null value.
         keys: The same of keys; None where all are null.
         wrong: By row, why it cannot be read.
+        headers: As records have them; None where none has any.
     """
 
     values: pa.Array
     keys: pa.Array | None = None
     wrong: Mapping[int, str] = field(default_factory=dict)
+    headers: pa.Array | None = None
 
 
 class Format(ABC, Generic[K, V]):

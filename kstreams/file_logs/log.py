@@ -12,6 +12,7 @@ from kstreams.file_logs.files import Files
 from kstreams.file_logs.format import Format
 from kstreams.file_logs.index import FileIndex
 from kstreams.file_logs.reader import FileReader
+from kstreams.file_logs.steady import SteadyFiles
 from kstreams.log import LogContents, LogReader
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.partitioner import count_problem
@@ -44,10 +45,12 @@ class FileLog(Generic[K, V]):
             this index reads the same offsets: several apps may.
         partitions: How many; never to be changed. A file is read by one task.
         look_every: How often to look for new files; zero is at each batch.
+        steady_for: How long a file must have been seen at the same version before it is read,
+            where it may be seen while it is written. The first look waits so long.
 
     Raises:
         CompileError: The name or the number of partitions cannot be.
-        ValueError: `look_every` is negative.
+        ValueError: `look_every` or `steady_for` is negative.
     """
 
     name: str
@@ -57,6 +60,7 @@ class FileLog(Generic[K, V]):
     index: ObjectStoreSettings
     partitions: int = 1
     look_every: timedelta = timedelta(0)
+    steady_for: timedelta = timedelta(0)
 
     def __post_init__(self) -> None:
         """Check the arguments."""
@@ -65,6 +69,7 @@ class FileLog(Generic[K, V]):
         if problem := count_problem(self.partitions):
             raise CompileError(f"log {self.name!r}: {problem}")
         span_ms("look_every", self.look_every)
+        span_ms("steady_for", self.steady_for)
 
     @property
     def key(self) -> Serde[K]:
@@ -93,8 +98,12 @@ class FileLog(Generic[K, V]):
             partitions=self.partitions,
             format_name=self.format.name,
         )
-        every = self.look_every.total_seconds()
-        return FileContents(self.files, self.format, index, every)
+        return FileContents(
+            SteadyFiles(self.files, self.steady_for.total_seconds()),
+            self.format,
+            index,
+            self.look_every.total_seconds(),
+        )
 
     def reader(self) -> LogReader:
         """Open the worker's side."""

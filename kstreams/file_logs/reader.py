@@ -140,6 +140,7 @@ def _part(rows: Rows, start: int, stop: int) -> Rows:
         rows.values.slice(start, stop - start),
         None if rows.keys is None else rows.keys.slice(start, stop - start),
         {row - start: why for row, why in rows.wrong.items() if start <= row < stop},
+        None if rows.headers is None else rows.headers.slice(start, stop - start),
     )
 
 
@@ -147,6 +148,9 @@ def _table(found: list[Rows], start: int, place: Place) -> pa.Table:
     """Return rows as a log's reader does."""
     values = pa.chunked_array([rows.values for rows in found], pa.binary())
     keys = [pa.nulls(len(r.values), pa.binary()) if r.keys is None else r.keys for r in found]
+    headers = [
+        pa.nulls(len(r.values), HEADERS_TYPE) if r.headers is None else r.headers for r in found
+    ]
     count = len(values)
     offsets = np.arange(start, start + count, dtype=np.int64)
     name = place.file.name.encode(errors="backslashreplace").decode()
@@ -158,7 +162,7 @@ def _table(found: list[Rows], start: int, place: Place) -> pa.Table:
         "timestamp": pa.array(np.full(count, place.file.modified_ms, np.int64)),
         "key": pa.chunked_array(keys, pa.binary()),
         "value": values,
-        "headers": pa.nulls(count, HEADERS_TYPE),
+        "headers": pa.chunked_array(headers, HEADERS_TYPE),
         ORIGIN: origin,
     }
     if any(rows.wrong for rows in found):

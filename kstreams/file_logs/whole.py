@@ -11,6 +11,7 @@ import pyarrow as pa
 from kstreams.errors import DeserializationError
 from kstreams.file_logs.files import FileData
 from kstreams.file_logs.format import Format, Mark, Rows
+from kstreams.raw_batch import HEADERS_TYPE
 from kstreams.serde.base import Serde
 from kstreams.serde.text import TEXT
 
@@ -19,10 +20,13 @@ __all__ = ("Whole",)
 V = TypeVar("V")
 """Type of the values."""
 
+_PATH = "kstreams-file"
+"""Header of the file's path, which stays when the record gets another key."""
+
 
 @dataclass(frozen=True)
 class Whole(Format[str, V]):
-    """A file is a value, and its path below the folder the key.
+    """A file is a value, and its path below the folder the key, and in header `kstreams-file`.
 
     Args:
         value: Serde of the file's bytes.
@@ -44,8 +48,11 @@ class Whole(Format[str, V]):
         """Yield the one record."""
         if mark.record == 0:
             key = data.name.encode(errors="surrogateescape")
-            values, keys = [self._contents(data)], [key]
-            yield Rows(pa.array(values, pa.binary()), pa.array(keys, pa.binary()))
+            yield Rows(
+                pa.array([self._contents(data)], pa.binary()),
+                pa.array([key], pa.binary()),
+                headers=pa.array([[{"key": _PATH, "value": key}]], HEADERS_TYPE),
+            )
 
     def _contents(self, data: FileData) -> bytes:
         blocks: list[bytes] = []

@@ -34,16 +34,21 @@ def keys_below(client: S3Client, bucket: str, prefix: str) -> list[str]:
     )
 
 
-def copy_key(client: S3Client, bucket: str, key: str, to: str) -> None:
+def copy_key(client: S3Client, bucket: str, key: str, to: str, *, replace: bool) -> None:
     """Copy an object of up to 5 GB within the storage, unless the other key has one."""
+    if not replace and _has(client, bucket, to):
+        return
+    client.copy_object(Bucket=bucket, Key=to, CopySource={"Bucket": bucket, "Key": key})
+
+
+def _has(client: S3Client, bucket: str, key: str) -> bool:
     try:
-        client.head_object(Bucket=bucket, Key=to)
+        client.head_object(Bucket=bucket, Key=key)
     except exceptions.ClientError as error:
         if answer(error).status != _MISSING:
             raise
-    else:
-        return
-    client.copy_object(Bucket=bucket, Key=to, CopySource={"Bucket": bucket, "Key": key})
+        return False
+    return True
 
 
 @dataclass(frozen=True)

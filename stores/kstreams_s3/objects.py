@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TypeVar
 
-from kstreams.errors import (
-    FileChangedError,
-    ObjectMissingError,
-    SourceError,
-    SourceUnavailableError,
-    StoreError,
-)
-from kstreams.sources import FileData, FileInfo, FileLog, Format, is_unfinished
+from kstreams.errors import ObjectMissingError, SourceError, SourceUnavailableError, StoreError
+from kstreams.sources import FileInfo, FileLog, Format, ObjectFiles
 from kstreams.state import ObjectStoreSettings
 from kstreams_s3.errors import StorageUnavailableError
 from kstreams_s3.read import ReplacedError
@@ -30,12 +23,6 @@ K = TypeVar("K")
 """Type of the keys."""
 V = TypeVar("V")
 """Type of the values."""
-
-_BLOCK_BYTES = 1024 * 1024
-_CHANGED = (
-    "bring the object back as it was, or reset the app. Give what is new a name of its own: an "
-    "object is not to be written over."
-)
 
 
 def objects(
@@ -72,7 +59,7 @@ def objects(
     own = replace(place, url=f"{place.url.rstrip('/')}/_kstreams-{name}")
     return FileLog(
         name,
-        _Objects(place, pattern, recursive),
+        _Objects(pattern, recursive, place),
         format,
         index=index or own,
         partitions=partitions,
@@ -81,78 +68,34 @@ def objects(
 
 
 @dataclass(frozen=True)
-class _Objects:
-    """A `Files` of objects."""
+class _Objects(ObjectFiles):
+    """Objects with their ETags as versions."""
 
     place: S3
-    pattern: str
-    recursive: bool
 
     @property
-    def label(self) -> str:
-        """Bucket, prefix and pattern."""
-        return f"{self.place.place}, {self.pattern}"
+    def where(self) -> str:
+        """Bucket and prefix."""
+        return self.place.place
 
-    def list(self) -> Iterator[FileInfo]:
-        """Yield the objects that there are."""
+    @property
+    def part_bytes(self) -> int:
+        """As it is set."""
+        return self.place.part_bytes
+
+    def all(self) -> Sequence[FileInfo]:
+        """Return the objects below the prefix."""
         with _as_source():
             found = _store(self.place).listed()
-        for each in found:
-            last = each.name.rpartition("/")[2]
-            if (
-                last
-                and not is_unfinished(each.name)
-                and (self.recursive or last == each.name)
-                and fnmatchcase(last, self.pattern)
-            ):
-                yield FileInfo(each.name, each.etag, each.size, each.modified_ms)
+        return [FileInfo(each.name, each.etag, each.size, each.modified_ms) for each in found]
 
-    def open(self, file: FileInfo) -> FileData:
-        """Return an object; nothing is asked before it is read."""
-        return _ObjectData(self.place, file)
-
-
-class _ObjectData(FileData):
-    """The bytes of an object with an ETag: each request is for this one."""
-
-    def __init__(self, place: S3, file: FileInfo) -> None:
-        if not file.name or is_unfinished(file.name):
-            raise SourceError(f"object {file.name!r} is none that {place.place} is read for")
-        self._place = place
-        self._file = file
-        self.name = file.name
-        self.size = file.size
-
-    def read(self, start: int, length: int) -> bytes:
-        """Return bytes from `start` on; fewer where the object ends earlier."""
-        if start >= self.size:
-            return b""
-        file = self._file
+    def read(self, file: FileInfo, start: int, length: int) -> bytes | None:
+        """Return bytes of the object that has the ETag."""
         try:
             with _as_source():
-                data = _store(self._place).get_version(file.name, file.version, start, length)
-        except ObjectMissingError as exc:
-            raise FileChangedError(exc.message, hint=_CHANGED) from None
-        except ReplacedError:
-            raise FileChangedError(
-                f"object {file.name!r} of {self._place.place} has changed since its records were "
-                f"planned: its ETag was {file.version}",
-                hint=_CHANGED,
-            ) from None
-        return data
-
-    def blocks(self, start: int) -> Iterator[bytes]:
-        """Yield all from `start` on, some blocks a request."""
-        while part := self.read(start, self._place.part_bytes):
-            for cut in range(0, len(part), _BLOCK_BYTES):
-                yield part[cut : cut + _BLOCK_BYTES]
-            start += len(part)
-
-    def check(self) -> None:
-        """Do nothing: each answer was of the version."""
-
-    def close(self) -> None:
-        """Do nothing."""
+                return _store(self.place).get_version(file.name, file.version, start, length)
+        except (ObjectMissingError, ReplacedError):
+            return None
 
 
 @contextmanager

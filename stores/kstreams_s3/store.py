@@ -112,24 +112,30 @@ class S3ObjectStore:
             hint="Bring the object back from a copy or an older version of the bucket's.",
         )
 
-    def move(self, name: str, to: str) -> bool:
+    def move(self, name: str, to: str, *, replace: bool = False) -> bool:
         """Give an object of up to 5 GB another name; tell whether there was one.
 
         It is copied within the storage and then deleted: for a moment it has both names, and
         one who dies in it leaves both. An object that has the other name already stays, and
-        this one is deleted.
+        this one is deleted; with `replace` it is the other way round.
 
         Raises:
             S3Error: The storage refuses, or was not to be reached for long.
             ValueError: A name is not a relative path of plain parts.
         """
-        copy = partial(copy_key, self._client, self._bucket, self._key(name), self._key(to))
+        key, target = self._key(name), self._key(to)
+        copy = partial(copy_key, self._client, self._bucket, key, target, replace=replace)
         try:
             self._request(copy, f"move object {name!r}", missing=name)
         except ObjectMissingError:
             return False
         self.delete([name])
         return True
+
+    def obstacle(self, name: str) -> str:
+        """Return nothing: there are no folders that could be in the way of a name."""
+        self._key(name)
+        return ""
 
     def list(self, prefix: str) -> Iterator[str]:
         """Yield, in sorted order, the names that start with a prefix."""

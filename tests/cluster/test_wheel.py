@@ -15,7 +15,7 @@ from tests.cluster.project import expected_counts, make_project, run_project
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
-STORES = ("rocksdb", "s3")
+STORES = ("gcs", "rocksdb", "s3")
 CONNECTORS = {
     "amqp": "kstreams_amqp.queue",
     "amqp-exchange": "kstreams_amqp.exchange",
@@ -28,6 +28,7 @@ CONNECTORS = {
     "opensearch": "kstreams_opensearch.index",
     "postgres": "kstreams_postgres.table",
     "redis": "kstreams_redis.keys",
+    "sftp": "kstreams_sftp.files",
     "websocket": "kstreams_events.web_socket",
 }
 SERDES = ("avro", "json", "msgpack", "msgspec", "protobuf", "registry", "xml")

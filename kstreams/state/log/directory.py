@@ -100,17 +100,18 @@ class DirectoryObjectStore:
         except OSError as error:
             raise self._failed("read", name, error) from error
 
-    def move(self, name: str, to: str) -> bool:
+    def move(self, name: str, to: str, *, replace: bool = False) -> bool:
         """Give an object another name, at one moment and durably; tell whether there was one.
 
-        An object that has the other name already stays, and this one is deleted.
+        An object that has the other name already stays, and this one is deleted; with `replace`
+        it is the other way round.
 
         Raises:
             StoreError: The directory cannot be written.
             ValueError: A name is not a relative path of plain parts.
         """
         path, target = self._path(name), self._path(to)
-        if target.exists():
+        if not replace and target.exists():
             found = path.exists()
             self.delete([name])
             return found
@@ -125,6 +126,17 @@ class DirectoryObjectStore:
         except OSError as error:
             raise self._failed("move", name, error) from error
         return True
+
+    def obstacle(self, name: str) -> str:
+        """Return what is in the way of a name: a file where it needs a directory, or this."""
+        path = self._path(name)
+        if path.is_dir():
+            return f"there is a directory {name!r}"
+        for parent in path.relative_to(self._root).parents:
+            step = self._root / parent
+            if step.exists() and not step.is_dir():
+                return f"there is a file {str(parent)!r}"
+        return ""
 
     def list(self, prefix: str) -> Iterator[str]:
         """Yield, in sorted order, the names that start with a prefix.

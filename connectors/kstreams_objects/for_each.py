@@ -1,0 +1,124 @@
+"""A file for each result, where a function of the user's says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from kstreams import Record
+from kstreams.errors import InvalidNameError
+from kstreams.sinks import CommitId, RefusedRow, Results, Writer
+from kstreams_objects.place import Place, as_place
+from kstreams_objects.staged import StagedFiles, Stager, checked_path, storage_errors
+from kstreams_rows.encoding import made
+from kstreams_rows.refusing import Refusals, refused
+
+__all__ = ("FileForEach",)
+
+K = TypeVar("K")
+"""Type of the results' keys."""
+V = TypeVar("V")
+"""Type of the results' values."""
+
+_PATH_BYTES = 900
+"""Of a path: Google and S3 take 1,024, prefix included."""
+
+
+@dataclass(frozen=True, repr=False)
+class FileForEach(StagedFiles, Generic[K, V]):
+    """Writes each result as a file of its own, exactly once; the last one of a path stays.
+
+    Files are staged below `_staged/` while the batch runs, and get their names when the batch is
+    committed, each whole. A file takes the place of one that has its path.
+
+    A result is refused alone whose path leads elsewhere or is hidden (a step that is empty, `..`,
+    or begins with `.` or `_`), is too long, or where something is in the way: a file that would
+    have to be a folder, or the other way round.
+
+    Args:
+        place: A directory's path, which driver and workers share, or settings of a storage:
+            `kstreams_s3.S3(...)`, `kstreams_gcs.GCS(...)`, `kstreams_sftp.Sftp(...)`.
+        path: Makes the file's path below the place, steps divided by `/`. Records of `Whole` have
+            that of the file that they are as their key, and in the header `kstreams-file`.
+        body: Makes the file's bytes; None leaves the result out.
+
+    Raises:
+        ValueError: The place is a URL, or empty.
+    """
+
+    place: str | Place
+    _: KW_ONLY
+    path: Callable[[Record[K, V]], str]
+    body: Callable[[Record[K, V]], bytes | None]
+    replaces: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        as_place(self.place)
+
+    def __repr__(self) -> str:
+        """Show all but the functions, and no secret."""
+        return f"FileForEach({as_place(self.place).place!r})"
+
+    def open(self) -> Writer[K, V]:
+        """Open a writer."""
+        with storage_errors():
+            return _EachWriter(self)
+
+
+class _EachWriter(Generic[K, V]):
+    """A `Writer` that stages a file for each result."""
+
+    def __init__(self, sink: FileForEach[K, V]) -> None:
+        self._sink = sink
+        self._stager = Stager(sink.store)
+
+    def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
+        """Stage a batch's results; return which files are to get which paths."""
+        records = results.records()
+        found, wrong = made(records, self._file)
+        with storage_errors():
+            kept, hindered = self._free(records, found)
+        Refusals(results, "the storage").tell(sorted([*wrong, *hindered], key=lambda row: row.row))
+        with storage_errors():
+            return [self._stager.stage(commit, path, data) for path, data in kept.items()]
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+    def _file(self, record: Record[K, V]) -> tuple[str, bytes] | None:
+        body: object = self._sink.body(record)
+        if body is None:
+            return None
+        if not isinstance(body, bytes):
+            raise TypeError(f"a file is bytes, not a {type(body).__name__}")
+        path = checked_path(self._sink.path(record), "file")
+        if len(path.encode()) > _PATH_BYTES:
+            raise InvalidNameError(f"{path[:80]!r} has more than {_PATH_BYTES} bytes", name=path)
+        return path, body
+
+    def _free(
+        self, records: Sequence[Record[K, V]], found: Sequence[tuple[int, tuple[str, bytes]]]
+    ) -> tuple[dict[str, bytes], list[RefusedRow]]:
+        """Return the last file of each path, and what is said of those that cannot be there."""
+        kept: dict[str, bytes] = {}
+        folders: set[str] = set()
+        wrong: list[RefusedRow] = []
+        for number, (path, data) in found:
+            if path not in kept:
+                above = _above(path)
+                taken = path in folders or not kept.keys().isdisjoint(above)
+                said = "another result of the batch" if taken else self._sink.store.obstacle(path)
+                if said:
+                    reason = f"{path!r} has something in its way: {said}"
+                    wrong.append(refused(number, records[number], reason, value=path))
+                    continue
+                folders.update(above)
+            kept[path] = data
+        return kept, wrong
+
+
+def _above(path: str) -> list[str]:
+    """Return the folders that a path needs."""
+    steps = path.split("/")
+    return ["/".join(steps[:count]) for count in range(1, len(steps))]

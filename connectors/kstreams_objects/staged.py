@@ -1,0 +1,163 @@
+"""Files that are staged before a commit, and get their names after it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import ClassVar
+from uuid import uuid4
+
+from kstreams.errors import InvalidNameError, SinkError, SinkUnavailableError, StoreError
+from kstreams.sinks import CommitId, Guarantee
+from kstreams.state import object_name_parts
+from kstreams_objects.place import MovingStore, Place, as_place
+
+__all__ = ("StagedFiles", "Stager", "checked_path", "lane_of", "storage_errors")
+
+_STAGED = "_staged"
+_DIGITS = 16
+"""Of a lane's name, in hex."""
+_STEP_BYTES = 255
+_LARGEST_BYTES = 5_000_000_000
+"""What S3 copies by one request."""
+
+
+class StagedFiles:
+    """What sinks of files have in common: their place, and how staged files are shown.
+
+    Attributes:
+        place: A directory's path, or settings of a storage.
+        replaces: Whether a file takes the place of one that has its name.
+    """
+
+    place: str | Place
+    replaces: ClassVar[bool] = False
+
+    @property
+    def label(self) -> str:
+        """What pictures of the topology show."""
+        return f"files in {as_place(self.place).place}"
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Exactly once, or less where the place says so."""
+        found: Guarantee = getattr(as_place(self.place), "guarantee", "exactly-once")
+        return found
+
+    def prepare(self) -> None:
+        """See that the storage answers.
+
+        Raises:
+            SinkUnavailableError: It does not answer, or refuses.
+        """
+        with storage_errors():
+            for _ in self.store.list(f"{_STAGED}/-"):
+                pass
+
+    def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
+        """Give the staged files of a batch's tasks their names.
+
+        One that is not staged any more was given its name before.
+
+        Raises:
+            SinkUnavailableError: The storage does not answer.
+            SinkError: A receipt is none of ours.
+        """
+        with storage_errors():
+            for commit in sorted(receipts, key=lambda each: (each.task, each.order)):
+                for receipt in receipts[commit]:
+                    staged, name = _read(receipt)
+                    self.store.move(staged, name, replace=self.replaces)
+
+    @cached_property
+    def store(self) -> MovingStore:
+        """The storage, opened once in a process."""
+        return as_place(self.place).open()
+
+    def __getstate__(self) -> dict[str, object]:
+        """Travel without what is open."""
+        return {name: each for name, each in self.__dict__.items() if name != "store"}
+
+
+class Stager:
+    """Stages files in a worker.
+
+    Args:
+        store: Where.
+    """
+
+    def __init__(self, store: MovingStore) -> None:
+        self._store = store
+        self._swept: set[str] = set()
+
+    def stage(self, commit: CommitId, name: str, data: bytes) -> str:
+        """Stage a file of a batch; return a receipt for `StagedFiles.publish`.
+
+        Raises:
+            SinkError: It is too large.
+            StoreError: The storage refuses.
+        """
+        if len(data) > _LARGEST_BYTES:
+            raise SinkError(
+                f"a file has {len(data)} bytes, and storage gives new names to {_LARGEST_BYTES}",
+                hint="make batches smaller, or divide files by folder=.",
+            )
+        lane = lane_of(commit)
+        self._sweep(lane, commit)
+        staged = f"{_STAGED}/{lane}/{commit.batch:012d}-{uuid4().hex}"
+        self._store.put_if_absent(staged, data)
+        return json.dumps([staged, name])
+
+    def _sweep(self, lane: str, commit: CommitId) -> None:
+        """Remove once what attempts at batches before have left: it was shown, or never counts."""
+        if lane not in self._swept:
+            self._swept.add(lane)
+            prefix = f"{_STAGED}/{lane}/"
+            bound = f"{prefix}{commit.batch:012d}"
+            self._store.delete([name for name in self._store.list(prefix) if name < bound])
+
+
+def lane_of(commit: CommitId) -> str:
+    """Return what all batches of a task have in common, and no others."""
+    named = json.dumps([commit.life, commit.sink]).encode()
+    return f"{hashlib.sha256(named).hexdigest()[:_DIGITS]}-{commit.task:05d}"
+
+
+def checked_path(path: object, what: str) -> str:
+    """Return a path that leads nowhere else, and that no reader passes over.
+
+    Raises:
+        InvalidNameError, TypeError: It is none.
+    """
+    if not isinstance(path, str):
+        raise TypeError(f"a {what} is a text, not a {type(path).__name__}")
+    for part in object_name_parts(path):
+        if part.startswith("_") or not part.isprintable() or len(part.encode()) > _STEP_BYTES:
+            raise InvalidNameError(f"{path[:80]!r} is no {what}'s name", name=path)
+    return path
+
+
+def _read(receipt: str) -> tuple[str, str]:
+    try:
+        staged, name = json.loads(receipt)
+        for each in (staged, name):
+            object_name_parts(each)
+    except (ValueError, TypeError, AttributeError):
+        raise SinkError(
+            f"{receipt!r} is no receipt of a staged file",
+            hint="the checkpoint was written by another sink of this name: give the node another.",
+        ) from None
+    return staged, name
+
+
+@contextmanager
+def storage_errors() -> Iterator[None]:
+    """Raise what the storage says as a sink's."""
+    try:
+        yield
+    except StoreError as exc:
+        code = str(getattr(exc, "code", ""))
+        raise SinkUnavailableError(exc.message, code, hint=exc.hint) from None

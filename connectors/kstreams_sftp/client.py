@@ -1,0 +1,127 @@
+"""An SFTP client that takes every name as it comes, and tells what the server's refusals are."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from kstreams_sftp.errors import LoginError
+from kstreams_sftp.host_keys import learn_keys
+from kstreams_sftp.sdk import paramiko, protocol
+
+if TYPE_CHECKING:
+    from paramiko import PKey, SFTPFile
+
+    from kstreams_sftp.settings import Sftp
+
+__all__ = ("Client", "Connection")
+
+_ERRNOS = {
+    protocol.SFTP_NO_SUCH_FILE: errno.ENOENT,
+    protocol.SFTP_PERMISSION_DENIED: errno.EACCES,
+    protocol.SFTP_NO_CONNECTION: errno.ENOTCONN,
+    protocol.SFTP_CONNECTION_LOST: errno.ECONNRESET,
+    protocol.SFTP_OP_UNSUPPORTED: errno.EOPNOTSUPP,
+}
+_FAILURE = errno.EIO
+"""For what SFTP has no word for: a disk that is full, a name that is taken."""
+
+
+class _Answer(paramiko.Message):
+    """An answer whose texts may be any bytes, as names of files may be."""
+
+    def get_text(self) -> str:
+        """Return a text, with what is no UTF-8 as Python has it in names of files."""
+        return self.get_string().decode(errors="surrogateescape")
+
+
+class Client(paramiko.SFTPClient):
+    """paramiko's, of which one name that is no UTF-8 cannot stop a listing."""
+
+    def sync(self, file: SFTPFile) -> None:
+        """Let the server bring a file to its disk, if it can be asked to."""
+        try:
+            self._request(protocol.CMD_EXTENDED, "fsync@openssh.com", file.handle)  # type: ignore[attr-defined]  # not in its stubs
+        except OSError as exc:
+            if exc.errno != errno.EOPNOTSUPP:
+                raise
+
+    def _read_response(self, waitfor: int | None = None) -> tuple[int | None, _Answer | None]:
+        kind, message = super()._read_response(waitfor)  # type: ignore[misc]  # as above
+        return kind, None if message is None else _Answer(message.get_remainder())
+
+    def _convert_status(self, msg: paramiko.Message) -> None:
+        """Raise what a status says, with a number for each kind of refusal."""
+        code = msg.get_int()
+        text = msg.get_string().decode(errors="backslashreplace")
+        if code == protocol.SFTP_EOF:
+            raise EOFError(text)
+        if code != protocol.SFTP_OK:
+            raise OSError(_ERRNOS.get(code, _FAILURE), text)
+
+
+class Connection:
+    """A login, and the client that goes through it.
+
+    Args:
+        settings: Where to.
+
+    Raises:
+        Exception: What paramiko says where there is no server, or it does not let us in.
+        HostKeyError: It is not known to be the server.
+        LoginError: The user's key cannot be read.
+
+    Attributes:
+        client: To ask the server by.
+    """
+
+    def __init__(self, settings: Sftp) -> None:
+        self._ssh = paramiko.SSHClient()
+        learn_keys(self._ssh, settings)
+        within_s = settings.connect_timeout.total_seconds()
+        own = settings.password is None and settings.key_file is None
+        try:
+            self._ssh.connect(
+                settings.host,
+                settings.port,
+                settings.user,
+                settings.password,
+                pkey=_key(settings),
+                timeout=within_s,
+                banner_timeout=within_s,
+                auth_timeout=within_s,
+                channel_timeout=within_s,
+                allow_agent=own,
+                look_for_keys=own,
+            )
+            self.client = _client(self._ssh)
+        except BaseException:
+            self._ssh.close()
+            raise
+        self.client.sock.settimeout(settings.answer_timeout.total_seconds())
+
+    def close(self) -> None:
+        """Close it."""
+        self._ssh.close()
+
+
+def _client(ssh: paramiko.SSHClient) -> Client:
+    transport = ssh.get_transport()
+    client = None if transport is None else Client.from_transport(transport)
+    if client is None:
+        raise paramiko.SSHException("the connection was closed")
+    return client
+
+
+def _key(settings: Sftp) -> PKey | None:
+    """Return the user's private key."""
+    if settings.key_file is None:
+        return None
+    passphrase = None if settings.passphrase is None else settings.passphrase.encode()
+    try:
+        return paramiko.PKey.from_path(settings.key_file, passphrase)  # type: ignore[arg-type]  # bytes
+    except Exception as exc:  # noqa: BLE001  # of paramiko's and of its cipher's, whose texts may name the file
+        raise LoginError(
+            f"the private key for {settings.place} cannot be read: {type(exc).__name__}",
+            hint="key_file= names a file on this machine; one with a passphrase needs passphrase=.",
+        ) from None

@@ -1,0 +1,23 @@
+"""What can be wrong with an SFTP server, by what its operator does next."""
+
+from __future__ import annotations
+
+from kstreams.errors import SourceError, SourceUnavailableError, StoreError
+
+__all__ = ("HostKeyError", "LoginError", "SftpError", "SftpUnavailableError")
+
+
+class SftpError(StoreError, SourceError):
+    """The server refuses, or does not do what is needed: a missing right, a full disk."""
+
+
+class SftpUnavailableError(SftpError, SourceUnavailableError):
+    """The server did not answer in spite of many tries; the batch can be retried."""
+
+
+class HostKeyError(SftpError):
+    """Whoever answers is not known to be the server; no login was sent."""
+
+
+class LoginError(SftpError):
+    """The server does not let this user in, or the key of the user's cannot be read."""

@@ -1,0 +1,248 @@
+"""Files of a server's directory as a log: a source of records."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+from kstreams.errors import FileChangedError, SourceError
+from kstreams.sources import FileData, FileInfo, FileLog, Format, is_unfinished
+from kstreams.state import ObjectStoreSettings
+from kstreams_sftp.session import Session
+from kstreams_sftp.settings import Sftp
+
+if TYPE_CHECKING:
+    from paramiko import SFTPAttributes, SFTPFile
+
+    from kstreams_sftp.client import Client
+
+__all__ = ("sftp_folder",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+_CHANGED = (
+    "bring the file back as it was, with its time of change, or reset the app. Let files be put "
+    "there whole: under a name that ends with '.part', then renamed; and give what is new a name "
+    "of its own."
+)
+
+
+def sftp_folder(
+    name: str,
+    place: Sftp,
+    format: Format[K, V],  # noqa: A002  # what it is
+    *,
+    index: ObjectStoreSettings,
+    pattern: str = "*",
+    recursive: bool = False,
+    partitions: int = 1,
+    steady_for: timedelta = timedelta(seconds=2),
+    look_every: timedelta = timedelta(seconds=5),
+) -> FileLog[K, V]:
+    """Return the log that the files of a server's directory are.
+
+    As `kstreams.sources.folder`: names that begin with `.` or `_`, or end with `.part`,
+    `.partial`, `.tmp`, `.crdownload` or `~`, are left out; so are all links, files and
+    directories. A file's version is its size and its time of change, in seconds: one that is
+    written over within a second by as many bytes is not noticed.
+
+    Args:
+        name: Of the log, for its positions in checkpoints.
+        place: Server and directory.
+        format: What makes records of a file.
+        index: Where it is written down which file has which offsets: `Directory(path)`, or
+            objects in S3. Not on the server: SFTP cannot create a file whole and once.
+        pattern: What names of files have to be like: `*.csv`.
+        recursive: Whether files of directories below count.
+        partitions: How many tasks may read at once, each another file; never to be changed.
+        steady_for: How long a file must have had the same size and time before it is read, where
+            whoever writes it does not rename it. The first look waits so long.
+        look_every: How often to look for new files.
+
+    Raises:
+        CompileError: The name or the number of partitions cannot be.
+        ValueError: `steady_for` or `look_every` is negative.
+    """
+    return FileLog(
+        name,
+        _SftpFiles(place, pattern, recursive),
+        format,
+        index=index,
+        partitions=partitions,
+        steady_for=steady_for,
+        look_every=look_every,
+    )
+
+
+@dataclass(frozen=True)
+class _SftpFiles:
+    """A `Files` of a server's directory."""
+
+    place: Sftp
+    pattern: str
+    recursive: bool
+
+    @property
+    def label(self) -> str:
+        """Server, directory and pattern."""
+        return f"{self.place.place}, {self.pattern}"
+
+    def list(self) -> Iterator[FileInfo]:
+        """Yield the files that there are."""
+        yield from _session(self.place).run("list the files", self._all)
+
+    def _all(self, client: Client) -> Sequence[FileInfo]:
+        return tuple(self._below(client, ""))
+
+    def _below(self, client: Client, prefix: str) -> Iterator[FileInfo]:
+        try:
+            entries = client.listdir_attr(_path(self.place, prefix))  # type: ignore[arg-type]  # bytes will do
+        except FileNotFoundError:
+            if not prefix:
+                raise
+            return  # deleted meanwhile
+        for entry in entries:
+            name = prefix + _step(entry.filename, self.place)
+            mode = entry.st_mode or 0
+            if is_unfinished(name):
+                continue
+            if stat.S_ISDIR(mode):
+                if self.recursive:
+                    yield from self._below(client, f"{name}/")
+            elif stat.S_ISREG(mode) and fnmatchcase(entry.filename, self.pattern):
+                yield _info(name, entry)
+
+    def open(self, file: FileInfo) -> FileData:
+        """Open a file at its version.
+
+        Raises:
+            FileChangedError: It has another version, or is gone.
+            SourceError: It lies elsewhere, or cannot be read.
+        """
+        if is_unfinished(file.name):
+            raise SourceError(f"file {file.name!r} is none that {self.place.place} is read for")
+        data = _SftpData(self.place, file)
+        try:
+            data.check()
+        except BaseException:
+            data.close()
+            raise
+        return data
+
+
+class _SftpData(FileData):
+    """The bytes of a file, opened again at its version where a connection was lost.
+
+    Args:
+        place: Where it is.
+        file: What it has to be.
+    """
+
+    def __init__(self, place: Sftp, file: FileInfo) -> None:
+        self._place = place
+        self._file = file
+        self._session = _session(place)
+        self._opened: tuple[Client, SFTPFile] | None = None
+        self.name = file.name
+        self.size = file.size
+
+    def read(self, start: int, length: int) -> bytes:
+        """Return bytes from `start` on; fewer where the file ends earlier."""
+        wanted = min(length, self.size - start)
+        if wanted <= 0:
+            return b""
+        return self._session.run(
+            f"read {self.name!r}", lambda client: self._read(client, start, wanted)
+        )
+
+    def _read(self, client: Client, start: int, wanted: int) -> bytes:
+        file = self._handle(client)
+        data = b"".join(file.readv([(start, wanted)]))
+        if len(data) < wanted:
+            self._compare(file.stat())
+            raise EOFError(f"{len(data)} of {wanted} bytes have come")
+        return data
+
+    def _handle(self, client: Client) -> SFTPFile:
+        """Return the open file of a connection."""
+        if self._opened is not None and self._opened[0] is client:
+            return self._opened[1]
+        path = _path(self._place, self.name)
+        try:
+            self._check_path(client, path)
+            file = client.open(path, "rb")
+        except FileNotFoundError:
+            raise FileChangedError(
+                f"file {self.name!r} of {self._place.place} is gone", hint=_CHANGED
+            ) from None
+        self._opened = client, file
+        self._compare(file.stat())
+        return file
+
+    def _check_path(self, client: Client, path: bytes) -> None:
+        """Refuse a file that a link has led to since it was listed."""
+        root = client.normalize(self._place.root).rstrip("/")
+        found = client.normalize(path)
+        if found != f"{root}/{self.name}" or stat.S_ISLNK(client.lstat(path).st_mode or 0):
+            raise SourceError(
+                f"file {self.name!r} of {self._place.place} lies elsewhere: a link leads to it",
+                hint="take the link away, or put the file there.",
+            )
+
+    def _compare(self, found: SFTPAttributes) -> None:
+        now = _info(self.name, found)
+        if now.version != self._file.version:
+            raise FileChangedError(
+                f"file {self.name!r} of {self._place.place} has changed since its records were "
+                f"planned: its version (time of change and size) was {self._file.version}, and is "
+                f"{now.version}",
+                hint=_CHANGED,
+            )
+
+    def check(self) -> None:
+        """Raise `FileChangedError` unless the file is what it was."""
+        self._session.run(
+            f"look at {self.name!r}", lambda client: self._compare(self._handle(client).stat())
+        )
+
+    def close(self) -> None:
+        """Close the file."""
+        opened, self._opened = self._opened, None
+        if opened is not None:
+            opened[1].close()
+
+
+def _info(name: str, found: SFTPAttributes) -> FileInfo:
+    seconds, size = found.st_mtime or 0, found.st_size or 0
+    return FileInfo(name, f"{seconds}-{size}", size, seconds * 1000)
+
+
+def _path(place: Sftp, name: str) -> bytes:
+    """Return a path below the directory, as the server has it."""
+    path = f"{place.root.rstrip('/')}/{name}".rstrip("/") or "/"
+    return path.encode(errors="surrogateescape")
+
+
+def _step(name: str, place: Sftp) -> str:
+    """Return a name that a server has listed, if it is one of its directory.
+
+    Raises:
+        SourceError: It leads elsewhere: the server is none to be believed.
+    """
+    if "/" in name or "\0" in name or name in ("", ".", ".."):
+        raise SourceError(f"{place.place} lists a file {name[:80]!r}, which leads elsewhere")
+    return name
+
+
+@lru_cache(maxsize=8)
+def _session(place: Sftp) -> Session:
+    """Return this process's."""
+    return Session(place)

@@ -1,0 +1,66 @@
+"""Which keys a server is known by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kstreams_sftp.errors import HostKeyError
+from kstreams_sftp.public_key import parsed_key
+from kstreams_sftp.sdk import hostkeys, paramiko
+
+if TYPE_CHECKING:
+    from paramiko import PKey, SSHClient
+
+    from kstreams_sftp.settings import Sftp
+
+__all__ = ("learn_keys",)
+
+_SSH_PORT = 22
+_COMPARE = (
+    "ask whoever runs the server for its key, compare, and name it by host_keys= or known_hosts=. "
+    "`ssh-keyscan -p PORT HOST` prints what answers, whoever that is."
+)
+
+
+def learn_keys(client: SSHClient, settings: Sftp) -> None:
+    """Tell a client which keys are the server's; others it refuses, unless any is believed.
+
+    Raises:
+        HostKeyError: The file of known keys cannot be read.
+    """
+    client.set_missing_host_key_policy(_Unknown(settings))
+    if settings.any_host_key:
+        return
+    name = settings.host if settings.port == _SSH_PORT else f"[{settings.host}]:{settings.port}"
+    for line in settings.host_keys:
+        kind, data = parsed_key(line)
+        entry = hostkeys.HostKeyEntry.from_line(f"{name} {kind} {data}")
+        if entry is not None and entry.key is not None:
+            client.get_host_keys().add(name, kind, entry.key)
+    if settings.host_keys:
+        return
+    try:
+        client.load_system_host_keys(settings.known_hosts)
+    except OSError as exc:
+        raise HostKeyError(
+            f"the known hosts for {settings.place} cannot be read: {exc}", hint=_COMPARE
+        ) from None
+    if settings.known_hosts is None and not Path("~/.ssh/known_hosts").expanduser().exists():
+        raise HostKeyError(f"no key of {settings.place} is known here", hint=_COMPARE)
+
+
+class _Unknown(paramiko.MissingHostKeyPolicy):
+    """What is done where no key of the server is known."""
+
+    def __init__(self, settings: Sftp) -> None:
+        self._settings = settings
+
+    def missing_host_key(self, client: SSHClient, hostname: str, key: PKey) -> None:
+        """Refuse, unless any key is believed."""
+        if not self._settings.any_host_key:
+            raise HostKeyError(
+                f"{self._settings.place} answers with the key {key.get_name()} {key.fingerprint}, "
+                "and no key of it is known here",
+                hint=_COMPARE,
+            )

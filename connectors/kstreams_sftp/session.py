@@ -1,0 +1,117 @@
+"""A connection that is made when it is needed, and again when it was lost."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from functools import partial
+from threading import RLock
+from typing import TYPE_CHECKING, TypeVar
+
+from kstreams_rows.retrying import hidden, retried
+from kstreams_sftp.client import Client, Connection
+from kstreams_sftp.errors import HostKeyError, LoginError, SftpError, SftpUnavailableError
+from kstreams_sftp.sdk import paramiko, ssh_exception
+
+if TYPE_CHECKING:
+    from kstreams_sftp.settings import Sftp
+
+__all__ = ("Session",)
+
+T = TypeVar("T")
+"""What is asked for."""
+
+_LASTING = (
+    paramiko.BadHostKeyException,
+    ssh_exception.IncompatiblePeer,
+)
+_LOST_LOGIN = ("shut down", "timeout")
+_REFUSALS = frozenset({errno.ENOENT, errno.EACCES, errno.EIO, errno.EOPNOTSUPP})
+"""What the server answers; all other errors of this kind are of the connection."""
+
+
+class Session:
+    """A process's way to a server, one request at a time; safe for threads.
+
+    Args:
+        settings: Where to.
+    """
+
+    def __init__(self, settings: Sftp) -> None:
+        self._settings = settings
+        self._mutex = RLock()
+        self._made: tuple[int, Connection] | None = None
+
+    def run(self, doing: str, work: Callable[[Client], T]) -> T:
+        """Return what some work with the server gives, trying for a while.
+
+        Args:
+            doing: What it is, for errors: `read 'a'`.
+            work: Must be safe to repeat.
+
+        Raises:
+            SftpUnavailableError: The server did not answer in all that time.
+            SftpError: It refuses, and would again.
+        """
+        with self._mutex:
+            faults = _Faults(self._settings, doing)
+            attempt = partial(self._attempt, work)
+            return retried(attempt, faults, self._settings.give_up_after, self._forget)
+
+    def _attempt(self, work: Callable[[Client], T]) -> T:
+        pid, connection = self._made or (0, None)
+        if connection is None or pid != os.getpid():  # of a parent's: left alone
+            connection = Connection(self._settings)
+            self._made = os.getpid(), connection
+        return work(connection.client)
+
+    def close(self) -> None:
+        """Close the connection; the next request makes another."""
+        with self._mutex:
+            self._forget()
+
+    def _forget(self) -> None:
+        made, self._made = self._made, None
+        if made is not None and made[0] == os.getpid():
+            made[1].close()
+
+
+class _Faults:
+    """What can go wrong with a server; see `kstreams_rows.retrying.Failures`."""
+
+    kinds = (paramiko.SSHException, OSError, EOFError)
+
+    def __init__(self, settings: Sftp, doing: str) -> None:
+        self._settings = settings
+        self._doing = doing
+
+    def may_pass(self, exc: Exception, /) -> bool:
+        """Tell whether an error is of the connection, not of what is asked."""
+        if isinstance(exc, _LASTING):
+            return False
+        if isinstance(exc, paramiko.AuthenticationException):
+            return any(word in str(exc) for word in _LOST_LOGIN)
+        return not (isinstance(exc, OSError) and exc.errno in _REFUSALS)
+
+    def error(self, exc: Exception, /) -> SftpError:
+        """Return what to raise for one."""
+        settings = self._settings
+        said = hidden(f"{type(exc).__name__}: {exc}", settings.secrets)
+        what = f"cannot {self._doing} of {settings.place}: {said}"
+        if isinstance(exc, paramiko.BadHostKeyException):
+            return HostKeyError(
+                f"{settings.place} answers with another key than the one that is known: "
+                f"{exc.key.get_name()} {exc.key.fingerprint}",
+                hint="somebody else may be answering. Ask whoever runs the server whether it has "
+                "a new key, and name that one.",
+            )
+        if self.may_pass(exc):
+            return SftpUnavailableError(
+                what,
+                hint="check that the server runs and that workers reach it; Sftp(give_up_after="
+                "...) says how long to try. The batch can be retried.",
+            )
+        if isinstance(exc, paramiko.AuthenticationException):
+            return LoginError(what, hint="check the user's name, and password= or key_file=.")
+        return SftpError(what, hint="check the directory, the user's rights and the disk's room.")

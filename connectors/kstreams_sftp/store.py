@@ -1,0 +1,211 @@
+"""A directory of a server as storage for a sink of files."""
+
+from __future__ import annotations
+
+import errno
+import io
+import stat
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from posixpath import dirname
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from kstreams.state import object_name_parts
+from kstreams_sftp.session import Session
+
+if TYPE_CHECKING:
+    from kstreams_sftp.client import Client
+    from kstreams_sftp.settings import Sftp
+
+__all__ = ("SftpStore",)
+
+_PART = ".part"
+
+
+class SftpStore:
+    """Files below the directory of the settings, each seen whole: written aside, then renamed.
+
+    Safe for threads. Pickles as its settings: a process makes its own connection. Links below the
+    directory are no files of it.
+
+    Args:
+        settings: See there.
+    """
+
+    def __init__(self, settings: Sftp) -> None:
+        self._settings = settings
+        self._session = Session(settings)
+
+    def __repr__(self) -> str:
+        return f"SftpStore({self._settings.place!r})"
+
+    def __reduce__(self) -> tuple[type[SftpStore], tuple[Sftp]]:
+        return SftpStore, (self._settings,)
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        """Create a file, whole, unless its name exists already; tell whether it did.
+
+        It is written under another name, brought to the server's disk where the server offers
+        that (`fsync@openssh.com`), and renamed. A try of this call's whose answer was lost counts
+        as the success it was.
+
+        Raises:
+            SftpUnavailableError: The server did not answer for long. It may have the file all the
+                same.
+            SftpError: It refuses.
+            ValueError: The name is not a relative path of plain parts.
+        """
+        path = self._path(name)
+        aside = f"{path}.{uuid4().hex}{_PART}"
+        renaming = False
+
+        def create(client: Client) -> bool:
+            nonlocal renaming
+            if _exists(client, path):
+                return renaming and not _exists(client, aside)
+            _make_parents(client, path)
+            with client.open(aside, "wb") as file:
+                file.set_pipelined(True)
+                for start in range(0, len(data), io.DEFAULT_BUFFER_SIZE * 4):
+                    file.write(data[start : start + io.DEFAULT_BUFFER_SIZE * 4])
+                file.flush()
+                file.set_pipelined(False)
+                client.sync(file)
+            written = client.stat(aside).st_size
+            if written != len(data):
+                raise EOFError(f"{written} of {len(data)} bytes have come")
+            renaming = True
+            try:
+                client.rename(aside, path)
+            except OSError:
+                if not _exists(client, path):
+                    raise
+                client.remove(aside)
+                return False
+            return True
+
+        return self._session.run(f"write {name!r}", create)
+
+    def move(self, name: str, to: str, *, replace: bool = False) -> bool:
+        """Give a file another name, at one moment; tell whether there was one.
+
+        A file that has the other name already stays, and this one is deleted; with `replace` it
+        is the other way round.
+
+        Raises:
+            SftpError: As `put_if_absent`.
+            ValueError: A name is not a relative path of plain parts.
+        """
+        path, target = self._path(name), self._path(to)
+
+        def rename(client: Client) -> bool:
+            if not replace and _exists(client, target):
+                return _remove(client, path)
+            if not _exists(client, path):
+                return False
+            _make_parents(client, target)
+            if replace:
+                _replace(client, path, target)
+            else:
+                client.rename(path, target)
+            return True
+
+        return self._session.run(f"rename {name!r}", rename)
+
+    def obstacle(self, name: str) -> str:
+        """Return what is in the way of a name: a file where it needs a directory, or this."""
+        steps = object_name_parts(name)
+
+        def look(client: Client) -> str:
+            for count in range(1, len(steps) + 1):
+                below = "/".join(steps[:count])
+                try:
+                    mode = client.stat(self._path(below)).st_mode or 0
+                except FileNotFoundError:
+                    return ""
+                if stat.S_ISDIR(mode) == (count == len(steps)):
+                    kind = "directory" if stat.S_ISDIR(mode) else "file"
+                    return f"there is a {kind} {below!r}"
+            return ""
+
+        return self._session.run(f"look at {name!r}", look)
+
+    def list(self, prefix: str) -> Iterator[str]:
+        """Yield, in sorted order, the names that start with a prefix."""
+        parent = dirname(prefix)
+        start = self._path(parent) if parent else self._settings.root
+
+        def names(client: Client) -> Sequence[str]:
+            return sorted(_below(client, start, f"{parent}/" if parent else "", prefix))
+
+        yield from self._session.run(f"list {prefix!r}", names)
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete files; names that do not exist are no error. Empty directories stay."""
+        for name in names:
+            self._session.run(f"delete {name!r}", partial(_remove, path=self._path(name)))
+
+    def close(self) -> None:
+        """Close the connection; the next request makes another."""
+        self._session.close()
+
+    def _path(self, name: str) -> str:
+        object_name_parts(name)
+        return f"{self._settings.root.rstrip('/')}/{name}"
+
+
+def _exists(client: Client, path: str) -> bool:
+    try:
+        client.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _remove(client: Client, path: str) -> bool:
+    try:
+        client.remove(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _replace(client: Client, path: str, target: str) -> None:
+    """Rename a file to a name that another may have: at one moment, where the server can."""
+    try:
+        client.posix_rename(path, target)
+    except OSError as exc:
+        if exc.errno != errno.EOPNOTSUPP:
+            raise
+        _remove(client, target)
+        client.rename(path, target)
+
+
+def _make_parents(client: Client, path: str) -> None:
+    """Make the directories above a path; the one of the settings is there."""
+    parent = dirname(path)
+    if _exists(client, parent):
+        return
+    _make_parents(client, parent)
+    with suppress(OSError):  # made by another task meanwhile, or what comes next says why not
+        client.mkdir(parent)
+
+
+def _below(client: Client, path: str, base: str, prefix: str) -> Iterator[str]:
+    """Yield names below a directory that start with a prefix."""
+    try:
+        entries = client.listdir_attr(path)
+    except FileNotFoundError:
+        if not base:
+            raise
+        return
+    for entry in entries:
+        name = base + entry.filename
+        mode = entry.st_mode or 0
+        if stat.S_ISDIR(mode):
+            if name.startswith(prefix[: len(name)]):
+                yield from _below(client, f"{path}/{entry.filename}", f"{name}/", prefix)
+        elif stat.S_ISREG(mode) and name.startswith(prefix):
+            yield name

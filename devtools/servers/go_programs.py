@@ -1,0 +1,64 @@
+"""
+Programs of Go's modules, built once a machine into the library's cache.
+
+Wants Go's own compiler; modules come from the proxy that it is set up with.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from devtools.servers.process import NoServerError
+from kstreams.files import cache_folder
+
+__all__ = ("go_program",)
+
+_WITHIN_S = 900
+
+
+def go_program(name: str, package: str, version: str) -> str:
+    """
+    Return the path of a program, built of its package.
+
+    Args:
+        name: Of the program, as Go names it.
+        package: What is built.
+        version: Of its module.
+
+    Raises:
+        NoServerError: There is no Go here, or the module cannot be had.
+
+    """
+    place = cache_folder() / "servers" / f"go-{name}-{version}"
+    if not (place / name).exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with place.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not (place / name).exists():
+                _build(name, f"{package}@{version}", place)
+    return str(place / name)
+
+
+def _build(name: str, package: str, place: Path) -> None:
+    go = shutil.which("go")
+    if go is None:
+        raise NoServerError(f"no Go here, which builds {name}")
+    with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
+        command = [go, "install", "-p", "2", "-trimpath", "-ldflags=-s -w", package]
+        done = subprocess.run(
+            ["nice", *command],
+            env={**os.environ, "GOBIN": scratch, "GOFLAGS": "-mod=mod"},
+            capture_output=True,
+            text=True,
+            timeout=_WITHIN_S,
+            check=False,
+        )
+        if done.returncode:
+            raise NoServerError(f"go install {package} fails: {done.stderr.strip()[-500:]}")
+        place.mkdir(exist_ok=True)
+        Path(scratch, name).rename(place / name)

@@ -1,0 +1,59 @@
+"""From the errors of Google's client to ours."""
+
+from __future__ import annotations
+
+import re
+
+from kstreams_gcs.errors import GcsAccessError, GcsError, GcsUnavailableError
+from kstreams_gcs.sdk import auth_exceptions, exceptions, media_exceptions, requests
+
+__all__ = ("FAILURES", "as_error")
+
+FAILURES = (
+    exceptions.GoogleAPIError,
+    auth_exceptions.GoogleAuthError,
+    media_exceptions.InvalidResponse,
+    requests.RequestException,
+    OSError,
+    EOFError,
+)
+"""What the client raises for the storage, the way to it, and the credentials."""
+
+_PASSING = frozenset({408, 429})
+_ACCESS = frozenset({401, 403})
+_QUERY = re.compile(r"\?[^\s'\"]*")
+"""Of an address: that of an upload lets in whoever has it."""
+_SHOWN = 500
+
+
+def as_error(exc: Exception, doing: str) -> GcsError:
+    """Return what to raise for an error of the client's.
+
+    Args:
+        exc: What it raised.
+        doing: What was asked of which storage: `read object 'x' of gs://...`.
+    """
+    cause = exc.cause if isinstance(exc, exceptions.RetryError) and exc.cause else exc
+    status = int(getattr(cause, "code", None) or 0)
+    said = _QUERY.sub("?…", f"{type(cause).__name__}: {cause}")[:_SHOWN]
+    what = f"cannot {doing}: {said}"
+    if status in _ACCESS or _is_about_credentials(cause):
+        return GcsAccessError(
+            what,
+            hint="give application default credentials or GCS(credentials_file=...), on the driver "
+            "and on each worker; their role needs to list, get, create and delete objects.",
+            status=status,
+        )
+    if status == 0 or status in _PASSING or status >= 500:
+        return GcsUnavailableError(
+            what,
+            hint="check the way to the storage; GCS(give_up_after=...) says how long to try. The "
+            "batch can be retried.",
+            status=status,
+        )
+    return GcsError(what, hint="check the bucket's name, and that it exists.", status=status)
+
+
+def _is_about_credentials(exc: BaseException) -> bool:
+    passing = isinstance(exc, auth_exceptions.TransportError)
+    return isinstance(exc, auth_exceptions.GoogleAuthError) and not passing

@@ -1,0 +1,3 @@
+"""Tests of files on SFTP servers."""
+
+from __future__ import annotations
