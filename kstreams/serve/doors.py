@@ -20,6 +20,7 @@ __all__ = ("Doors",)
 _MINUTE = 60.0
 _ADDRESSES = 10_000
 _STAY_SECONDS = 12 * 3600
+_ATTRIBUTES = "; HttpOnly; SameSite=Strict"
 _MAC_BYTES = 32
 _SECRET_BYTES = 32
 
@@ -112,6 +113,4 @@ class Doors:
 
     def _set_cookie(self, value: str, seconds: int) -> str:
         secure = "; Secure" if self._secure else ""
-        return (
-            f"{self.cookie}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
-        )
+        return f"{self.cookie}={value}; Path=/; Max-Age={seconds}{_ATTRIBUTES}{secure}"

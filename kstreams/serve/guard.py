@@ -63,7 +63,9 @@ class Guard:
 
         scope["role"] = Role.OPEN
         try:
-            self._check_place(scope["method"], headers)
+            self._check_host(headers)
+            self._check_origin(headers)
+            self._check_site(scope["method"], headers)
             if shared and scope["method"] == "OPTIONS":
                 await _allow(send, shared)
                 return
@@ -78,7 +80,7 @@ class Guard:
         origin = headers.get("origin", "")
         return origin.encode("latin-1") if origin in self._origins else b""
 
-    def _check_place(self, method: str, headers: Headers) -> None:
+    def _check_host(self, headers: Headers) -> None:
         hosts = headers.getlist("host")
         if len(hosts) != 1 or _host_of(hosts[0]) not in self._hosts:
             raise Problem(
@@ -86,14 +88,20 @@ class Guard:
                 "no server of this name is here",
                 hint="call it by the address it listens at, or start it with --name.",
             )
+
+    def _check_origin(self, headers: Headers) -> None:
         origin = headers.get("origin")
-        if origin is not None and origin in self._origins:
+        own = headers.get("host", "").lower()
+        if origin is None or origin in self._origins or origin.partition("://")[2].lower() == own:
             return
-        if origin is not None and origin.partition("://")[2].lower() != hosts[0].lower():
-            raise Problem(403, "a page of another origin asks")
+        raise Problem(403, "a page of another origin asks")
+
+    def _check_site(self, method: str, headers: Headers) -> None:
         followed = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
         if followed == ("navigate", "document") and method in ("GET", "HEAD"):
             return  # a link, in a window of its own: the page that has it sees nothing
+        if headers.get("origin") in self._origins:
+            return
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             raise Problem(403, "a page of another site asks")
 
@@ -111,9 +119,12 @@ class Guard:
         cookie = _cookie(headers, self._doors.cookie)
         if not cookie:
             return Role.OPEN
-        if scope["method"] not in ("GET", "HEAD") and "origin" not in headers:
-            raise Problem(403, "a browser names the origin of what it sends")
+        self._check_sender(scope["method"], headers)
         return self._doors.role_of_cookie(cookie)
+
+    def _check_sender(self, method: str, headers: Headers) -> None:
+        if method not in ("GET", "HEAD") and "origin" not in headers:
+            raise Problem(403, "a browser names the origin of what it sends")
 
 
 def _safe(given: list[tuple[bytes, bytes]], shared: bytes) -> list[tuple[bytes, bytes]]:

@@ -45,8 +45,7 @@ class Restoring:
         """
         found = self._under_way.get(name)
         if found is None:
-            if len(self._under_way) >= self._line:
-                raise _later("too much is being restored from the log")
+            self._check_line()
             loop = asyncio.get_running_loop()
             found = self._under_way[name] = loop.run_in_executor(self._pool, work)
             found.add_done_callback(lambda done: self._ended(name, done))
@@ -54,6 +53,10 @@ class Restoring:
         if not done:
             raise _later("the partitions are being restored from the log")
         return found.result()  # type: ignore[return-value]  # of the work of this name
+
+    def _check_line(self) -> None:
+        if len(self._under_way) >= self._line:
+            raise _later("too much is being restored from the log")
 
     def _ended(self, name: object, done: asyncio.Future[object]) -> None:
         del self._under_way[name]

@@ -225,13 +225,16 @@ class ServedApp:
         return await self.restoring.result(("store", name), lambda: self._opened(name))
 
     def _opened(self, name: str) -> ServedStore:
-        if name not in self.schemas():
-            raise Problem(404, "the app has no store of this name")
+        self._check_name(name)
         spec = self._source.find_spec(self.checkpoint, name)
         made = ServedStore(self._source, spec, self.restoring)
         with self._lock:
             self._stores[name] = made
         return made
+
+    def _check_name(self, name: str) -> None:
+        if name not in self.schemas():
+            raise Problem(404, "the app has no store of this name")
 
     def savepoints(self) -> list[str]:
         """Return the names of the savepoints."""

@@ -16,6 +16,7 @@ from kstreams.serve.roles import Role
 __all__ = ("Limits", "Listening", "ServeError", "ServeSettings", "read_tokens")
 
 _SHORTEST_TOKEN = 16
+_OTHERS = 0o077
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 
 
@@ -170,7 +171,7 @@ def read_tokens(file: Path) -> dict[str, Role]:
         text = file.read_text("ascii")
     except (OSError, UnicodeDecodeError) as exc:
         raise ServeError(f"the tokens in {str(file)!r} cannot be read: {exc}") from exc
-    if mode & 0o077:
+    if mode & _OTHERS:
         raise ServeError(
             f"others may read {str(file)!r}, which has the tokens", hint=f"chmod 600 {file} first."
         )
