@@ -347,8 +347,8 @@ def limited(name: str, value: float, ask_for: Callable[[Asked, int], int], statu
     """Add a guard that refuses one more than a limit."""
 
     def probe(path: Path) -> None:
-        given = value if LIMITED else 10**9
-        with visiting(path, **{name: given}) as ask:
+        limits: dict[str, Any] = {name: value if LIMITED else 10**9}
+        with visiting(path, None, **limits) as ask:
             assert ask_for(ask, int(value)) not in (status, 500)
             assert ask_for(ask, int(value) + 1) == status
 
