@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from kstreams import INT64, TEXT
 from kstreams.durations import milliseconds
@@ -28,7 +29,6 @@ from kstreams.serve import (
     as_of,
     doors,
     guard,
-    listening,
     paging,
     parameters,
     protocol,
@@ -277,7 +277,7 @@ def as_uvicorn_does(*given: Any, **named: Any) -> uvicorn.Config:
 _Config = uvicorn.Config
 
 
-@holds(listening.uvicorn, "Config", as_uvicorn_does)
+@holds(uvicorn, "Config", as_uvicorn_does)
 def what_proxies_say_is_not_believed(path: Path) -> None:
     limits = replace(Limits(), failures_a_minute=2)
     with serving((an_app(path), COUNTS), limits=limits) as served:
@@ -404,11 +404,11 @@ def heads_are_bounded(path: Path) -> None:
                 assert ends(large)
 
 
-@holds(protocol.BoundedProtocol, "pause_writing", protocol.HttpToolsProtocol.pause_writing)
+@holds(protocol.BoundedProtocol, "pause_writing", HttpToolsProtocol.pause_writing)
 def who_reads_nothing_is_hung_up_on(path: Path) -> None:
     spec = replace(COUNTS, value=TEXT)
     app = Committing(path / "c", spec)
-    app.put((f"k{n}", "v" * 50_000) for n in range(200))  # type: ignore[arg-type, misc]  # text
+    app.put((f"k{n}", "v" * 50_000) for n in range(200))  # type: ignore[misc]  # text
     limits = replace(Limits(), send_seconds=0.2, answer_bytes=8_000_000)
     with serving((path / "c", spec), limits=limits) as served, socket.socket() as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
