@@ -1,9 +1,10 @@
-"""Results in Redis, or in what speaks its protocol (Valkey, ...), exactly once.
+"""Results in Redis, or in what speaks its protocol (Valkey, ...), and streams of it, exactly once.
 
 Read `RedisKeys` first: a sink that keeps a value or a hash a key. `RedisStream` appends entries
 to a stream, after the commit. A script does some rows together with a fence that says how far a
-task's rows are written, so that an attempt that comes again, or late, changes nothing. Depends on
-redis and on the core's contracts, on nothing of Spark.
+task's rows are written, so that an attempt that comes again, or late, changes nothing.
+`RedisStreamLog` is a source: streams whose entries another script has numbered. Depends on redis
+and on the core's contracts, on nothing of Spark.
 
 Example:
     >>> from kstreams_redis import RedisKeys
@@ -21,7 +22,8 @@ Example:
 from __future__ import annotations
 
 from kstreams_redis.keys import RedisKeys
+from kstreams_redis.log import RedisStreamLog
 from kstreams_redis.stream import RedisStream
 from kstreams_redis.values import Fields, Scalar, Value
 
-__all__ = ("Fields", "RedisKeys", "RedisStream", "Scalar", "Value")
+__all__ = ("Fields", "RedisKeys", "RedisStream", "RedisStreamLog", "Scalar", "Value")

@@ -53,9 +53,10 @@ class Server:
     Args:
         url: Its address.
         give_up_after: How long to try again.
+        read: Whether it is a source, and no sink.
     """
 
-    def __init__(self, url: str, give_up_after: timedelta) -> None:
+    def __init__(self, url: str, give_up_after: timedelta, *, read: bool = False) -> None:
         self._url = url
         self._give_up_after = give_up_after
         self._client: Redis | None = None
@@ -65,15 +66,16 @@ class Server:
             _may_pass,
             _code,
             lambda exc: hidden(str(exc) or type(exc).__name__, _secrets(url)),
-            "see that the password, the rights and the kind of server are as the sink needs them.",
+            "see that the password, the rights and the kind of server are as they have to be.",
+            read,
         )
 
     def retried(self, work: Callable[[], T]) -> T:
         """Return what work on this server gives, trying for a while.
 
         Raises:
-            SinkUnavailableError: It did not answer in all that time.
-            SinkError: It refuses, and would again.
+            SinkUnavailableError, SourceUnavailableError: It did not answer in all that time.
+            SinkError, SourceError: It refuses, and would again.
         """
         return retried(work, self._faults, self._give_up_after, self.close)
 
@@ -83,11 +85,14 @@ class Server:
 
     def run(self, script: Script, keys: Sequence[str | bytes], *given: str | bytes | int) -> int:
         """Run a script; return the number that it does."""
+        return int(self.ask(script, keys, *given))
+
+    def ask(self, script: Script, keys: Sequence[str | bytes], *given: str | bytes | int) -> Any:  # noqa: ANN401  # of any type
+        """Run a script; return its answer."""
         try:
-            done = self.command("EVALSHA", script.digest, len(keys), *keys, *given)
+            return self.command("EVALSHA", script.digest, len(keys), *keys, *given)
         except exceptions.NoScriptError:
-            done = self.command("EVAL", script.source, len(keys), *keys, *given)
-        return int(done)
+            return self.command("EVAL", script.source, len(keys), *keys, *given)
 
     def check(self) -> None:
         """See that it answers, and is one whose scripts may touch any keys.
@@ -123,6 +128,7 @@ class Server:
                 single_connection_client=True,
                 retry=Retry(NoBackoff(), 0),
             )
+            self._client.set_response_callback("XRANGE", list)  # a field may come twice
         return self._client
 
 

@@ -10,7 +10,13 @@ from random import SystemRandom
 from typing import Protocol, TypeVar
 from urllib.parse import quote
 
-from kstreams.errors import KStreamsError, SinkError, SinkUnavailableError
+from kstreams.errors import (
+    KStreamsError,
+    SinkError,
+    SinkUnavailableError,
+    SourceError,
+    SourceUnavailableError,
+)
 
 __all__ = ("Failures", "Faults", "hidden", "retried")
 
@@ -21,6 +27,7 @@ _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 _JITTER = SystemRandom()  # not a seed's: workers must not pause in step
 _HIDDEN = "***"
+_WAIT = "check that it runs and that workers reach it; the batch comes again."
 
 
 class Failures(Protocol):
@@ -51,6 +58,7 @@ class Faults:
         code: The place's name for one.
         text: Says one without a secret.
         check: What to see to where the place refuses.
+        read: Whether the place is a source, and no sink.
     """
 
     place: str
@@ -59,16 +67,17 @@ class Faults:
     code: Callable[[Exception], str]
     text: Callable[[Exception], str]
     check: str
+    read: bool = False
 
-    def error(self, exc: Exception) -> SinkError:
+    def error(self, exc: Exception) -> SinkError | SourceError:
         """Return what to raise for an exception of the client's."""
-        if self.may_pass(exc):
-            return SinkUnavailableError(
-                f"{self.place} does not answer: {self.text(exc)}",
-                self.code(exc),
-                hint="check that it runs and that workers reach it; the batch comes again.",
-            )
-        return SinkError(f"{self.place} refuses: {self.text(exc)}", self.code(exc), hint=self.check)
+        passes, code = self.may_pass(exc), self.code(exc)
+        what = "does not answer" if passes else "refuses"
+        said = f"{self.place} {what}: {self.text(exc)}"
+        hint = _WAIT if passes else self.check
+        if self.read:
+            return (SourceUnavailableError if passes else SourceError)(said, hint=hint)
+        return (SinkUnavailableError if passes else SinkError)(said, code, hint=hint)
 
 
 def retried(

@@ -1,5 +1,5 @@
 """
-A real RabbitMQ as a plain process on loopback.
+A real RabbitMQ as a plain process on loopback, with its plugin for streams.
 
 Its programs, Erlang's among them, are those of the machine's Debian packages,
 unpacked into the library's cache at the first use on a machine (60 MB). By
@@ -45,7 +45,7 @@ class RabbitServer(ServerProcess):
     def __init__(self) -> None:
         self._root = debian_root(_PACKAGE)
         self._mapper: subprocess.Popen[bytes] | None = None
-        super().__init__("RabbitMQ", ports=3, start_s=_START_S)
+        super().__init__("RabbitMQ", ports=4, start_s=_START_S)
         _settle(self._erlang)
 
     @property
@@ -53,14 +53,22 @@ class RabbitServer(ServerProcess):
         """Where it answers."""
         return f"amqp://guest:guest@127.0.0.1:{self.ports[0]}/"
 
+    @property
+    def stream_url(self) -> str:
+        """Where it answers by the stream protocol."""
+        return f"rabbitmq-stream://guest:guest@127.0.0.1:{self.ports[3]}"
+
     def prepare(self) -> None:
-        """Say which plugins it has: none."""
-        (self.folder / "enabled_plugins").write_text("[].")
+        """Say which plugins it has."""
+        (self.folder / "enabled_plugins").write_text("[rabbitmq_stream].")
 
     def command(self) -> list[str]:
         """Return its program, with what it takes from the environment."""
         (self.folder / "rabbitmq.conf").write_text(
             f"listeners.tcp.local = 127.0.0.1:{self.ports[0]}\n"
+            f"stream.listeners.tcp.local = 127.0.0.1:{self.ports[3]}\n"
+            "stream.advertised_host = 127.0.0.1\n"
+            f"stream.advertised_port = {self.ports[3]}\n"
             "vm_memory_high_watermark.absolute = 256MB\n"
             "disk_free_limit.absolute = 50MB\n"
             f"log.file = {self.folder}/rabbit.log\n"
@@ -73,7 +81,7 @@ class RabbitServer(ServerProcess):
         """Tell whether it answers AMQP's greeting with a frame."""
         with suppress(OSError), socket.create_connection(self.address, timeout=2) as client:
             client.sendall(_BANNER)
-            return client.recv(1) == b"\x01"
+            return client.recv(1) == b"\x01" and _listens(self.ports[3])
         return False
 
     def kill(self) -> None:

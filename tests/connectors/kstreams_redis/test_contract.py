@@ -1,15 +1,16 @@
-"""The sinks pass the suite of sinks, on a real server."""
+"""The sinks pass the suite of sinks, and the source that of logs, on a real server."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pytest
 
-from kstreams import Record
+from kstreams import NONE, TEXT, Record
 from kstreams.sinks import Sink
-from kstreams.testing import SinkContract
-from kstreams_redis import Fields, RedisKeys, RedisStream
+from kstreams.sources import Log
+from kstreams.testing import LogContract, SinkContract
+from kstreams_redis import Fields, RedisKeys, RedisStream, RedisStreamLog
 from tests.connectors.kstreams_redis.places import Place
 
 pytestmark = pytest.mark.slow
@@ -50,6 +51,32 @@ class TestStream(_OnRedis):
 
     def seen(self) -> Iterable[tuple[str, int]]:
         return [(entry["word"], int(entry["total"])) for entry in self.place.entries("totals")]
+
+
+class TestStreamLog(LogContract[None, str]):
+    streams: Sequence[str] = ("orders",)
+
+    @pytest.fixture(autouse=True)
+    def _place(self, redis: Place) -> None:
+        self.place = redis
+
+    def make(self) -> Log[None, str]:
+        return RedisStreamLog(
+            self.place.url,
+            name="orders",
+            streams=self.streams,
+            key=NONE,
+            value=TEXT,
+            value_field="value",
+        )
+
+    def add(self, values: Sequence[str]) -> None:
+        for number, value in enumerate(values):
+            self.place.ask("XADD", self.streams[number % len(self.streams)], "*", "value", value)
+
+
+class TestStreamsLog(TestStreamLog):
+    streams = ("orders-0", "orders-1")
 
 
 def _small(_word: str, total: int) -> int:

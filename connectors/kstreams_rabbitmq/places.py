@@ -1,0 +1,90 @@
+"""Streams of a broker, each over a connection to who leads it, asked again when it is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from datetime import timedelta
+from typing import TypeVar
+
+from kstreams_rabbitmq.address import Address, faults_of
+from kstreams_rabbitmq.session import OffsetType, Session, schema
+from kstreams_rows.retrying import retried
+
+__all__ = ("Places",)
+
+T = TypeVar("T")
+"""What a piece of work gives."""
+
+_MARK = "kstreams"
+_NONE_YET, _OK = 19, 1
+_MARK_TRIES = 3
+
+
+class Places:
+    """Sessions by stream, while they are of use.
+
+    Args:
+        address: Of a broker.
+        give_up_after: How long to try again.
+        read: Whether streams are a source, and no sink.
+    """
+
+    def __init__(self, address: Address, give_up_after: timedelta, *, read: bool = True) -> None:
+        self._address = address
+        self._give_up_after = give_up_after
+        self._faults = faults_of(address, read=read)
+        self._sessions: dict[str, Session] = {}
+
+    def retried(self, work: Callable[[], T]) -> T:
+        """Return what work gives, trying for a while.
+
+        Raises:
+            SourceUnavailableError, SinkUnavailableError: The broker did not answer.
+            SourceError, SinkError: It refuses, and would again.
+        """
+        return retried(work, self._faults, self._give_up_after, self.close)
+
+    def session(self, stream: str) -> Session:
+        """Return a session with who leads a stream."""
+        if stream not in self._sessions:
+            self._sessions[stream] = Session(self._address, stream)
+        return self._sessions[stream]
+
+    def streams_of(self, super_stream: str) -> list[str]:
+        """Return the streams of a super stream, in the broker's order."""
+        with closing(Session(self._address)) as session:
+            frame = schema.SuperStreamPartitions(session.number(), super_stream)
+            return session.request(schema.SuperStreamPartitionsResponse, frame).streams
+
+    def beginning(self, stream: str) -> schema.Deliver | None:
+        """Return the first chunk that is there."""
+        return self.session(stream).chunk(stream, OffsetType.FIRST)
+
+    def end(self, stream: str) -> int:
+        """Return the offset after the last message."""
+        last = self.session(stream).chunk(stream, OffsetType.LAST)
+        return 0 if last is None else last.chunk_first_offset + last.num_records
+
+    def mark(self, stream: str) -> str:
+        """Return what tells a stream from another of its name; empty where there is nothing.
+
+        It is the time of the first chunk when somebody first looked, kept by the broker as the
+        offset of a consumer: all who look at the same time come to the same.
+        """
+        session = self.session(stream)
+        for _ in range(_MARK_TRIES):
+            frame = schema.QueryOffset(session.number(), _MARK, stream)
+            found = session.request(schema.QueryOffsetResponse, frame, codes=(_OK, _NONE_YET))
+            if found.response_code == _OK:
+                return f"{found.offset:x}"
+            first = self.beginning(stream)
+            if first is None:
+                return ""
+            session.send(schema.StoreOffset(_MARK, stream, first.timestamp))
+        return ""
+
+    def close(self) -> None:
+        """Close the connections; the next work makes others."""
+        while self._sessions:
+            self._sessions.popitem()[1].close()

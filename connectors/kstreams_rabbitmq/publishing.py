@@ -1,0 +1,68 @@
+"""Publish entries to a stream, and wait until the broker has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from kstreams_rabbitmq.session import Session, refused, schema
+
+__all__ = ("publish",)
+
+_PUBLISHER = 0
+_MOST_UNDER_WAY = 5_000
+_FRAME_OVERHEAD, _ENTRY_OVERHEAD = 64, 12
+
+
+def publish(
+    session: Session, stream: str, entries: Sequence[tuple[int, bytes]], *, name: str = ""
+) -> None:
+    """Publish entries in their order; return when all are confirmed.
+
+    Args:
+        session: With who leads the stream.
+        stream: Where to.
+        entries: Their numbers, which rise, and their bytes.
+        name: By which the broker knows numbers that it has: it drops those, and confirms them.
+            It knows none without a name.
+
+    Raises:
+        RefusedError: The broker refuses some.
+        OSError: It is not known what became of some.
+    """
+    number = session.number()
+    declared = schema.DeclarePublisher(number, _PUBLISHER, name, stream)
+    session.request(schema.DeclarePublisherResponse, declared)
+    under_way: set[int] = set()
+    for some in _frames(entries, session.frame_bytes):
+        session.send(schema.Publish(_PUBLISHER, some))
+        under_way.update(message.publishing_id for message in some)
+        while len(under_way) > _MOST_UNDER_WAY:
+            _settle(session, under_way)
+    while under_way:
+        _settle(session, under_way)
+    deleted = schema.DeletePublisher(session.number(), _PUBLISHER)
+    session.request(schema.DeletePublisherResponse, deleted)
+
+
+def _frames(
+    entries: Iterable[tuple[int, bytes]], frame_bytes: int
+) -> Iterable[list[schema.Message]]:
+    some: list[schema.Message] = []
+    size = _FRAME_OVERHEAD
+    for number, data in entries:
+        needs = _ENTRY_OVERHEAD + len(data)
+        if some and (size + needs > frame_bytes or len(some) >= _MOST_UNDER_WAY):
+            yield some
+            some, size = [], _FRAME_OVERHEAD
+        some.append(schema.Message(number, None, data))
+        size += needs
+    if some:
+        yield some
+
+
+def _settle(session: Session, under_way: set[int]) -> None:
+    frame = session.next()
+    if isinstance(frame, schema.PublishConfirm):
+        under_way.difference_update(frame.publishing_ids)
+    elif isinstance(frame, schema.PublishError):
+        raise refused(frame.errors[0].response_code, "the broker takes no entries")

@@ -1,0 +1,103 @@
+"""Messages that wait for their batch's commit, in a stream of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from uuid import uuid4
+
+from kstreams.errors import SinkError
+from kstreams.sinks import CommitId
+from kstreams_rabbitmq.places import Places
+from kstreams_rabbitmq.publishing import publish
+from kstreams_rabbitmq.session import OffsetType
+
+__all__ = ("Staged", "publisher_of")
+
+_CHUNKS_AHEAD = 10
+_LONGEST_NAME = 255
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Where the messages of one attempt lie.
+
+    Attributes:
+        stream: In which stream.
+        attempt: What its messages begin with, in hexadecimal digits.
+        start: No message of it lies before this offset.
+        stop: None lies at this one or behind it.
+        count: How many there are.
+    """
+
+    stream: str
+    attempt: str
+    start: int
+    stop: int
+    count: int
+
+    @classmethod
+    def put(cls, places: Places, stream: str, messages: Sequence[bytes]) -> Staged:
+        """Append messages under a new name, durably."""
+        attempt = uuid4()
+        session = places.session(stream)
+        start = places.end(stream)
+        publish(session, stream, [(n, attempt.bytes + data) for n, data in enumerate(messages)])
+        return cls(stream, attempt.hex, start, places.end(stream), len(messages))
+
+    @classmethod
+    def read(cls, receipt: str) -> Staged:
+        """Read a receipt.
+
+        Raises:
+            SinkError: It is none.
+        """
+        try:
+            return cls(**json.loads(receipt))
+        except (ValueError, TypeError):
+            raise SinkError(
+                f"{receipt!r} is no receipt of staged messages",
+                hint="the checkpoint was written by another sink of this name: give the node "
+                "another.",
+            ) from None
+
+    def __str__(self) -> str:
+        """Return the receipt."""
+        return json.dumps(asdict(self))
+
+    def messages(self, places: Places) -> list[bytes]:
+        """Return the messages, in their order.
+
+        Raises:
+            SinkError: Some are not there any more.
+        """
+        own = bytes.fromhex(self.attempt)
+        found: list[bytes] = []
+        session = places.session(self.stream)
+        spec = (OffsetType.OFFSET, self.start)
+        with closing(session.chunks(self.stream, *spec, ahead=_CHUNKS_AHEAD)) as chunks:
+            for chunk in chunks:
+                if chunk.chunk_first_offset >= self.stop or len(found) == self.count:
+                    break
+                found += [
+                    data[len(own) :] for data in chunk.get_messages() if data[: len(own)] == own
+                ]
+        if len(found) != self.count:
+            raise SinkError(
+                f"of {self.count} messages that were staged in stream {self.stream!r}, "
+                f"{len(found)} are there",
+                hint="it was deleted, or has kept less than a batch's results (staged_bytes): "
+                "reset the app.",
+            )
+        return found
+
+
+def publisher_of(commit: CommitId) -> str:
+    """Return the name by which the broker knows a task's messages."""
+    name = f"{commit.life}/{commit.sink}/{commit.task}"
+    if name.isascii() and len(name) <= _LONGEST_NAME:
+        return name
+    return f"{sha256(name.encode()).hexdigest()}/{commit.task}"

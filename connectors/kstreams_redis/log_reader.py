@@ -1,0 +1,121 @@
+"""Read entries of streams in a worker, by their numbers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from kstreams.errors import DataLossError, Where
+from kstreams.sources import Piece
+from kstreams_redis.entries import Entry, EntryForm
+from kstreams_redis.numbering import EntryId, Numbers, numbers_at
+from kstreams_redis.server import Server
+
+__all__ = ("StreamReader",)
+
+_LOG = logging.getLogger(__name__)
+
+_FIRST_COUNT, _MOST = 50, 1_000
+_ANSWER_BYTES = 4 * 1024 * 1024
+"""About so much is asked for at once."""
+
+
+class StreamReader:
+    """Implements `kstreams.sources.LogReader`.
+
+    Args:
+        server: Where streams are; closed with this.
+        streams: Their keys, one a partition.
+        index: What the keys of numbers begin with.
+        form: What makes records.
+        passes: Whether deleted entries are left out, and no error.
+    """
+
+    def __init__(
+        self, server: Server, streams: Sequence[str], index: str, form: EntryForm, *, passes: bool
+    ) -> None:
+        self._server = server
+        self._streams = streams
+        self._index = index
+        self._form = form
+        self._passes = passes
+
+    def read(self, piece: Piece, *, max_bytes: int) -> pa.Table:
+        """Return the records of a piece.
+
+        Raises:
+            DataLossError: Entries are gone, or the numbers are of others now.
+            SourceUnavailableError: The server does not answer.
+            SourceError: It refuses.
+        """
+        return self._form.table(self._server.retried(lambda: self._entries(piece, max_bytes)))
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._server.close()
+
+    def _entries(self, piece: Piece, max_bytes: int) -> list[Entry]:
+        numbers, ids = self._numbered(piece)
+        start = numbers.number(piece.start)
+        found: list[Entry] = []
+        size, at, count = 0, 0, _FIRST_COUNT
+        while at < len(ids) and size <= max_bytes:
+            asked = ids[at : at + count]
+            there = self._asked(piece, [each for each in asked if each is not None])
+            for number, each in enumerate(asked, start + at):
+                offset = numbers.offset(number)
+                if each in there:
+                    found.append(Entry(offset, each, there[each]))
+                    size += found[-1].size
+            at += len(asked)
+            count = _next_count(count, size, len(found))
+        reached = numbers.offset(start + at) if at < len(ids) else piece.stop
+        gone = reached - piece.start - len(found)
+        if gone:
+            self._tell(piece, gone, unsure=numbers.unsure(start, start + at))
+        return found
+
+    def _numbered(self, piece: Piece) -> tuple[Numbers, list[EntryId | None]]:
+        """Return the ids of a piece's entries, if they are still those that were planned."""
+        key = self._index + self._streams[piece.partition]
+        numbers, _ = numbers_at(self._server, key, 0, 0)
+        if numbers is None or numbers.log_id != piece.place:
+            raise DataLossError(
+                f"stream {self._streams[piece.partition]!r} was deleted and made anew since its "
+                "entries were planned",
+                hint="reset the app.",
+                where=Where(partition=piece.partition, offset=piece.start),
+            )
+        start, stop = numbers.number(piece.start), numbers.number(piece.stop)
+        return numbers, numbers_at(self._server, key, start, stop)[1]
+
+    def _asked(self, piece: Piece, ids: Sequence[EntryId]) -> dict[EntryId | None, list[bytes]]:
+        if not ids:
+            return {}
+        entries = self._server.command(
+            "XRANGE", self._streams[piece.partition], str(ids[0]), str(ids[-1])
+        )
+        return {EntryId.of(each): fields for each, fields in entries if fields is not None}
+
+    def _tell(self, piece: Piece, gone: int, *, unsure: bool) -> None:
+        stream = self._streams[piece.partition]
+        least = "at least " if unsure else ""
+        said = f"{least}{gone} entries of stream {stream!r} were deleted before they were read"
+        if self._passes:
+            _LOG.warning("%s: from offset %s to %s", said, piece.start, piece.stop)
+            return
+        raise DataLossError(
+            said,
+            hint="let the stream keep more (MAXLEN, XTRIM), and let nobody delete from it. To go "
+            "on without them, give the log deleted='pass'.",
+            where=Where(partition=piece.partition, offset=piece.start),
+        )
+
+
+def _next_count(count: int, size: int, entries: int) -> int:
+    """Return how many entries to ask for, by the size of those before."""
+    if not entries:
+        return count
+    return max(1, min(_MOST, 2 * count, _ANSWER_BYTES * entries // max(size, 1)))
