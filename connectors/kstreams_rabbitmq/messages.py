@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rstream import AMQPMessage, amqp_decoder
-
-from kstreams import Headers
 
 __all__ = ("Message", "message_of", "written")
 
@@ -40,7 +38,7 @@ def message_of(data: bytes) -> Message:
         return Message(wrong=f"it is no message of AMQP 1.0: {type(exc).__name__}")
 
 
-def written(body: bytes, headers: Headers) -> bytes:
+def written(body: bytes, headers: Sequence[tuple[str, bytes | None]]) -> bytes:
     """Return a message with a body and headers, whose names are unlike."""
     kind = (
         b"\xa0" + bytes([len(body)]) if len(body) < 256 else b"\xb0" + len(body).to_bytes(4, "big")
@@ -90,7 +88,7 @@ def _sections(data: bytes) -> Iterator[tuple[int, bytes, bytes]]:
 
 
 def _headers(section: bytes) -> Mapping[str, bytes | None]:
-    found: Mapping[object, object] = amqp_decoder(section).application_properties or {}
+    found = amqp_decoder(section).application_properties or {}
     return {_name(name): _bytes(value) for name, value in found.items()}
 
 

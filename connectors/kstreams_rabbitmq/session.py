@@ -34,6 +34,8 @@ _FRAME_BYTES = 1024 * 1024
 _LARGEST_BYTES = 512 * 1024 * 1024
 _NO_LEADER = 65535
 _OK = 1
+_PARTITIONS, _PARTITIONS_ANSWER = b"\0\x19", b"\x80\x19"
+"""How a broker before 3.11 begins this answer, and how it should."""
 
 
 class Session:
@@ -122,7 +124,8 @@ class Session:
             while True:
                 # the broker sends what it has before it answers what was asked after that
                 self._metadata(stream)
-                came = [each for each in self._waiting if _is_of(each, number)]
+                delivered = [f for f in self._waiting if isinstance(f, schema.Deliver)]
+                came = [each for each in delivered if each.subscription_id == number]
                 self._waiting.clear()
                 if not came:
                     return
@@ -143,6 +146,7 @@ class Session:
     def close(self) -> None:
         """Close the connection."""
         with suppress(OSError):
+            self._buffer.close()
             self._socket.close()
 
     def _connect(self, address: Address, host: str, port: int) -> tuple[str, int]:
@@ -156,8 +160,8 @@ class Session:
         except BaseException:
             plain.close()
             raise
+        self._buffer = self._socket.makefile("rb", 256 * 1024)
         try:
-            self._buffer = self._socket.makefile("rb", 256 * 1024)
             return self._log_in(address, (host, port))
         except BaseException:
             self.close()
@@ -201,10 +205,12 @@ class Session:
             if size > _LARGEST_BYTES:
                 raise OSError(f"the broker sends a frame of {size:,} bytes")
             data = self._exactly(size)
+            if data[:2] == _PARTITIONS:
+                data = _PARTITIONS_ANSWER + data[2:]
             try:
                 frame = decode_frame(data)
             except (ValueError, KeyError) as exc:
-                raise OSError(f"the broker sends what is no frame: {exc}") from None
+                raise RefusedError("UnknownFrame", str(exc)) from None
             if isinstance(frame, schema.Close):
                 raise OSError(f"the broker closes the connection: {frame.reason}")
             if isinstance(frame, schema.MetadataUpdate):
@@ -217,10 +223,6 @@ class Session:
         if len(data) < size:
             raise ConnectionResetError("the broker has closed the connection")
         return data
-
-
-def _is_of(frame: schema.Frame, subscription: int) -> bool:
-    return isinstance(frame, schema.Deliver) and frame.subscription_id == subscription
 
 
 def refused(code: int, what: str) -> RefusedError:

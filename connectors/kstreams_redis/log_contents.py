@@ -60,7 +60,7 @@ class StreamContents:
         Raises:
             TopicRecreatedError: A stream was deleted and made anew.
         """
-        before = self._known and self.log_id
+        before = self.log_id if self._known else ""
         self._look()
         if before and before != self.log_id:
             raise TopicRecreatedError(

@@ -66,7 +66,7 @@ class StreamReader:
             there = self._asked(piece, [each for each in asked if each is not None])
             for number, each in enumerate(asked, start + at):
                 offset = numbers.offset(number)
-                if each in there:
+                if each is not None and each in there:
                     found.append(Entry(offset, each, there[each]))
                     size += found[-1].size
             at += len(asked)
@@ -91,7 +91,7 @@ class StreamReader:
         start, stop = numbers.number(piece.start), numbers.number(piece.stop)
         return numbers, numbers_at(self._server, key, start, stop)[1]
 
-    def _asked(self, piece: Piece, ids: Sequence[EntryId]) -> dict[EntryId | None, list[bytes]]:
+    def _asked(self, piece: Piece, ids: Sequence[EntryId]) -> dict[EntryId, list[bytes]]:
         if not ids:
             return {}
         entries = self._server.command(

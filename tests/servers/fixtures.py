@@ -13,6 +13,7 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from devtools.servers.postgres import PostgresServer, new_schema
+from devtools.servers.rabbit import RabbitServer
 from devtools.servers.redis import RedisServer
 from devtools.servers.registry import Registry
 from devtools.servers.s3 import Bucket, S3Server
@@ -150,6 +151,13 @@ def any_postgres(request: pytest.FixtureRequest) -> Iterator[str]:
 def database(postgres_server: PostgresServer) -> str:
     """Address of a database, with a schema that the test has alone."""
     return new_schema(postgres_server.url)
+
+
+@pytest.fixture(scope="session")
+def rabbit() -> Iterator[RabbitServer]:
+    """A RabbitMQ for the whole run, with streams; never stop it."""
+    with or_skip(RabbitServer) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,3 @@
+"""Tests of streams of RabbitMQ, on a real broker."""
+
+from __future__ import annotations

@@ -1,0 +1,14 @@
+"""A stream of the broker, for a test alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from devtools.servers.rabbit import RabbitServer
+from tests.connectors.kstreams_rabbitmq.places import Place
+
+
+@pytest.fixture
+def place(rabbit: RabbitServer) -> Place:
+    """A stream that the test has alone."""
+    return Place(rabbit.stream_url, rabbit.url)

@@ -1,0 +1,67 @@
+"""The source passes the suite of logs, the sink that of sinks, on a real broker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pytest
+
+from devtools.servers.rabbit import RabbitServer
+from kstreams import Record
+from kstreams.sinks import Sink
+from kstreams.sources import Log
+from kstreams.testing import LogContract, SinkContract
+from tests.connectors.kstreams_rabbitmq.places import Place
+
+pytestmark = pytest.mark.connectors
+
+
+class TestStream(LogContract[None, str]):
+    @pytest.fixture(autouse=True)
+    def _place(self, place: Place) -> None:
+        self.place = place
+
+    def make(self) -> Log[None, str]:
+        return self.place.log()
+
+    def add(self, values: Sequence[str]) -> None:
+        self.place.add(*(value.encode() for value in values))
+
+
+class TestSuperStream(LogContract[None, str]):
+    @pytest.fixture(autouse=True)
+    def _place(self, rabbit: RabbitServer) -> None:
+        self.parts = [Place(rabbit.stream_url, rabbit.url) for _ in range(2)]
+        self.place = self.parts[0]
+        self.name = f"all-of-{self.place.stream}"
+        self.place.act(self._bind)
+
+    def _bind(self, channel: Any) -> None:
+        about = {"x-super-stream": True}
+        channel.exchange_declare(self.name, "direct", durable=True, arguments=about)
+        for number, part in enumerate(self.parts):
+            order = {"x-stream-partition-order": number}
+            channel.queue_bind(part.stream, self.name, str(number), arguments=order)
+
+    def make(self) -> Log[None, str]:
+        return self.place.log(stream=self.name, super_stream=True)
+
+    def add(self, values: Sequence[str]) -> None:
+        for number, part in enumerate(self.parts):
+            part.add(*(value.encode() for value in values[number :: len(self.parts)]))
+
+
+class TestSink(SinkContract):
+    keeps_last = False
+    bad = Record("a", 1_000, 5)
+
+    @pytest.fixture(autouse=True)
+    def _place(self, place: Place) -> None:
+        self.place = place
+
+    def make(self) -> Sink[str, int]:
+        return self.place.sink()
+
+    def seen(self) -> Iterable[tuple[str, int]]:
+        return self.place.seen()

@@ -1,0 +1,172 @@
+"""What becomes of messages: as records, deleted by retention, in a stream that is another."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from rstream import AMQPMessage
+
+from devtools.servers.ports import free_ports
+from devtools.servers.rabbit import RabbitServer
+from devtools.servers.skipping import or_skip
+from kstreams import TEXT
+from kstreams.errors import (
+    DataLossError,
+    SourceError,
+    SourceUnavailableError,
+    TopicRecreatedError,
+)
+from kstreams_rabbitmq import RabbitStreamLog
+from kstreams_rabbitmq.address import Address
+from kstreams_rabbitmq.messages import message_of, written
+from kstreams_rabbitmq.publishing import publish
+from kstreams_rabbitmq.session import Session
+from tests.connectors.kstreams_rabbitmq.places import ALL, Place, rows
+from tests.connectors.sinking import CutConnection
+
+pytestmark = pytest.mark.connectors
+
+SHORT = timedelta(milliseconds=200)
+
+
+def test_bodies_are_values_and_application_properties_headers(place: Place) -> None:
+    place.add_by_amqp(b"tea", {"word": "a", "n": 7, "raw": b"\xff"})
+    place.add(b"x" * 300)
+    first, second = rows(place.log(key=TEXT, key_property="word"))
+    assert (first["key"], first["value"]) == (b"a", b"tea")
+    assert {h["key"]: h["value"] for h in first["headers"]} == {"n": b"7", "raw": b"\xff"}
+    assert (second["key"], second["value"], second["headers"]) == (None, b"x" * 300, None)
+
+
+def test_messages_of_any_kind_are_read_or_told() -> None:
+    def said(**given: Any) -> tuple[bytes, str]:
+        found = message_of(bytes(AMQPMessage(**given)))
+        return found.body, found.wrong
+
+    assert said(body=b"a") == (b"a", "")
+    assert said(value="text") == (b"text", "")
+    assert said(value=5) == (b"5", "")
+    assert "sequence" in said(sequence=[[1]])[1]
+    assert message_of(written(b"a", ()) + written(b"b", ())).body == b"ab"
+    for bad in (
+        b"",
+        b"nonsense",
+        written(b"abc", ())[:-1],
+        b"\0\x53\x75",
+        b"\0\x53\x74\xc1\x02\x01\xff",
+    ):
+        assert message_of(bad).wrong
+
+
+def test_what_is_no_message_is_unreadable_and_others_are_read(place: Place) -> None:
+    with closing(Session(Address.of(place.url), place.stream)) as session:
+        publish(session, place.stream, [(0, b"nonsense"), (1, written(b"good", ()))])
+    bad, good = rows(place.log())
+    assert "no message of AMQP" in bad["unreadable"]
+    assert (good["value"], good["unreadable"]) == (b"good", None)
+
+
+def test_what_retention_deleted_before_it_was_read_is_counted(place: Place) -> None:
+    place.make(x_max_length_bytes=20_000, x_stream_max_segment_size_bytes=10_000)
+    log = place.log()
+    with closing(log.contents()) as contents, closing(log.reader()) as reader:
+        place.add(*[b"x" * 1_000] * 5)
+        _ = contents.log_id
+        (piece,) = contents.pieces(0, 0, contents.ends()[0])
+        for _ in range(20):
+            place.add(*[b"x" * 1_000] * 5)
+        begins = contents.beginnings()[0]
+        assert begins > piece.stop
+        with pytest.raises(DataLossError, match=f"^{piece.stop} messages of stream"):
+            reader.read(piece, max_bytes=ALL)
+        (piece,) = contents.pieces(0, begins - 2, contents.ends()[0])
+        with pytest.raises(DataLossError, match=r"^2 messages of stream"):
+            reader.read(piece, max_bytes=ALL)
+    assert len(rows(log)) > 10
+
+
+def test_another_stream_of_its_name_is_another_log(place: Place) -> None:
+    log = place.log()
+    place.add(b"a", b"b")
+    with closing(log.contents()) as contents, closing(log.reader()) as reader:
+        old = contents.log_id
+        (piece,) = contents.pieces(0, 0, contents.ends()[0])
+        assert reader.read(piece, max_bytes=ALL).num_rows == 2
+        place.make()
+        place.add(b"c")
+        with pytest.raises(TopicRecreatedError, match="made anew") as told:
+            contents.ends()
+        assert (told.value.expected, told.value.found) == (old, contents.log_id)
+        with pytest.raises(DataLossError, match="made anew"):
+            reader.read(piece, max_bytes=ALL)
+    assert [row["value"] for row in rows(log)] == [b"c"]
+
+
+def test_a_stream_that_is_not_there_is_an_error_of_the_source(place: Place) -> None:
+    with pytest.raises(SourceError, match="StreamDoesNotExist") as told:
+        rows(place.log(stream="nobody-made-it"))
+    assert not isinstance(told.value, SourceUnavailableError)
+    with pytest.raises(SourceError, match="StreamDoesNotExist"):
+        rows(place.log(stream="nobody-made-it", super_stream=True))
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_connection_lost_at_any_step_changes_nothing(
+    place: Place, monkeypatch: pytest.MonkeyPatch, answered: bool
+) -> None:
+    place.add(*(b"%d" % n for n in range(30)))
+    expected = rows(place.log())
+    for nth in range(40):
+        with monkeypatch.context() as patch:
+            lost = ConnectionResetError("gone")
+            cut = CutConnection(patch, Session, "send", lost, nth=nth, answered=answered)
+            assert rows(place.log()) == expected
+        if not cut.struck:
+            return
+    raise AssertionError("it asks more often than was thought")
+
+
+def test_nobody_who_answers_and_a_wrong_password_show_no_secret(place: Place) -> None:
+    (port,) = free_ports(1)
+    gone = RabbitStreamLog(
+        f"rabbitmq-stream://app:s3cr%40t@127.0.0.1:{port}",
+        name="s",
+        stream="s",
+        key=TEXT,
+        value=TEXT,
+        give_up_after=SHORT,
+    )
+    wrong = RabbitStreamLog(
+        place.url.replace(":guest@", ":s3cr%40t@"), name="s", stream="s", key=TEXT, value=TEXT
+    )
+    with pytest.raises(SourceUnavailableError) as unanswered:
+        rows(gone)
+    with pytest.raises(SourceError, match="AuthenticationFailure") as refused:
+        rows(wrong)
+    assert not isinstance(refused.value, SourceUnavailableError)
+    for told in (unanswered.value, refused.value, gone, wrong, gone.label):
+        assert "s3cr" not in str(told) + repr(told)
+
+
+@pytest.mark.parametrize("url", ["http://:s3cret@h", "rabbitmq-stream://:s3cret@h:port", "s3cret"])
+def test_what_is_no_address_is_told_without_its_secret(url: str) -> None:
+    with pytest.raises(ValueError, match="rabbitmq-stream://") as told:
+        RabbitStreamLog(url, name="s", stream="s", key=TEXT, value=TEXT)
+    assert "s3cret" not in str(told.value)
+
+
+def test_a_broker_that_dies_fails_the_batch() -> None:
+    with or_skip(RabbitServer) as server:
+        place = Place(server.stream_url, server.url)
+        place.add(b"a", b"b")
+        log = place.log(give_up_after=SHORT)
+        with closing(log.contents()) as contents, closing(log.reader()) as reader:
+            (piece,) = contents.pieces(0, 0, contents.ends()[0])
+            server.kill()
+            with pytest.raises(SourceUnavailableError, match="does not answer"):
+                contents.ends()
+            with pytest.raises(SourceUnavailableError, match="does not answer"):
+                reader.read(piece, max_bytes=ALL)

@@ -1,0 +1,140 @@
+"""What becomes of results: once, in order, seen after the commit, refused, or gone."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from devtools.servers.ports import free_ports
+from kstreams import Record
+from kstreams.errors import SinkError, SinkUnavailableError
+from kstreams.testing.sink import GivenResults
+from kstreams_rabbitmq import RabbitStream
+from kstreams_rabbitmq.session import Session
+from tests.connectors.kstreams_rabbitmq.places import Place, rows
+from tests.connectors.sinking import CutConnection, commit_of, given, write
+
+pytestmark = pytest.mark.connectors
+
+SHORT = timedelta(milliseconds=200)
+
+
+def test_a_commit_is_seen_in_order_with_its_headers(place: Place) -> None:
+    headers = (("a", b"\xff"), ("b", None))
+    results = GivenResults([Record("k", 1, 5, headers), *given(("k", 2), ("k", 3)).records()])
+    assert write(place.sink(), results) == []
+    found = rows(place.log())
+    assert [row["value"] for row in found] == [b"k=1", b"k=2", b"k=3"]
+    assert [(h["key"], h["value"]) for h in found[0]["headers"]] == list(headers)
+
+
+def test_a_smaller_plan_takes_the_place_of_a_larger_one(place: Place) -> None:
+    sink = place.sink()
+    sink.prepare()
+    with closing(sink.open()) as writer:
+        writer.write(given(("a", 1), ("b", 2), ("c", 3)), commit_of(4))  # never counts
+    write(sink, given(("a", 1)), commit_of(4, revision=1))
+    write(sink, given(("b", 2), ("c", 3)), commit_of(5))
+    assert place.seen() == [("a", 1), ("b", 2), ("c", 3)]
+
+
+def test_what_an_older_driver_publishes_late_is_dropped(place: Place) -> None:
+    sink = place.sink()
+    sink.prepare()
+    with closing(sink.open()) as writer:
+        late = writer.write(given(("a", 1)), commit_of(0))
+    write(sink, given(("a", 1)), commit_of(0))
+    write(sink, given(("a", 2)), commit_of(1))
+    sink.publish({commit_of(0): late})
+    assert place.seen() == [("a", 1), ("a", 2)]
+
+
+def test_many_results_of_many_tasks_are_each_there_once(place: Place) -> None:
+    sink = place.sink()
+    sink.prepare()
+    receipts = {}
+    for task in range(3):
+        with closing(sink.open()) as writer:
+            results = given(*((f"{task}", n % 1_000) for n in range(7_000)))
+            receipts[commit_of(task=task)] = writer.write(results, commit_of(task=task))
+    sink.publish(receipts)
+    sink.publish(receipts)
+    seen = place.seen()
+    assert len(seen) == 21_000
+    for task in range(3):
+        assert [n for key, n in seen if key == f"{task}"] == [n % 1_000 for n in range(7_000)]
+
+
+def test_what_has_no_form_is_refused_and_all_others_are_written(place: Place) -> None:
+    twice = Record("b", 2, 5, (("a", b"1"), ("a", b"2")))
+    results = GivenResults([*given(("a", 1), ("a", 5_000)).records(), twice, Record("z", 9, 5)])
+    refused = write(place.sink(), results)
+    assert [row.row for row in refused] == [1, 2]
+    assert "more than 80" in refused[0].reason
+    assert "two headers" in refused[1].reason
+    assert place.seen() == [("a", 1), ("z", 9)]
+    none = place.sink(body=lambda _key, _value: None)
+    assert write(none, given(("a", 1)), commit_of(1)) == []
+
+
+def test_a_connection_lost_at_any_step_appends_each_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = place.sink()
+    sink.prepare()
+    struck, batch = True, 0
+    for batch, (nth, answered) in enumerate(CutConnection.moments(60)):
+        with monkeypatch.context() as patch:
+            lost = ConnectionResetError("gone")
+            cut = CutConnection(patch, Session, "send", lost, nth=nth, answered=answered)
+            write(sink, given(("a", batch), ("b", batch)), commit_of(batch))
+        struck = cut.struck
+        if not struck:
+            break
+    assert not struck
+    assert place.seen() == [(key, n) for n in range(batch + 1) for key in "ab"]
+
+
+def test_what_waits_and_is_gone_is_told(place: Place) -> None:
+    sink = place.sink()
+    sink.prepare()
+    with closing(sink.open()) as writer:
+        receipts = writer.write(given(("a", 1)), commit_of())
+    place.act(lambda channel: channel.queue_delete(sink.staged))
+    sink.prepare()
+    with pytest.raises(SinkError, match="that were staged"):
+        sink.publish({commit_of(): receipts})
+    with pytest.raises(SinkError, match="no receipt"):
+        sink.publish({commit_of(): ["nonsense"]})
+
+
+def test_what_the_broker_would_not_keep_is_told_before(place: Place) -> None:
+    with pytest.raises(SinkError, match="StreamDoesNotExist"):
+        place.sink(stream="nobody-made-it").prepare()
+    with pytest.raises(SinkError, match=r"stream\.frame_max"):
+        place.sink(max_bytes=10_000_000).prepare()
+    with closing(place.sink().open()) as writer, pytest.raises(SinkError, match="one too many"):
+        writer.write(given(("a", 1)), commit_of(task=200))
+
+
+def test_nobody_who_answers_and_a_wrong_password_show_no_secret(place: Place) -> None:
+    (port,) = free_ports(1)
+    gone = place.sink(give_up_after=SHORT)
+    gone = RabbitStream(
+        f"rabbitmq-stream://app:s3cr%40t@127.0.0.1:{port}",
+        stream="s",
+        body=gone.body,
+        give_up_after=SHORT,
+    )
+    wrong = RabbitStream(
+        place.url.replace(":guest@", ":s3cr%40t@"), stream=place.stream, body=gone.body
+    )
+    with pytest.raises(SinkUnavailableError) as unanswered:
+        gone.prepare()
+    with pytest.raises(SinkError) as refused:
+        wrong.prepare()
+    assert not isinstance(refused.value, SinkUnavailableError)
+    for told in (unanswered.value, refused.value, gone, wrong, gone.label):
+        assert "s3cr" not in str(told) + repr(told)
