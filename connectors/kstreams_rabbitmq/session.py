@@ -97,8 +97,8 @@ class Session:
 
     def send(self, frame: schema.Frame) -> None:
         """Send a frame."""
-        publishes = isinstance(frame, schema.Publish)
-        self._socket.sendall(encode_publish(frame) if publishes else encode_frame(frame))
+        data = encode_publish(frame) if isinstance(frame, schema.Publish) else encode_frame(frame)
+        self._socket.sendall(data)
 
     def next(self) -> schema.Frame:
         """Return the next frame that is no answer."""
@@ -219,7 +219,7 @@ class Session:
                 return frame
 
     def _exactly(self, size: int) -> bytes:
-        data = self._buffer.read(size)
+        data: bytes = self._buffer.read(size)
         if len(data) < size:
             raise ConnectionResetError("the broker has closed the connection")
         return data

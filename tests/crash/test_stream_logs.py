@@ -10,14 +10,13 @@ from uuid import uuid4
 import pytest
 import redis as client
 
-import kstreams_redis.log_contents
 from devtools.servers.redis import RedisServer
 from kstreams import TEXT, Topology, TopologyBuilder
 from kstreams.partitioner import partition_of
 from kstreams.sources import Log
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
-from kstreams_redis import RedisStreamLog
+from kstreams_redis import RedisStreamLog, numbering
 from tests.crash.failpoints import Point
 from tests.crash.harness import Harness, Recovery
 from tests.crash.workload import COUNTS, LAST, MARKS, OUT, PARTITIONS, Mark
@@ -83,15 +82,14 @@ class RedisHarness(StreamHarness):
 
     def _patch_once(self) -> None:
         super()._patch_once()
-        look = kstreams_redis.log_contents.look
 
         def looked(*given: Any) -> Any:
             self.faults.reach("before index")
-            found = look(*given)
+            found = numbering.look(*given)
             self.faults.reach("after index")
             return found
 
-        self._patch.setattr(kstreams_redis.log_contents, "look", looked)
+        self._patch.setattr("kstreams_redis.log_contents.look", looked)
 
 
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
