@@ -49,7 +49,7 @@ class Failures(Protocol):
 
 @dataclass(frozen=True)
 class Faults:
-    """What can go wrong in a place of a sink's.
+    """What can go wrong in a place.
 
     Attributes:
         place: What the place is called in errors.
