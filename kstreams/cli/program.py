@@ -31,6 +31,7 @@ from kstreams.cli.state_restore import restore
 from kstreams.cli.state_verify import verify
 from kstreams.cli.tail import tail
 from kstreams.cli.topics import create, delete, describe_topic, list_topics
+from kstreams.cli.topics_replay import replay
 from kstreams.cli.trace import trace
 from kstreams.cli.warm_up import warm_up
 
@@ -101,6 +102,7 @@ add_command(_TOPICS, "list", list_topics)
 add_command(_TOPICS, "describe", describe_topic)
 add_command(_TOPICS, "produce", produce)
 add_command(_TOPICS, "tail", tail)
+add_command(_TOPICS, "replay", replay)
 add_command(_TOPICS, "delete", delete)
 PROGRAM.add_typer(_TOPICS, name="topics")
 add_command(_STATE, "list", list_stores)

@@ -1,0 +1,78 @@
+"""Which offsets of a partition are done, as ranges: `0-17,20,22-30`."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from kstreams.errors import StateCorruptError
+
+__all__ = ("OffsetRanges",)
+
+_RANGE = re.compile(r"(\d{1,19})(?:-(\d{1,19}))?")
+
+
+class OffsetRanges:
+    """A set of offsets that mostly follow each other.
+
+    Args:
+        offsets: The first ones.
+    """
+
+    def __init__(self, offsets: Iterable[int] = ()) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for offset in offsets:
+            self.add(offset)
+
+    def __contains__(self, offset: int) -> bool:
+        """Tell whether an offset is done."""
+        place = bisect_right(self._starts, offset) - 1
+        return place >= 0 and offset < self._ends[place]
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the offsets."""
+        return isinstance(other, OffsetRanges) and str(self) == str(other)
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    def add(self, offset: int) -> None:
+        """Take an offset; one that is done stays so."""
+        place = bisect_right(self._starts, offset) - 1
+        if place >= 0 and offset < self._ends[place]:
+            return
+        joins_left = place >= 0 and self._ends[place] == offset
+        joins_right = place + 1 < len(self._starts) and self._starts[place + 1] == offset + 1
+        if joins_left and joins_right:
+            self._ends[place] = self._ends.pop(place + 1)
+            del self._starts[place + 1]
+        elif joins_left:
+            self._ends[place] = offset + 1
+        elif joins_right:
+            self._starts[place + 1] = offset
+        else:
+            self._starts.insert(place + 1, offset)
+            self._ends.insert(place + 1, offset + 1)
+
+    def __str__(self) -> str:
+        """Return the ranges, both ends included."""
+        pairs = zip(self._starts, self._ends, strict=True)
+        return ",".join(f"{a}" if b == a + 1 else f"{a}-{b - 1}" for a, b in pairs)
+
+    @classmethod
+    def parse(cls, text: str) -> OffsetRanges:
+        """Read what `str` wrote.
+
+        Raises:
+            StateCorruptError: It is something else.
+        """
+        found = cls()
+        for part in filter(None, text.split(",")):
+            match = _RANGE.fullmatch(part)
+            start, end = (0, 0) if match is None else (int(match[1]), int(match[2] or match[1]) + 1)
+            if match is None or start >= end or (found._ends and start <= found._ends[-1]):
+                raise StateCorruptError(f"{text[:80]!r} does not say which offsets are done")
+            found._starts.append(start)
+            found._ends.append(end)
+        return found

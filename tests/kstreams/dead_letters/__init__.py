@@ -1,0 +1,3 @@
+"""Tests of `kstreams.dead_letters`."""
+
+from __future__ import annotations
