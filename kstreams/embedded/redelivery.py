@@ -124,7 +124,7 @@ class EmbeddedRedelivery:
             found = json.loads(data)
             known = found.pop("format") == _FORMAT and set(found) == set(self._state)
         except (ValueError, KeyError, AttributeError, TypeError):
-            known = False
+            found, known = {}, False
         if not known:
             raise StateCorruptError(
                 f"{str(self._file)!r}, which says what was brought back, cannot be read",

@@ -86,11 +86,11 @@ class KafkaRedelivery:
         while True:
             try:
                 found = consumer.committed(places, timeout=_STEP_S)
-                break
             except KafkaException as exc:
                 if time.monotonic() > deadline:
                     raise self._consumers.failure(exc.args[0], Where(topic=self._topic)) from None
-        return {each.partition: each.metadata or "" for each in found if each.offset >= 0}
+            else:
+                return {each.partition: each.metadata or "" for each in found if each.offset >= 0}
 
     def send(self, records: Sequence[RawRecord], done: Mapping[int, str]) -> None:
         """Write records, and keep that they are done, both or neither.

@@ -16,7 +16,8 @@ def headers_of(
     """Return the headers of a dead letter."""
     said = {"class": kind, "topic": topic, "partition": str(partition), "offset": str(offset)}
     return tuple(
-        (f"kstreams-error-{name}", text.encode()) for name, text in {**said, **more}.items()
+        (f"kstreams-error-{name.replace('_', '-')}", text.encode())
+        for name, text in {**said, **more}.items()
     )
 
 
