@@ -8,12 +8,11 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
-__all__ = ("Columns", "CsvTable", "Encoded", "FileFormat", "JsonLines", "check_names")
+from kstreams_rows.columnar import Columns, check_names
 
-Columns: TypeAlias = Mapping[str, object]
-"""Values of a row by column."""
+__all__ = ("Columns", "CsvTable", "Encoded", "FileFormat", "JsonLines")
 
 _LEVEL = 6
 
@@ -105,17 +104,6 @@ class CsvTable:
             if isinstance(value, (bytes, Mapping, list, tuple, set)):
                 raise TypeError(f"column {name!r} has a {type(value).__name__}, no text or number")
         return _csv_line([row.get(name) for name in self.columns])
-
-
-def check_names(row: Columns, known: Sequence[str]) -> None:
-    """Refuse a row with a column that there is not.
-
-    Raises:
-        ValueError: It has one.
-    """
-    for name in row:
-        if name not in known:
-            raise ValueError(f"there is no column {name!r}, only {', '.join(known)}")
 
 
 def _lines(

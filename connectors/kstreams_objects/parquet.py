@@ -9,11 +9,10 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kstreams_objects.formats import Columns, Encoded, check_names
+from kstreams_objects.formats import Columns, Encoded
+from kstreams_rows.columnar import columnar
 
 __all__ = ("Parquet",)
-
-_FAULTS = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,8 @@ class Parquet:
     """Parquet files of one schema.
 
     A row is refused that has a column which the schema does not have, a value that does not fit
-    its column's type, or no value where the schema wants one (`nullable=False`).
+    its column's type, a time without a zone where the schema has one, or no value where the schema
+    wants one (`nullable=False`).
 
     Args:
         schema: Of all files.
@@ -45,35 +45,10 @@ class Parquet:
         return ".parquet"
 
     def encode(self, rows: Sequence[Columns]) -> Encoded:
-        """Make a file; what does not fit is found by halves."""
-        refused: dict[int, str] = {}
-        good = self._tables(rows, 0, refused)
-        if not good:
+        """Make a file of the rows that fit."""
+        table, refused = columnar(rows, self.schema)
+        if not table.num_rows:
             return Encoded(None, refused)
         sink = pa.BufferOutputStream()
-        pq.write_table(pa.concat_tables(good), sink, compression=self.compression)
+        pq.write_table(table, sink, compression=self.compression)
         return Encoded(sink.getvalue().to_pybytes(), refused)
-
-    def _tables(
-        self, rows: Sequence[Columns], first: int, refused: dict[int, str]
-    ) -> list[pa.Table]:
-        if not rows:
-            return []
-        try:
-            return [self._table(rows)]
-        except _FAULTS as exc:
-            if len(rows) == 1:
-                refused[first] = f"{type(exc).__name__}: {exc}"
-                return []
-        half = len(rows) // 2
-        left = self._tables(rows[:half], first, refused)
-        return left + self._tables(rows[half:], first + half, refused)
-
-    def _table(self, rows: Sequence[Columns]) -> pa.Table:
-        for row in rows:
-            check_names(row, self.schema.names)
-        table = pa.Table.from_pylist([dict(row) for row in rows], schema=self.schema)
-        for field, column in zip(self.schema, table.columns, strict=True):
-            if not field.nullable and column.null_count:
-                raise ValueError(f"column {field.name!r} has no value")
-        return table

@@ -10,9 +10,10 @@ from kstreams import Record
 from kstreams.sinks import CommitId, RefusedRow, Results, Writer
 from kstreams_objects.formats import Columns, FileFormat
 from kstreams_objects.place import Place, as_place
-from kstreams_objects.staged import StagedFiles, Stager, checked_path, lane_of, storage_errors
+from kstreams_objects.staged import StagedFiles, Stager, checked_path, storage_errors
 from kstreams_rows.encoding import made
 from kstreams_rows.refusing import Refusals, refused
+from kstreams_rows.staging import lane_name
 
 __all__ = ("Objects",)
 
@@ -82,7 +83,7 @@ class _ObjectsWriter(Generic[K, V]):
                 files[folder] = encoded.data
             wrong += _refused(records, rows, encoded.refused)
         Refusals(results, "the storage").tell(sorted(wrong, key=lambda each: each.row))
-        name = f"{lane_of(commit)}-{commit.batch:012d}{self._sink.format.extension}"
+        name = f"{lane_name(commit)}-{commit.batch:012d}{self._sink.format.extension}"
         with storage_errors():
             return [
                 self._stager.stage(commit, f"{folder}/{name}" if folder else name, data)

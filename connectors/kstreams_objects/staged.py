@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,12 +13,11 @@ from kstreams.errors import InvalidNameError, SinkError, SinkUnavailableError, S
 from kstreams.sinks import CommitId, Guarantee
 from kstreams.state import object_name_parts
 from kstreams_objects.place import MovingStore, Place, as_place
+from kstreams_rows.staging import lane_name
 
-__all__ = ("StagedFiles", "Stager", "checked_path", "lane_of", "storage_errors")
+__all__ = ("StagedFiles", "Stager", "checked_path", "storage_errors")
 
 _STAGED = "_staged"
-_DIGITS = 16
-"""Of a lane's name, in hex."""
 _STEP_BYTES = 255
 _LARGEST_BYTES = 5_000_000_000
 """What S3 copies by one request."""
@@ -105,7 +103,7 @@ class Stager:
                 f"a file has {len(data)} bytes, and storage gives new names to {_LARGEST_BYTES}",
                 hint="make batches smaller, or divide files by folder=.",
             )
-        lane = lane_of(commit)
+        lane = lane_name(commit)
         self._sweep(lane, commit)
         staged = f"{_STAGED}/{lane}/{commit.batch:012d}-{uuid4().hex}"
         self._store.put_if_absent(staged, data)
@@ -118,12 +116,6 @@ class Stager:
             prefix = f"{_STAGED}/{lane}/"
             bound = f"{prefix}{commit.batch:012d}"
             self._store.delete([name for name in self._store.list(prefix) if name < bound])
-
-
-def lane_of(commit: CommitId) -> str:
-    """Return what all batches of a task have in common, and no others."""
-    named = json.dumps([commit.life, commit.sink]).encode()
-    return f"{hashlib.sha256(named).hexdigest()[:_DIGITS]}-{commit.task:05d}"
 
 
 def checked_path(path: object, what: str) -> str:

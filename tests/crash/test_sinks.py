@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import pyarrow as pa
 import pytest
 
 from devtools.servers.redis import RedisServer
@@ -18,10 +19,15 @@ from kstreams.sinks import Sink
 from kstreams.state import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.directory import Directory
+from kstreams_delta import DeltaTable
+from kstreams_iceberg import IcebergTable
 from kstreams_objects import JsonLines, Objects
 from kstreams_postgres import PostgresTable
 from kstreams_postgres.writer import PostgresWriter
 from kstreams_redis import RedisStream
+from tests.connectors.kstreams_delta.reading import rows_of as delta_rows
+from tests.connectors.kstreams_iceberg.catalogs import NAME, catalog_in
+from tests.connectors.kstreams_iceberg.catalogs import rows_of as iceberg_rows
 from tests.connectors.kstreams_postgres.tables import Place
 from tests.connectors.kstreams_redis.places import Place as RedisPlace
 from tests.crash.failpoints import Point
@@ -41,6 +47,9 @@ POINTS = (
     Point("shown-and-spark-not-told", "after show", dies="driver"),
     Point("cut-and-not-run", "after replace plan", dies="driver", max_bytes=400),
 )
+AROUND = [POINTS[1], POINTS[3], *POINTS[6:]]
+"""Around what is staged and what is shown."""
+MARK = pa.schema([("word", pa.string()), ("mark", pa.string())])
 
 
 def mark_row(key: str, mark: str) -> Mapping[str, object]:
@@ -147,6 +156,18 @@ def _lines(folder: Path) -> list[dict[str, str]]:
     return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
 
 
+def in_lakes(folder: Path) -> Others:
+    """Return sinks of tables of files."""
+    catalog = catalog_in(folder)
+    place = str(folder / "delta")
+    delta: DeltaTable[str, str] = DeltaTable(place, MARK, row=mark_row)
+    iceberg: IcebergTable[str, str] = IcebergTable(NAME, MARK, row=mark_row, catalog=catalog)
+    return Others(
+        {"delta": delta, "iceberg": iceberg},
+        {"delta": lambda: delta_rows(place), "iceberg": lambda: iceberg_rows(catalog)},
+    )
+
+
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
 def test_tables_have_each_result_once(
@@ -160,7 +181,15 @@ def test_tables_have_each_result_once(
     run(make, point, recovery, tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("point", [POINTS[1], POINTS[3], *POINTS[6:]], ids=lambda point: point.name)
+@pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
+def test_tables_of_files_have_each_result_once(
+    point: Point, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = partial(SinkHarness, Place(database), in_lakes(tmp_path / "lakes"))
+    run(make, point, RECOVERIES[0], tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
 def test_a_stream_of_redis_has_each_result_once(
     point: Point,
     database: str,

@@ -1,0 +1,65 @@
+"""The log of a table of Delta, as what publishes sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from kstreams_delta.files import add_action
+from kstreams_delta.sdk import deltalake
+from kstreams_delta.storage import DeltaFiles
+from kstreams_rows.publishing import TableLog
+
+__all__ = ("DeltaLog",)
+
+
+class DeltaLog(TableLog[deltalake.DeltaTable]):
+    """A table's log, whose `txn` actions say which batch it has of which task.
+
+    Args:
+        open: Opens the table.
+        check: Sees that it is still as the sink needs it.
+        files: Where its files are.
+    """
+
+    def __init__(
+        self,
+        open: Callable[[], deltalake.DeltaTable],  # noqa: A002  # what it does
+        check: Callable[[deltalake.DeltaTable], None],
+        files: DeltaFiles,
+    ) -> None:
+        super().__init__(open, _newest, check)
+        self._files = files
+
+    @property
+    def files(self) -> DeltaFiles:
+        """Where its files are."""
+        return self._files
+
+    def published(self, lane: str) -> int | None:
+        """Return the number of the batch that the table has of a task."""
+        return self.table.transaction_version(_app_id(lane))
+
+    def append(self, entries: Mapping[str, Sequence[str]], batches: Mapping[str, int]) -> None:
+        """Make a version with more files of some tasks, which says which batch it has of each.
+
+        Where somebody else has said one of these tasks' since the look, deltalake refuses; it goes
+        on where others have only appended.
+        """
+        table = self.table
+        said = [deltalake.Transaction(_app_id(lane), batch) for lane, batch in batches.items()]
+        table.create_write_transaction(
+            [add_action(entry) for of_task in entries.values() for entry in of_task],
+            "append",
+            table.schema(),
+            list(table.metadata().partition_columns),
+            commit_properties=deltalake.CommitProperties(app_transactions=said),
+        )
+
+
+def _newest(table: deltalake.DeltaTable) -> deltalake.DeltaTable:
+    table.update_incremental()
+    return table
+
+
+def _app_id(lane: str) -> str:
+    return f"kstreams/{lane}"

@@ -1,0 +1,90 @@
+"""What a table of Delta has, and whether the sink may write to it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from kstreams.errors import SinkError
+from kstreams_delta.sdk import deltalake
+from kstreams_rows.column_types import check_columns, missing_columns
+
+__all__ = ("add_missing", "check", "check_partitions", "columns_of")
+
+_PARTITIONS = (pa.types.is_string, pa.types.is_integer, pa.types.is_boolean, pa.types.is_date)
+_CHECKS = ("delta.constraints.", "delta.columnMapping.mode")
+_FIELD_CHECKS = ("delta.generationExpression", "delta.invariants", "delta.identity.")
+
+
+def columns_of(table: deltalake.DeltaTable) -> pa.Schema:
+    """Return a table's columns."""
+    return pa.schema(table.schema().to_arrow())
+
+
+def check_partitions(rows: pa.Schema, names: Sequence[str]) -> None:
+    """Refuse columns by which rows cannot be divided.
+
+    Raises:
+        ValueError: A column is not there, or is no text, integer, bool or date; none is left.
+    """
+    for name in names:
+        if name not in rows.names:
+            raise ValueError(f"partition_by names {name!r}, which is no column of the rows")
+        if not any(kind(rows.field(name).type) for kind in _PARTITIONS):
+            raise ValueError(f"column {name!r} is {rows.field(name).type}: no partition's value")
+    if len(set(names)) >= len(rows.names):
+        raise ValueError("a table has a column that is none of its partitions'")
+
+
+def add_missing(table: deltalake.DeltaTable, rows: pa.Schema) -> None:
+    """Add the columns that rows have and a table has not; rows of before have no value there."""
+    missing = missing_columns(rows, columns_of(table))
+    if missing:
+        schema = deltalake.Schema.from_arrow(pa.schema([f.with_nullable(True) for f in missing]))
+        table.alter.add_columns(schema.fields)
+        table.update_incremental()
+
+
+def check(table: deltalake.DeltaTable, rows: pa.Schema, partitions: Sequence[str]) -> None:
+    """See that a table takes rows, and asks for nothing that the sink does not do.
+
+    Args:
+        table: The table.
+        rows: The rows' columns.
+        partitions: As the sink says them; none asks for nothing.
+
+    Raises:
+        SinkError: It does not.
+    """
+    found = table.metadata()
+    name = table.table_uri
+    if partitions and tuple(partitions) != tuple(found.partition_columns):
+        raise SinkError(
+            f"table {name} is divided by {tuple(found.partition_columns)}, not by "
+            f"{tuple(partitions)}",
+            hint="correct partition_by=, or leave it out: the table knows.",
+        )
+    _check_features(found.configuration, table)
+    check_columns(rows, columns_of(table), name)
+    for column in found.partition_columns:
+        if not any(kind(columns_of(table).field(column).type) for kind in _PARTITIONS):
+            raise SinkError(
+                f"table {name} is divided by {column!r}, which is no text, number, bool or date",
+                hint="write to a table that is divided otherwise.",
+            )
+
+
+def _check_features(configuration: Mapping[str, str], table: deltalake.DeltaTable) -> None:
+    asked = [
+        key for key, value in configuration.items() if key.startswith(_CHECKS) and value != "none"
+    ]
+    for field in json.loads(table.schema().to_json())["fields"]:
+        asked += [key for key in field.get("metadata", {}) if key.startswith(_FIELD_CHECKS)]
+    if asked:
+        raise SinkError(
+            f"table {table.table_uri} asks writers for what the sink does not do: "
+            f"{', '.join(sorted(asked))}",
+            hint="write to a table without it, and from there to this one.",
+        )

@@ -1,0 +1,129 @@
+"""Where a table of Delta is, and what can go wrong there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from typing import TypeVar
+
+import pyarrow as pa
+from pyarrow.fs import FileSelector, FileType, PyFileSystem
+
+from kstreams.errors import SinkError
+from kstreams_delta.sdk import DeltaStorageHandler, deltalake, exceptions
+from kstreams_rows.retrying import Faults, hidden, retried
+
+__all__ = ("DeltaFiles", "Storage")
+
+T = TypeVar("T")
+"""What a piece of work gives."""
+
+_OPTIONS = {"timeout": "30s", "connect_timeout": "5s", "max_retries": "3", "retry_timeout": "15s"}
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_SPACES = re.compile(r"\s+")
+
+
+class Storage:
+    """A table's place, and its options.
+
+    Args:
+        uri: A directory's path or a URL.
+        options: Of deltalake's storage; over ours.
+        give_up_after: How long to try again.
+    """
+
+    def __init__(self, uri: str, options: Mapping[str, str], give_up_after: timedelta) -> None:
+        self.uri = uri
+        self.options = {**_OPTIONS, **options}
+        self._give_up_after = give_up_after
+        self._faults = Faults(
+            "Delta",
+            (exceptions.DeltaError, OSError),
+            _may_pass,
+            lambda exc: type(exc).__name__,
+            lambda exc: hidden(_plain(str(exc)), options.values()),
+            "see that the table, the storage's options and the rights are as the sink needs them.",
+        )
+
+    def retried(self, work: Callable[[], T], forget: Callable[[], None] = lambda: None) -> T:
+        """Return what work gives, trying for a while.
+
+        Raises:
+            SinkUnavailableError: The storage did not answer in all that time.
+            SinkError: It, or the table, refuses, and would again.
+        """
+        return retried(work, self._faults, self._give_up_after, forget)
+
+    def open(self) -> deltalake.DeltaTable | None:
+        """Return the newest version of the table; None: there is none."""
+        try:
+            return deltalake.DeltaTable(self.uri, storage_options=dict(self.options))
+        except exceptions.TableNotFoundError:
+            return None
+
+    def there(self) -> deltalake.DeltaTable:
+        """Return the newest version of the table.
+
+        Raises:
+            SinkError: There is none.
+        """
+        found = self.open()
+        if found is None:
+            raise SinkError(
+                f"there is no table of Delta in {self.uri}",
+                hint="somebody has taken it away: it is made at the start of an app.",
+            )
+        return found
+
+    def files(self) -> DeltaFiles:
+        """Return where its files are."""
+        return DeltaFiles(DeltaStorageHandler(self.uri, dict(self.options)))
+
+
+class DeltaFiles:
+    """Files of a table, by the library that writes its log."""
+
+    def __init__(self, handler: DeltaStorageHandler) -> None:
+        self._handler = handler
+        self._system = PyFileSystem(handler)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file of a new name, whole."""
+        stream = self._handler.open_output_stream(name)
+        # It takes bytes alone, and pyarrow would give it a buffer: one that is buffered does not.
+        with pa.BufferedOutputStream(stream, len(data) + 1) as buffered:
+            buffered.write(data)
+
+    def read(self, name: str) -> bytes:
+        """Return a file's bytes."""
+        with self._handler.open_input_file(name) as file:
+            return bytes(file.read())
+
+    def list(self, folder: str) -> list[str]:
+        """Return the names of files in a folder."""
+        selector = FileSelector(folder, allow_not_found=True)
+        found = self._system.get_file_info(selector)
+        return sorted(each.path for each in found if each.type is FileType.File)
+
+    def exists(self, name: str) -> bool:
+        """Tell whether there is such a file."""
+        (found,) = self._system.get_file_info([name])
+        return bool(found.type is FileType.File)
+
+    def delete(self, name: str) -> None:
+        """Delete a file; one that is not there is no error."""
+        with suppress(FileNotFoundError):
+            self._system.delete_file(name)
+
+
+def _may_pass(exc: Exception) -> bool:
+    if isinstance(exc, OSError):
+        return not isinstance(exc, (FileNotFoundError, PermissionError, NotADirectoryError))
+    return isinstance(exc, exceptions.CommitFailedError)
+
+
+def _plain(text: str) -> str:
+    """Return a text without colours, on one line."""
+    return _SPACES.sub(" ", _COLOURS.sub("", text)).strip()

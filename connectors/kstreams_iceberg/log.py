@@ -1,0 +1,115 @@
+"""The log of a table of Iceberg, as what publishes sees it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from kstreams.errors import SinkError
+from kstreams_iceberg.files import files_of
+from kstreams_iceberg.sdk import Table, manifest
+from kstreams_iceberg.storage import IcebergFiles
+from kstreams_rows.publishing import TableLog
+
+__all__ = ("IcebergLog",)
+
+_NO_RETRIES = {"commit.retry.num-retries": "0"}
+_MERGES = "commit.manifest-merge.enabled"
+
+
+class IcebergLog(TableLog[Table]):
+    """A table's log.
+
+    Which batch the table has of which task is in its properties, `kstreams.<life>/<sink>`: they
+    stay when snapshots expire. A snapshot's own summary says it as well, for people.
+
+    Args:
+        open: Opens the table.
+        check: Sees that it is still as the sink needs it.
+    """
+
+    def __init__(
+        self,
+        open: Callable[[], Table],  # noqa: A002  # what it does
+        check: Callable[[Table], None],
+    ) -> None:
+        super().__init__(open, Table.refresh, check)
+
+    @property
+    def files(self) -> IcebergFiles:
+        """Where its files are."""
+        return IcebergFiles(self.table)
+
+    def published(self, lane: str) -> int | None:
+        """Return the number of the batch that the table has of a task."""
+        sink, task = _place(lane)
+        return self._batches(sink).get(task)
+
+    def append(self, entries: Mapping[str, Sequence[str]], batches: Mapping[str, int]) -> None:
+        """Make a snapshot with more files of some tasks, which says which batch it has of each.
+
+        Files that were divided by an older spec of the table go in by that, in one of their own.
+        """
+        by_spec: dict[int, dict[str, list[manifest.DataFile]]] = {}
+        for lane, of_task in entries.items():
+            for entry in of_task:
+                spec, files = files_of(entry)
+                by_spec.setdefault(spec, {}).setdefault(lane, []).extend(files)
+        for spec, found in by_spec.items():
+            self._append(spec, found, {lane: batches[lane] for lane in found})
+
+    def _append(
+        self,
+        spec: int,
+        files: Mapping[str, Sequence[manifest.DataFile]],
+        batches: Mapping[str, int],
+    ) -> None:
+        table = self.table
+        said: dict[str, dict[str, int]] = {}
+        for lane, batch in batches.items():
+            sink, task = _place(lane)
+            said.setdefault(sink, self._batches(sink))[task] = batch
+        said_as = {sink: json.dumps(tasks) for sink, tasks in said.items()}
+        transaction = _alone(table, spec).transaction()
+        transaction.set_properties(said_as)
+        update = transaction.update_snapshot(snapshot_properties=said_as)
+        merges = table.properties.get(_MERGES, "false").lower() == "true"
+        with update.merge_append() if merges else update.fast_append() as append:
+            for of_task in files.values():
+                for file in of_task:
+                    append.append_data_file(file)
+        self._table = transaction.commit_transaction()
+
+    def _batches(self, sink: str) -> dict[str, int]:
+        """Return the batches of a sink's tasks."""
+        text = self.table.properties.get(sink, "{}")
+        try:
+            found = json.loads(text)
+            return {str(task): int(batch) for task, batch in found.items()}
+        except (ValueError, TypeError, AttributeError):
+            raise SinkError(
+                f"the table's property {sink!r} is {text[:80]!r}, which are no batches by task",
+                hint="nobody but the library may write it.",
+            ) from None
+
+
+def _alone(table: Table, spec: int) -> Table:
+    """Return a table as it was looked at, for one try with files divided by a spec.
+
+    pyiceberg tries again by itself, on a newer version that nobody has looked at, and divides by
+    the newest spec: so the table that it is given says otherwise. Neither is written.
+    """
+    if all(each.spec_id != spec for each in table.metadata.partition_specs):
+        raise SinkError(
+            f"files are divided by spec {spec}, which the table does not have",
+            hint="another table was put in its place: reset the app.",
+        )
+    properties = {**table.metadata.properties, **_NO_RETRIES}
+    metadata = table.metadata.model_copy(update={"properties": properties, "default_spec_id": spec})
+    return Table(table.name(), metadata, table.metadata_location, table.io, table.catalog)
+
+
+def _place(lane: str) -> tuple[str, str]:
+    """Return the property of a lane's sink, and the task."""
+    sink, _, task = lane.rpartition("/")
+    return f"kstreams.{sink}", task

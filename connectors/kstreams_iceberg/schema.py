@@ -1,0 +1,58 @@
+"""What a table of Iceberg has, and whether the sink may write to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from kstreams.errors import SinkError
+from kstreams_iceberg.sdk import Catalog, Table, exceptions
+from kstreams_rows.column_types import check_columns, missing_columns
+
+__all__ = ("add_missing", "check", "make")
+
+_FORMAT = "write.format.default"
+
+
+def make(catalog: Catalog, name: str, rows: pa.Schema, partitions: Sequence[str]) -> None:
+    """Make a table, unless somebody has made it just now.
+
+    Raises:
+        SinkError: There is no such namespace.
+    """
+    try:
+        making = catalog.create_table_transaction(name, rows)
+        with making.update_spec() as spec:
+            for column in partitions:
+                spec.add_identity(column)
+        making.commit_transaction()
+    except (exceptions.TableAlreadyExistsError, exceptions.CommitFailedException):
+        return
+    except exceptions.NoSuchNamespaceError:
+        raise SinkError(
+            f"the catalog has no namespace for table {name}", hint="make it, or correct the name."
+        ) from None
+
+
+def add_missing(table: Table, rows: pa.Schema) -> None:
+    """Add the columns that rows have and a table has not; rows of before have no value there."""
+    missing = missing_columns(rows, table.schema().as_arrow())
+    if missing:
+        with table.update_schema() as update:
+            update.union_by_name(pa.schema([each.with_nullable(True) for each in missing]))
+
+
+def check(table: Table, rows: pa.Schema, name: str) -> None:
+    """See that a table takes rows, as files of Parquet.
+
+    Raises:
+        SinkError: It does not.
+    """
+    written = table.properties.get(_FORMAT, "parquet")
+    if written.lower() != "parquet" or table.metadata.format_version > 2:
+        raise SinkError(
+            f"table {name} is of version {table.metadata.format_version}, its files {written}",
+            hint="the sink writes Parquet to tables of versions 1 and 2: write to such a one.",
+        )
+    check_columns(rows, table.schema().as_arrow(), name)

@@ -1,0 +1,174 @@
+"""Where a table of Iceberg is, and what can go wrong there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import timedelta
+from typing import TypeVar
+
+from pyarrow.fs import FileSelector, FileType
+
+from kstreams.errors import SinkError
+from kstreams_iceberg.sdk import Catalog, FileIO, PyArrowFileIO, Table, exceptions, load_catalog
+from kstreams_rows.retrying import Faults, hidden, retried
+
+__all__ = ("IcebergFiles", "Storage")
+
+T = TypeVar("T")
+"""What a piece of work gives."""
+
+_KINDS = tuple(
+    each
+    for each in vars(exceptions).values()
+    if isinstance(each, type) and issubclass(each, Exception)
+)
+_PASSING = (
+    exceptions.CommitFailedException,
+    exceptions.CommitStateUnknownException,
+    exceptions.ServerError,
+    exceptions.ServiceUnavailableError,
+    exceptions.WaitingForLockException,
+)
+
+
+class Storage:
+    """A table's catalog.
+
+    Args:
+        table: Its name in the catalog, with its namespace.
+        name: Of the catalog, in pyiceberg's configuration.
+        properties: Of the catalog; over those of the configuration.
+        give_up_after: How long to try again.
+    """
+
+    def __init__(
+        self, table: str, name: str, properties: Mapping[str, str], give_up_after: timedelta
+    ) -> None:
+        self.table = table
+        self._name = name
+        self._properties = dict(properties)
+        self._give_up_after = give_up_after
+        self._catalog: Catalog | None = None
+        self._faults = Faults(
+            "Iceberg",
+            (*_KINDS, *_database_errors(), OSError),
+            _may_pass,
+            lambda exc: type(exc).__name__,
+            lambda exc: hidden(str(exc), _secrets(properties)),
+            "see that the catalog, the table and the rights are as the sink needs them.",
+        )
+
+    def retried(self, work: Callable[[], T], forget: Callable[[], None] = lambda: None) -> T:
+        """Return what work gives, trying for a while.
+
+        Raises:
+            SinkUnavailableError: Catalog or storage did not answer in all that time.
+            SinkError: One of them, or the table, refuses, and would again.
+        """
+
+        def forget_all() -> None:
+            self._catalog = None
+            forget()
+
+        return retried(work, self._faults, self._give_up_after, forget_all)
+
+    @property
+    def catalog(self) -> Catalog:
+        """The catalog, open until something fails."""
+        if self._catalog is None:
+            self._catalog = self._opened()
+        return self._catalog
+
+    def _opened(self) -> Catalog:
+        try:
+            return load_catalog(self._name, **self._properties)
+        except (ValueError, exceptions.NotInstalledError) as exc:
+            why = hidden(str(exc), _secrets(self._properties))
+            raise SinkError(
+                f"there is no such catalog of Iceberg: {why}",
+                hint="give catalog= its type and uri, and install what it needs.",
+            ) from None
+
+    def open(self) -> Table | None:
+        """Return the newest version of the table; None: there is none."""
+        try:
+            return self.catalog.load_table(self.table)
+        except exceptions.NoSuchTableError:
+            return None
+
+    def there(self) -> Table:
+        """Return the newest version of the table.
+
+        Raises:
+            SinkError: There is none.
+        """
+        found = self.open()
+        if found is None:
+            raise SinkError(
+                f"there is no table {self.table} in the catalog",
+                hint="somebody has taken it away: it is made at the start of an app.",
+            )
+        return found
+
+
+class IcebergFiles:
+    """Files of a table: manifests of attempts below its place, data files by their locations.
+
+    Args:
+        table: The table.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._io: FileIO = table.io
+        self._root = table.location().rstrip("/")
+        arrow = table.io if isinstance(table.io, PyArrowFileIO) else None
+        self._arrow = arrow or PyArrowFileIO(table.io.properties)
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file of a new name, whole."""
+        with self._io.new_output(self._at(name)).create(overwrite=True) as stream:
+            stream.write(data)
+
+    def read(self, name: str) -> bytes:
+        """Return a file's bytes."""
+        with self._io.new_input(self._at(name)).open() as stream:
+            return bytes(stream.read())
+
+    def list(self, folder: str) -> list[str]:
+        """Return the names of files in a folder."""
+        scheme, host, path = PyArrowFileIO.parse_location(self._at(folder))
+        system = self._arrow.fs_by_scheme(scheme, host)
+        found = system.get_file_info(FileSelector(path, allow_not_found=True))
+        return sorted(f"{folder}/{each.base_name}" for each in found if each.type is FileType.File)
+
+    def exists(self, name: str) -> bool:
+        """Tell whether there is such a file."""
+        return self._io.new_input(self._at(name)).exists()
+
+    def delete(self, name: str) -> None:
+        """Delete a file; one that is not there is no error."""
+        with suppress(FileNotFoundError):
+            self._io.delete(self._at(name))
+
+    def _at(self, name: str) -> str:
+        return name if "://" in name or name.startswith("/") else f"{self._root}/{name}"
+
+
+def _may_pass(exc: Exception) -> bool:
+    if isinstance(exc, OSError):
+        return not isinstance(exc, (FileNotFoundError, PermissionError, NotADirectoryError))
+    return isinstance(exc, (*_PASSING, *_database_errors()))
+
+
+def _database_errors() -> tuple[type[Exception], ...]:
+    """Return what catalogs in databases raise, where there are such."""
+    try:
+        from sqlalchemy.exc import DBAPIError  # noqa: PLC0415  # of those catalogs alone
+    except ImportError:
+        return ()
+    return (DBAPIError,)
+
+
+def _secrets(properties: Mapping[str, str]) -> list[str]:
+    return [value for key, value in properties.items() if key not in ("type", "py-io-impl")]

@@ -1,0 +1,152 @@
+"""Which columns a type has, and whether a table has those."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, fields, is_dataclass
+from datetime import date, datetime
+from types import NoneType, UnionType
+from typing import Union, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
+
+from kstreams.errors import SinkError
+from kstreams_rows.columnar import Columns
+
+__all__ = ("as_columns", "check_columns", "missing_columns", "schema_of")
+
+_SIMPLE: Mapping[object, pa.DataType] = {
+    bool: pa.bool_(),
+    int: pa.int64(),
+    float: pa.float64(),
+    str: pa.string(),
+    bytes: pa.binary(),
+    date: pa.date32(),
+    datetime: pa.timestamp("us", "UTC"),
+}
+_KINDS: tuple[Callable[[pa.DataType], bool], ...] = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_date,
+    lambda each: pa.types.is_list(each) or pa.types.is_large_list(each),
+    pa.types.is_map,
+    pa.types.is_struct,
+    lambda each: pa.types.is_string(each) or pa.types.is_large_string(each),
+    lambda each: pa.types.is_binary(each) or pa.types.is_large_binary(each),
+    lambda each: pa.types.is_timestamp(each) and each.tz is None,
+    lambda each: pa.types.is_timestamp(each) and each.tz is not None,
+)
+
+
+def schema_of(rows: type | pa.Schema) -> pa.Schema:
+    """Return the columns of a dataclass; a schema as it is.
+
+    A field is a column: `str`, `int` (64 bits), `float`, `bool`, `bytes`, `date`, `datetime` (an
+    instant, in microseconds), `list[T]`, `dict[str, T]`, a dataclass; `T | None` may have no value.
+
+    Raises:
+        ValueError: It has no column, a field of another type, or a name twice.
+    """
+    if isinstance(rows, pa.Schema):
+        schema = rows
+    elif isinstance(rows, type) and is_dataclass(rows):
+        schema = pa.schema(_fields(rows))
+    else:
+        raise ValueError(f"{rows!r} is no dataclass and no pyarrow.Schema")
+    if not schema.names or len(set(schema.names)) < len(schema.names):
+        raise ValueError(f"a table has columns, each named once: {schema.names!r}")
+    return schema
+
+
+def _fields(rows: type) -> list[pa.Field]:
+    hints = get_type_hints(rows)
+    return [_field(rows, each.name, hints[each.name]) for each in fields(rows)]
+
+
+def _field(owner: type, name: str, hint: object) -> pa.Field:
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    plain = [part for part in parts if part is not NoneType]
+    found = _type(plain[0]) if len(plain) == 1 else None
+    if found is None:
+        raise ValueError(
+            f"field {name!r} of {owner.__name__} has the type {hint}, for which there is no "
+            "column: give a pyarrow.Schema in place of the type"
+        )
+    return pa.field(name, found, nullable=len(plain) < len(parts))
+
+
+def _type(hint: object) -> pa.DataType | None:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (list, Sequence) or (origin is tuple and inner[1:] == (...,)):
+        return pa.list_(_field(list, "element", inner[0]))
+    if origin in (dict, Mapping) and inner[0] is str:
+        return pa.map_(pa.string(), _field(dict, "value", inner[1]))
+    if isinstance(hint, type) and is_dataclass(hint):
+        return pa.struct(_fields(hint))
+    return _SIMPLE.get(hint)
+
+
+def as_columns(row: object, schema: pa.Schema) -> Columns:
+    """Return a row as a mapping.
+
+    Args:
+        row: A mapping, or an object of a dataclass.
+        schema: Of the rows: where no column is nested, objects are not copied.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    if isinstance(row, Mapping):
+        return row
+    if not is_dataclass(row) or isinstance(row, type):
+        raise TypeError(f"a row is a mapping or a dataclass, not a {type(row).__name__}")
+    if any(pa.types.is_nested(each.type) for each in schema):
+        return asdict(row)
+    return {each.name: getattr(row, each.name) for each in fields(row)}
+
+
+def missing_columns(rows: pa.Schema, table: pa.Schema) -> list[pa.Field]:
+    """Return the columns of rows that a table does not have."""
+    return [each for each in rows if each.name not in table.names]
+
+
+def check_columns(rows: pa.Schema, table: pa.Schema, name: str) -> None:
+    """See that a table takes rows: those with values that fit.
+
+    Args:
+        rows: Columns of the rows.
+        table: Columns of the table; its types may be wider or narrower than those of the rows.
+        name: Of the table.
+
+    Raises:
+        SinkError: A column is missing, has another kind of type, or needs a value that no row has.
+    """
+    problems = [f"it has no column {each.name!r}" for each in missing_columns(rows, table)]
+    for each in table:
+        own = rows.field(each.name) if each.name in rows.names else None
+        if own is None:
+            if not each.nullable:
+                problems.append(f"column {each.name!r} needs a value, and no row has one")
+        elif not _fit(own.type, each.type):
+            problems.append(f"column {each.name!r} is {each.type}, of the rows {own.type}")
+    if problems:
+        raise SinkError(
+            f"table {name} does not take the rows: {'; '.join(problems)}",
+            hint='change the type of the rows or the table; new_columns="add" adds columns.',
+        )
+
+
+def _fit(own: pa.DataType, has: pa.DataType) -> bool:
+    kind = next((kind for kind in _KINDS if kind(own)), None)
+    if kind is None or not kind(has):
+        return False
+    if pa.types.is_list(own) or pa.types.is_large_list(own):
+        return _fit(own.value_type, has.value_type)
+    if pa.types.is_map(own):
+        return _fit(own.item_type, has.item_type) and _fit(own.key_type, has.key_type)
+    if pa.types.is_struct(own):
+        inner = {each.name: each.type for each in has}
+        return all(each.name in inner and _fit(each.type, inner[each.name]) for each in own)
+    return True

@@ -1,0 +1,100 @@
+"""A table that consists of files and a log, as a sink."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from kstreams.sinks import CommitId, Guarantee, Writer
+from kstreams_rows.column_types import schema_of
+from kstreams_rows.publishing import TableLog, publish_once
+from kstreams_rows.table_writer import TableFormat, TableWriter
+
+__all__ = ("FileTable", "NewColumns", "TableStorage")
+
+K = TypeVar("K")
+"""Type of the results' keys."""
+V = TypeVar("V")
+"""Type of the results' values."""
+T = TypeVar("T")
+"""What a piece of work gives."""
+
+NewColumns: TypeAlias = Literal["fail", "add"]
+"""What becomes of columns of the rows that the table does not have."""
+
+
+class TableStorage(Protocol):
+    """Where a table is."""
+
+    def retried(self, work: Callable[[], T], forget: Callable[[], None] = ...) -> T:
+        """Return what work gives, trying for a while; `forget` gives up what it has opened."""
+        ...
+
+
+class FileTable(ABC, Generic[K, V]):
+    """What such sinks, dataclasses of their own settings, have in common."""
+
+    rows: type | pa.Schema
+    row: Callable[[K, V], object | None]
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Exactly once."""
+        return "exactly-once"
+
+    def prepare(self) -> None:
+        """Make the table, or see that it takes the rows.
+
+        Raises:
+            SinkUnavailableError: The place does not answer.
+            SinkError: The table has other columns, or asks writers for what the sink does not do.
+        """
+        self._where().retried(self._prepare)
+
+    def open(self) -> Writer[K, V]:
+        """Open a writer."""
+        return TableWriter(self._format, self.row, self._where().retried)
+
+    def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
+        """Make a version of the table with the files of a batch's tasks.
+
+        Raises:
+            SinkUnavailableError: The place does not answer.
+            SinkError: The table has changed so that it does not take them, or they are gone.
+        """
+        log, first = self._log, not self._log.opened
+        self._where().retried(lambda: publish_once(log, receipts, after_a_pause=first), log.forget)
+
+    @abstractmethod
+    def _where(self) -> TableStorage:
+        """Return where the table is."""
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Make the table, or see that it takes the rows."""
+
+    @abstractmethod
+    def _format(self) -> TableFormat:
+        """Open the table in a worker, and see that it takes the rows."""
+
+    @abstractmethod
+    def _open_log(self) -> TableLog[Any]:
+        """Return the table's log."""
+
+    @cached_property
+    def _log(self) -> TableLog[Any]:
+        return self._open_log()
+
+    @cached_property
+    def _schema(self) -> pa.Schema:
+        return schema_of(self.rows)
+
+    def __getstate__(self) -> dict[str, object]:
+        """Travel without what is open."""
+        settings: Any = self
+        return {each.name: getattr(self, each.name) for each in fields(settings)}

@@ -1,0 +1,191 @@
+"""Files of a table that a batch has written and nobody sees yet.
+
+An attempt first writes a manifest, which names the files that it is about to write; once the table
+has them, the manifest is deleted. So a manifest of an earlier batch is of an attempt that never
+counted, and its files go.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import uuid4
+
+from kstreams.errors import SinkError
+from kstreams.sinks import CommitId
+
+__all__ = ("Attempt", "Files", "Receipt", "Staging", "lane_name")
+
+_FOLDER = "_kstreams"  # readers and clean-up of tables pass over what begins with _
+_DIGITS = 16
+"""Of a lane's name, in hex."""
+_AT_ONCE = 8
+_SWEEPS = 2
+
+
+class Files(Protocol):
+    """Where a table's files are. Errors are the storage's own."""
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file of a new name, whole."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """Return a file's bytes; raises `FileNotFoundError`."""
+        ...
+
+    def list(self, folder: str) -> list[str]:
+        """Return the names of files in a folder; none if there is no folder."""
+        ...
+
+    def exists(self, name: str) -> bool:
+        """Tell whether there is such a file."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Delete a file; one that is not there is no error."""
+        ...
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """Names what one attempt at a task's part of a batch writes; its id is in all of the names."""
+
+    lane: str
+    batch: int
+    id: str
+
+    @staticmethod
+    def at(commit: CommitId) -> Attempt:
+        """Return a new one."""
+        return Attempt(lane_name(commit), commit.batch, str(uuid4()))
+
+    @property
+    def name(self) -> str:
+        """What all its names have."""
+        return f"{self.batch:012d}-{self.id}"
+
+    @property
+    def manifest(self) -> str:
+        """The name of its manifest."""
+        return f"{_FOLDER}/{self.lane}/{self.name}.json"
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What `publish` needs of an attempt.
+
+    Attributes:
+        manifest: The name of its manifest.
+        entries: Its files, as the table's log is to have them.
+    """
+
+    manifest: str
+    entries: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """Return it as text."""
+        return json.dumps([self.manifest, *self.entries])
+
+    @staticmethod
+    def of(text: str) -> Receipt:
+        """Return one from its text.
+
+        Raises:
+            SinkError: It is none.
+        """
+        try:
+            found = json.loads(text)
+        except ValueError:
+            found = None
+        if not isinstance(found, list) or not found or not all(isinstance(e, str) for e in found):
+            raise SinkError(
+                f"{text[:80]!r} is no receipt of staged files",
+                hint="the checkpoint was written by another sink of this name: give the node "
+                "another.",
+            )
+        return Receipt(found[0], tuple(found[1:]))
+
+
+class Staging:
+    """Writes files that nobody sees, and removes those that never counted.
+
+    Args:
+        files: Where the table is.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._swept: dict[str, set[int]] = {}
+
+    def stage(self, attempt: Attempt, files: Mapping[str, bytes]) -> None:
+        """Write an attempt's files, after its manifest."""
+        self._sweep(attempt)
+        self._files.write(attempt.manifest, json.dumps(list(files)).encode())
+        _each(lambda name: self._files.write(name, files[name]), files)
+
+    def forget(self, receipts: Iterable[Receipt]) -> None:
+        """Delete manifests of files that the table has."""
+        _each(self._files.delete, [receipt.manifest for receipt in receipts])
+
+    def check(self, receipts: Iterable[Receipt]) -> None:
+        """See that staged files are there.
+
+        Raises:
+            SinkError: One is not.
+        """
+        for receipt in receipts:
+            try:
+                names = json.loads(self._files.read(receipt.manifest))
+                gone = [name for name in names if not self._files.exists(name)]
+            except FileNotFoundError:
+                gone = [receipt.manifest]
+            if gone:
+                raise SinkError(
+                    f"a file of a batch that is committed is not there any more: {gone[0]}",
+                    hint="somebody has cleaned up the table before the app had started again, or "
+                    "has put an older one in its place: bring the file back, or reset the app.",
+                )
+
+    def _sweep(self, attempt: Attempt) -> None:
+        """Remove what attempts at batches before have left: at a writer's first two batches.
+
+        Others may have died at the first before this writer began.
+        """
+        swept = self._swept.setdefault(attempt.lane, set())
+        if len(swept) == _SWEEPS or attempt.batch in swept:
+            return
+        folder = f"{_FOLDER}/{attempt.lane}"
+        for manifest in self._files.list(folder):
+            if manifest.rpartition("/")[2] < f"{attempt.batch:012d}":
+                try:
+                    names = json.loads(self._files.read(manifest))
+                except (FileNotFoundError, ValueError):  # removed just now, or cut short
+                    names = []
+                # An attempt's id is in the names of its files: no manifest leads to others.
+                own = manifest.rpartition("/")[2].removesuffix(".json").partition("-")[2]
+                _each(self._files.delete, [each for each in names if own in each])
+                self._files.delete(manifest)
+        swept.add(attempt.batch)
+
+
+def lane_name(commit: CommitId) -> str:
+    """Return what names of all files of a task have in common, and no others."""
+    named = json.dumps([commit.life, commit.sink]).encode()
+    return f"{hashlib.sha256(named).hexdigest()[:_DIGITS]}-{commit.task:05d}"
+
+
+def _each(work: Callable[[str], None], names: Iterable[str]) -> None:
+    """Do work for each name, in order for one, several at once for more."""
+    found = list(names)
+    if len(found) < 2:
+        for name in found:
+            work(name)
+        return
+    with ThreadPoolExecutor(min(_AT_ONCE, len(found))) as threads:
+        for _ in threads.map(work, found):
+            pass

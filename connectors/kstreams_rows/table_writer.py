@@ -1,0 +1,122 @@
+"""Writes a task's results of a batch as files that a table is to have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import pyarrow as pa
+
+from kstreams import Record
+from kstreams.sinks import CommitId, Results
+from kstreams_rows.column_types import as_columns
+from kstreams_rows.columnar import Columns, columnar
+from kstreams_rows.encoding import made
+from kstreams_rows.refusing import Refusals, refused
+from kstreams_rows.staging import Attempt, Files, Receipt, Staging
+
+__all__ = ("DataFiles", "TableFormat", "TableWriter")
+
+K = TypeVar("K")
+"""Type of the results' keys."""
+V = TypeVar("V")
+"""Type of the results' values."""
+T = TypeVar("T")
+"""What a piece of work gives."""
+
+
+@dataclass(frozen=True)
+class DataFiles:
+    """Files that a table is to have.
+
+    Attributes:
+        data: The bytes of each by its name.
+        entries: What the table's log is to say of them, as text.
+    """
+
+    data: Mapping[str, bytes]
+    entries: tuple[str, ...]
+
+
+class TableFormat(Protocol):
+    """A table as a worker sees it."""
+
+    @property
+    def place(self) -> str:
+        """What the table's kind is called in errors."""
+        ...
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The table's columns."""
+        ...
+
+    @property
+    def files(self) -> Files:
+        """Where its files are."""
+        ...
+
+    def check(self, row: Columns) -> None:
+        """Refuse a row that the table would not give back as it is; raises `ValueError`."""
+        ...
+
+    def data_files(self, rows: pa.Table, attempt: Attempt) -> DataFiles:
+        """Make a file of the rows of each partition."""
+        ...
+
+
+class TableWriter(Generic[K, V]):
+    """A `Writer` that stages files.
+
+    Args:
+        table: Opens the table, at the first batch.
+        row: Makes a row of key and value.
+        retried: Does work again while the storage does not answer.
+    """
+
+    def __init__(
+        self,
+        table: Callable[[], TableFormat],
+        row: Callable[[K, V], object | None],
+        retried: Callable[[Callable[[], Any]], Any],
+    ) -> None:
+        self._open = table
+        self._row = row
+        self._retried = retried
+        self._opened: tuple[TableFormat, Staging] | None = None
+
+    def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
+        """Stage a batch's results; return what their table is to be told."""
+        if self._opened is None:
+            table = self._retried(self._open)
+            self._opened = table, Staging(table.files)
+        table, staging = self._opened
+        records = results.records()
+        found, wrong = made(records, lambda record: self._columns(table, record))
+        rows, unfit = columnar([columns for _, columns in found], table.schema)
+        for place, reason in unfit.items():
+            number, columns = found[place]
+            wrong.append(refused(number, records[number], reason, value=dict(columns)))
+        Refusals(results, table.place).tell(sorted(wrong, key=lambda each: each.row))
+        if not rows.num_rows:
+            return ()
+        return (self._retried(lambda: _staged(table, staging, rows, commit)),)
+
+    def close(self) -> None:
+        """Hold nothing."""
+
+    def _columns(self, table: TableFormat, record: Record[Any, Any]) -> Columns | None:
+        row = self._row(record.key, record.value)
+        if row is None:
+            return None
+        columns = as_columns(row, table.schema)
+        table.check(columns)
+        return columns
+
+
+def _staged(table: TableFormat, staging: Staging, rows: pa.Table, commit: CommitId) -> str:
+    attempt = Attempt.at(commit)
+    files = table.data_files(rows, attempt)
+    staging.stage(attempt, files.data)
+    return str(Receipt(attempt.manifest, files.entries))

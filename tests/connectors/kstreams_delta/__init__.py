@@ -1,0 +1,3 @@
+"""Tests of the sink of tables of Delta Lake."""
+
+from __future__ import annotations

@@ -1,0 +1,19 @@
+"""Reads a table of Delta as others do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import deltalake
+import pyarrow as pa
+
+__all__ = ("rows_of",)
+
+
+def rows_of(uri: str, options: dict[str, str] | None = None) -> list[dict[str, Any]]:
+    """Return a table's rows; none where there is no table."""
+    if not deltalake.DeltaTable.is_deltatable(uri, options):
+        return []
+    found = pa.table(deltalake.DeltaTable(uri, storage_options=options).scan())
+    rows: list[dict[str, Any]] = found.to_pylist()
+    return rows

@@ -1,0 +1,152 @@
+"""Which columns a type has, and which tables take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+
+from kstreams.errors import SinkError
+from kstreams_rows.column_types import as_columns, check_columns, schema_of
+
+
+@dataclass(frozen=True)
+class Line:
+    item: str
+    count: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    id: str
+    day: date
+    at: datetime
+    price: float
+    paid: bool
+    raw: bytes | None
+    lines: Sequence[Line]
+    tags: tuple[str, ...]
+    extra: Mapping[str, float | None]
+
+
+LINE = pa.struct([pa.field("item", pa.string(), nullable=False), pa.field("count", pa.int64())])
+ORDER = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("day", pa.date32(), nullable=False),
+        pa.field("at", pa.timestamp("us", "UTC"), nullable=False),
+        pa.field("price", pa.float64(), nullable=False),
+        pa.field("paid", pa.bool_(), nullable=False),
+        pa.field("raw", pa.binary()),
+        pa.field("lines", pa.list_(pa.field("element", LINE, nullable=False)), nullable=False),
+        pa.field(
+            "tags", pa.list_(pa.field("element", pa.string(), nullable=False)), nullable=False
+        ),
+        pa.field("extra", pa.map_(pa.string(), pa.field("value", pa.float64())), nullable=False),
+    ]
+)
+
+
+def test_fields_are_columns() -> None:
+    assert schema_of(Order) == ORDER
+    assert schema_of(ORDER) is ORDER
+
+
+@dataclass
+class Money:
+    amount: Decimal
+
+
+@dataclass
+class Either:
+    value: int | str
+
+
+@dataclass
+class Nothing:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (Money, "field 'amount' of Money"),
+        (Either, "field 'value' of Either"),
+        (Nothing, "has columns"),
+        (int, "no dataclass"),
+        (pa.schema([("a", pa.int8()), ("a", pa.int8())]), "each named once"),
+    ],
+)
+def test_what_has_no_columns_is_told(rows: type, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        schema_of(rows)
+
+
+def test_rows_are_objects_or_mappings() -> None:
+    line = Line("tea", 2)
+    assert as_columns(line, schema_of(Line)) == {"item": "tea", "count": 2}
+    nested = pa.schema([pa.field("line", LINE)])
+    assert as_columns({"line": 1}, nested) == {"line": 1}
+
+    @dataclass
+    class Outer:
+        line: Line
+
+    assert as_columns(Outer(line), nested) == {"line": {"item": "tea", "count": 2}}
+    for wrong in (5, ("tea", 2), Line):
+        with pytest.raises(TypeError, match="a mapping or a dataclass"):
+            as_columns(wrong, nested)
+
+
+def test_a_table_may_have_other_widths_and_more_columns() -> None:
+    table = pa.schema(
+        [
+            pa.field("item", pa.large_string()),
+            pa.field("count", pa.int8(), nullable=False),
+            pa.field("more", pa.date32()),
+        ]
+    )
+    check_columns(schema_of(Line), table, "t")
+
+
+def test_all_that_a_table_does_not_take_is_told_at_once() -> None:
+    table = pa.schema(
+        [
+            pa.field("count", pa.string()),
+            pa.field("must", pa.date32(), nullable=False),
+        ]
+    )
+    with pytest.raises(SinkError) as told:
+        check_columns(schema_of(Line), table, "t")
+    assert str(told.value).splitlines()[0] == (
+        "table t does not take the rows: it has no column 'item'; column 'count' is string, of "
+        "the rows int64; column 'must' needs a value, and no row has one"
+    )
+
+
+@pytest.mark.parametrize(
+    ("own", "has", "fits"),
+    [
+        (pa.list_(pa.int64()), pa.list_(pa.int32()), True),
+        (pa.list_(pa.int64()), pa.list_(pa.string()), False),
+        (pa.map_(pa.string(), pa.int64()), pa.map_(pa.string(), pa.int8()), True),
+        (pa.map_(pa.string(), pa.int64()), pa.map_(pa.string(), pa.string()), False),
+        (pa.struct([("a", pa.int64())]), pa.struct([("b", pa.int8()), ("a", pa.int8())]), True),
+        (pa.struct([("a", pa.int64())]), pa.struct([("b", pa.int8())]), False),
+        (pa.timestamp("us", "UTC"), pa.timestamp("us"), False),
+        (pa.int64(), pa.float64(), False),
+        (pa.decimal128(9, 2), pa.decimal128(20, 4), True),
+        (pa.time32("s"), pa.time32("s"), False),
+    ],
+)
+def test_types_fit_by_their_kind(own: pa.DataType, has: pa.DataType, fits: bool) -> None:
+    try:
+        check_columns(pa.schema([("a", own)]), pa.schema([("a", has)]), "t")
+    except SinkError:
+        assert not fits
+    else:
+        assert fits

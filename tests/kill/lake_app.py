@@ -1,0 +1,41 @@
+"""The app that is killed, with its results in tables of Delta and Iceberg, too.
+
+`python -m tests.kill.lake_app FOLDER`: as `tests.kill.app`; `KILL_LAKES` is the tables' folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from kstreams import Topology
+from kstreams_delta import DeltaTable
+from kstreams_iceberg import IcebergTable
+from tests.connectors.kstreams_iceberg.catalogs import NAME, catalog_of
+from tests.connectors.lakes import Total
+from tests.kill.app import counting, main
+
+__all__ = ("PLACE", "build", "delta_in")
+
+PLACE = "KILL_LAKES"
+
+
+def delta_in(folder: Path) -> str:
+    """Return where the table of Delta is."""
+    return str(folder / "delta")
+
+
+def build(name: str) -> Topology:
+    folder = Path(os.environ[PLACE])
+    builder, _, counts = counting(name)
+    delta: DeltaTable[str, int] = DeltaTable(delta_in(folder), Total, row=Total)
+    iceberg: IcebergTable[str, int] = IcebergTable(
+        NAME, Total, row=Total, catalog=catalog_of(folder)
+    )
+    builder.add_sink("delta", delta, counts)
+    builder.add_sink("iceberg", iceberg, counts)
+    return builder.build()
+
+
+if __name__ == "__main__":
+    main(build)
