@@ -6,15 +6,15 @@ batch is bounded by them, and lag is counted in them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 import pyarrow as pa
 
 from kstreams.serde.base import Serde
 
-__all__ = ("Log", "LogContents", "LogReader", "Piece")
+__all__ = ("Log", "LogContents", "LogReader", "Piece", "ReadOnce")
 
 K = TypeVar("K")
 """Type of a log's keys."""
@@ -95,6 +95,36 @@ class LogContents(Protocol):
 
     def close(self) -> None:
         """Let go of what it holds."""
+        ...
+
+
+@runtime_checkable
+class ReadOnce(Protocol):
+    """What `LogContents` is, too, where what was read does not stay: it has one reader.
+
+    Another would lose records to it.
+    """
+
+    def claim(self, reader: str) -> None:
+        """Begin to read for good: called before the first batch of a run, not by who looks on.
+
+        Args:
+            reader: Id of a query of an app, the same until that app is reset or forked.
+
+        Raises:
+            SourceError: Another reads it, and it cannot be read by two.
+        """
+        ...
+
+    def committed(self, positions: Mapping[int, int]) -> None:
+        """Let go of what comes before offsets: no batch of the reader's reads it again.
+
+        Called after the commit of each batch and at the start of a run, after `claim`; may be
+        repeated, and come late with offsets of before.
+
+        Args:
+            positions: The first offset that may still be read, by partition.
+        """
         ...
 
 

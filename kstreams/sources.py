@@ -2,7 +2,8 @@ r"""Sources that are no topics: files, and other places that can be read again b
 
 - `Log` is such a place, given to `TopologyBuilder.add_source`: batches are planned on it and
   replayed exactly, as on topics. `LogContents` is its driver's side, `LogReader` that of workers,
-  which reads a `Piece` of a plan.
+  which reads a `Piece` of a plan. `ReadOnce` is the driver's side of one that lets go of what was
+  read.
 - `folder` makes one of a directory: a `FileLog`. `kstreams_s3.objects` and `kstreams_gcs.objects`
   make one of a bucket, `kstreams_sftp.sftp_folder` of a server's directory.
 - A `Format` makes records of a file: `Lines` of text or JSON, `Csv` with a row of names, `Parquet`,
@@ -47,7 +48,7 @@ from kstreams.file_logs.objects import ObjectFiles
 from kstreams.file_logs.parquet import Parquet
 from kstreams.file_logs.whole import Whole
 from kstreams.file_logs.zipped import Zip
-from kstreams.log import Log, LogContents, LogReader, Piece
+from kstreams.log import Log, LogContents, LogReader, Piece, ReadOnce
 
 __all__ = (
     "Csv",
@@ -65,6 +66,7 @@ __all__ = (
     "ObjectFiles",
     "Parquet",
     "Piece",
+    "ReadOnce",
     "Rows",
     "Whole",
     "Zip",

@@ -1,9 +1,11 @@
-"""Results in PostgreSQL, exactly once.
+"""Changes of PostgreSQL's tables as a log, and results in PostgreSQL, exactly once.
 
 Read `PostgresTable` first: a sink that keeps a row a key, or appends rows. What a task gives it
 in a batch is written in one transaction together with a fence: a row that says which commit was
-written last. An attempt that comes again, or late, finds it and changes nothing. Depends on
-psycopg and on the core's contracts, on nothing of Spark.
+written last. An attempt that comes again, or late, finds it and changes nothing.
+
+`changes` reads a table: the rows that it has, then what becomes of them, as `Change`s, by a slot of
+logical replication. Depends on psycopg, msgspec and the core's contracts, on nothing of Spark.
 
 Example:
     >>> from kstreams_postgres import PostgresTable
@@ -21,6 +23,18 @@ Example:
 
 from __future__ import annotations
 
+from kstreams_postgres.change import Change, Operation, change_serde
+from kstreams_postgres.changes import PostgresChanges, SlotStatus, changes
 from kstreams_postgres.table import Columns, PostgresTable, Visible
 
-__all__ = ("Columns", "PostgresTable", "Visible")
+__all__ = (
+    "Change",
+    "Columns",
+    "Operation",
+    "PostgresChanges",
+    "PostgresTable",
+    "SlotStatus",
+    "Visible",
+    "change_serde",
+    "changes",
+)

@@ -13,7 +13,7 @@ from psycopg import sql
 from kstreams.errors import SinkError
 from kstreams_postgres.connecting import Connection
 
-__all__ = ("Column", "Names", "Table", "create_missing", "described")
+__all__ = ("Column", "Names", "Table", "create_missing", "create_table", "described", "is_table")
 
 
 class Column(NamedTuple):
@@ -118,8 +118,7 @@ def described(connection: Connection, names: Names, key: tuple[str, ...]) -> Tab
         SinkError: It is not there, or lacks a column of the key, or a unique constraint on it.
     """
     quoted = names.quoted_table.as_string(connection)
-    found = connection.execute("SELECT to_regclass(%s::text)", (quoted,)).fetchone()
-    if found is None or found[0] is None:
+    if not is_table(connection, names.quoted_table):
         raise SinkError(
             f"there is no table {names.table!r}",
             "42P01",
@@ -150,21 +149,26 @@ def create_missing(
 ) -> None:
     """Look at a table, and make those that the sink needs beside it, where they are not there."""
     table = described(connection, names, key)
-    _create(connection, names.quoted_fence, sql.SQL(_FENCE).format(names.quoted_fence))
+    create_table(connection, names.quoted_fence, sql.SQL(_FENCE).format(names.quoted_fence))
     if stages:
         made = sql.SQL(_STAGED).format(table.staged, table.target)
-        if _create(connection, table.staged, made):
+        if create_table(connection, table.staged, made):
             statement = sql.SQL("CREATE INDEX ON {} (kstreams_lane, kstreams_batch)")
             connection.execute(statement.format(table.staged))
 
 
-def _create(connection: Connection, name: sql.Identifier, statement: sql.Composed) -> bool:
+def create_table(connection: Connection, name: sql.Identifier, statement: sql.Composed) -> bool:
     """Create a table if it is not there, which a role without the right may find done."""
-    quoted = name.as_string(connection)
-    found = connection.execute("SELECT to_regclass(%s::text)", (quoted,)).fetchone()
-    if found is not None and found[0] is not None:
+    if is_table(connection, name):
         return False
     with suppress(psycopg.errors.UniqueViolation, psycopg.errors.DuplicateTable):  # of a race
         connection.execute(statement)
         return True
     return False
+
+
+def is_table(connection: Connection, name: sql.Identifier) -> bool:
+    """Tell whether there is a table of a name."""
+    quoted = name.as_string(connection)
+    found = connection.execute("SELECT to_regclass(%s::text)", (quoted,)).fetchone()
+    return found is not None and found[0] is not None

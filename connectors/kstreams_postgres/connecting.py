@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from itertools import chain
 from typing import Any, TypeVar
 
 import psycopg
+from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from kstreams_rows.retrying import Faults, hidden, retried
@@ -22,6 +24,15 @@ Connection = psycopg.Connection[Any]
 _CONNECT_S = 10
 _IDLE_S = 60
 """After which the server ends a transaction whose client says nothing: a writer that hangs."""
+_FORM = {
+    "client_encoding": "UTF8",
+    "datestyle": "ISO, YMD",
+    "intervalstyle": "iso_8601",
+    "timezone": "UTC",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+}
+"""Settings that say how values are written, so that a value is the same text each time."""
 _PASSING = ("08", "40", "53", "57", "58", "F0", "XX")
 """Classes of SQLSTATE: connections, deadlocks, resources, shutdown, the machine."""
 _LOCKED = ("55P03", "55006", "25006")
@@ -35,20 +46,30 @@ class Database:
         url: Its connection string.
         give_up_after: How long to try again.
         lock_timeout: How long a statement waits for a lock.
+        reads: Whether it is a source's: then errors are, and values have one form as text.
     """
 
-    def __init__(self, url: str, give_up_after: timedelta, lock_timeout: timedelta) -> None:
+    def __init__(
+        self, url: str, give_up_after: timedelta, lock_timeout: timedelta, *, reads: bool = False
+    ) -> None:
         self._url = url
         self._give_up_after = give_up_after
         self._lock_ms = max(1, int(lock_timeout.total_seconds() * 1000))
         self._connection: Connection | None = None
+        self._settings = {
+            "lock_timeout": f"{self._lock_ms}ms",
+            "idle_in_transaction_session_timeout": f"{_IDLE_S}s",
+            **(_FORM if reads else {}),
+        }
         self._faults = Faults(
             "PostgreSQL",
             (psycopg.Error, OSError),
             may_pass,
             code_of,
             lambda exc: _without_secrets(str(exc), url),
-            "see that table, columns and rights are as the sink needs them.",
+            f"see that table, columns and rights are as the {'source' if reads else 'sink'} needs "
+            "them.",
+            read=reads,
         )
 
     def retried(self, work: Callable[[Connection], T]) -> T:
@@ -58,8 +79,9 @@ class Database:
             work: Must be safe to repeat.
 
         Raises:
-            SinkUnavailableError: The database did not answer in all that time.
-            SinkError: It refuses, and would again.
+            SinkUnavailableError, SourceUnavailableError: The database did not answer in all that
+                time.
+            SinkError, SourceError: It refuses, and would again.
         """
         return retried(lambda: work(self._open()), self._faults, self._give_up_after, self.close)
 
@@ -74,11 +96,8 @@ class Database:
         if self._connection is None or self._connection.closed:
             made = psycopg.connect(self._url, autocommit=True, connect_timeout=_CONNECT_S)
             self._connection = made
-            made.execute(
-                "SELECT set_config('lock_timeout', %s, false), "
-                "set_config('idle_in_transaction_session_timeout', %s, false)",
-                (f"{self._lock_ms}ms", f"{_IDLE_S}s"),
-            )
+            each = sql.SQL(", ").join([sql.SQL("set_config(%s, %s, false)")] * len(self._settings))
+            made.execute(sql.SQL("SELECT {}").format(each), list(chain(*self._settings.items())))
         return self._connection
 
 

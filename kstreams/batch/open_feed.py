@@ -21,14 +21,21 @@ from kstreams.state.log.commits import Commit
 __all__ = ("feed_of", "publish_commit")
 
 
-def feed_of(connection: Connection, sources: Iterable[SourceNode] = ()) -> Feed:
+def feed_of(
+    connection: Connection, sources: Iterable[SourceNode] = (), *, reader: str = ""
+) -> Feed:
     """Return a feed from and to the topics of a connection, and from the logs of sources.
+
+    Args:
+        connection: Where topics are.
+        sources: What is read.
+        reader: Id of the query that reads logs.
 
     Raises:
         CompileError: No app can run on it.
     """
     feed, logs = _feed_of_topics(connection), logs_of(sources)
-    return LogFeed(feed, logs) if logs else feed
+    return LogFeed(feed, logs, reader) if logs else feed
 
 
 def _feed_of_topics(connection: Connection) -> Feed:

@@ -159,7 +159,8 @@ def make_pipeline(
         changelogs: By store, its changelog and where it ends.
         tables: The global tables that it reads and writes.
     """
-    feed = feed_of(parts.connection, [node for group in opened.groups for node in group.sources])
+    sources = [node for group in opened.groups for node in group.sources]
+    feed = feed_of(parts.connection, sources, reader=opened.scope)
     query = QuerySettings.of(
         settings.for_workers(),
         opened,

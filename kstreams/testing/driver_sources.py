@@ -59,8 +59,11 @@ class DriverSources:
 
     def _of_log(self, node: SourceNode, task: DriverTask) -> list[Slice]:
         name, partition = node.topic.name, task.partition
-        start = task.state.meta.next_offsets.get(TopicPartition(name, partition), 0)
-        pieces = self._contents[name].pieces(partition, start, self._ends[name][partition])
+        contents = self._contents[name]
+        start = task.state.meta.next_offsets.get(TopicPartition(name, partition))
+        if start is None:
+            start = contents.beginnings()[partition]
+        pieces = contents.pieces(partition, start, self._ends[name][partition])
         return [Slice(node.name, name, partition, p.start, p.stop, p.place) for p in pieces]
 
     def io(self, topics: TopicIO) -> TopicIO:

@@ -67,7 +67,7 @@ def classes_of(info: inspect.Type) -> tuple[type, ...]:
             found = [classes_of(member) for member in members]
             return sum(found, ()) if all(found) else ()
         case inspect.StructType(cls=cls) | inspect.DataclassType(cls=cls):
-            return (cls,)
+            return (get_origin(cls) or cls,)  # of a generic class, `Change[Order]`
         case inspect.StrType():
             return (str,)
         case inspect.IntType():

@@ -30,10 +30,12 @@ class LogFeed:
     Args:
         others: Feeds from the topics, and publishes.
         logs: By name.
+        reader: Id of the query that reads them.
     """
 
-    def __init__(self, others: Feed, logs: Mapping[str, Log[Any, Any]]) -> None:
+    def __init__(self, others: Feed, logs: Mapping[str, Log[Any, Any]], reader: str = "") -> None:
         self._others = others
+        self._reader = reader
         self.admin = LogPositions(others.admin, logs)
         self.io = LogIO(others.io, dict(logs))
 
@@ -61,12 +63,14 @@ class LogFeed:
         return log.mean_bytes(place.partition, offset)
 
     def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
-        """Get ready to publish."""
+        """Claim the logs, and get ready to publish."""
+        self.admin.claim(self._reader)
         self._others.prepare(publisher, topic, last)
 
     def publish(self, commit: Commit, objects: ObjectStore, check: Callable[[], None]) -> None:
-        """Make a committed batch's output visible."""
+        """Make a committed batch's output visible, and let logs go of what it has read."""
         self._others.publish(commit, objects, check)
+        self.admin.committed(commit.positions)
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
         """Remove what attempts have left."""

@@ -10,7 +10,8 @@ from typing import Any
 from kstreams.batch.source_positions import SourcePositions
 from kstreams.connection import TopicEnds
 from kstreams.errors import KStreamsError
-from kstreams.log import Log, LogContents
+from kstreams.ids import TopicPartition
+from kstreams.log import Log, LogContents, ReadOnce
 
 __all__ = ("LogPositions",)
 
@@ -96,6 +97,31 @@ class LogPositions:
         if others:
             found |= self._others.first_since(others, timestamp_ms)
         return found
+
+    def claim(self, reader: str) -> None:
+        """Begin to read logs for good.
+
+        Raises:
+            SourceError: Another reads one, which cannot be read by two.
+        """
+        for name in self._logs:
+            if (log := self._read_once(name)) is not None:
+                with _named(name):
+                    log.claim(reader)
+
+    def committed(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Let logs go of what comes before positions."""
+        by_log: dict[str, dict[int, int]] = {}
+        for place, offset in positions.items():
+            by_log.setdefault(place.topic, {})[place.partition] = offset
+        for name, offsets in by_log.items():
+            if (log := self._read_once(name)) is not None:
+                with _named(name):
+                    log.committed(offsets)
+
+    def _read_once(self, name: str) -> ReadOnce | None:
+        log: object = self.of(name)
+        return log if isinstance(log, ReadOnce) else None
 
     def close(self) -> None:
         """Let go of what logs hold."""

@@ -1,0 +1,157 @@
+"""Messages of PostgreSQL's plugin `pgoutput`, protocol 1: what one says, and nothing of it kept.
+
+Source: https://www.postgresql.org/docs/current/protocol-logicalrep-message-formats.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from struct import Struct
+from typing import Final, NamedTuple
+
+__all__ = (
+    "BEGIN",
+    "DELETE",
+    "INSERT",
+    "RELATION",
+    "TRUNCATE",
+    "UNCHANGED",
+    "UPDATE",
+    "Begin",
+    "Cell",
+    "Relation",
+    "RelationColumn",
+    "RowChange",
+    "begin_of",
+    "commit_of",
+    "relation_id",
+    "relation_of",
+    "row_change_of",
+    "truncated",
+)
+
+BEGIN, INSERT, UPDATE, DELETE, TRUNCATE, RELATION = b"BIUDTR"
+
+UNCHANGED: Final = b"\x00"
+"""In place of a value that is stored out of line and was not changed: it is not in the log."""
+
+Cell = bytes | None
+"""A value as text, None for null, or `UNCHANGED`; no text has a zero byte."""
+
+_HEAD = Struct(">qqI")
+_END = Struct(">Bqqq")
+_INT16, _INT32 = Struct(">H"), Struct(">I")
+_EPOCH_MS = 946_684_800_000
+"""2000-01-01, from which PostgreSQL counts."""
+
+
+class Begin(NamedTuple):
+    """A transaction: where its commit stands in the log, when that was, its number."""
+
+    commit_lsn: int
+    time_ms: int
+    transaction: int
+
+
+class RelationColumn(NamedTuple):
+    """A column as the table had it then: its name, its type's oid, whether it tells rows apart."""
+
+    name: str
+    type_oid: int
+    identifies: bool
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A table as it was when rows were changed; `oid` is its own."""
+
+    oid: int
+    columns: tuple[RelationColumn, ...]
+
+
+class RowChange(NamedTuple):
+    """A row of a table: before, if that is known, and after.
+
+    Attributes:
+        oid: The table's.
+        old: Values before; of a change whose `whole` is false those that tell rows apart, and
+            nulls. None: not said.
+        new: Values after; None for a deletion.
+        whole: Whether `old` has all values.
+    """
+
+    oid: int
+    old: Sequence[Cell] | None
+    new: Sequence[Cell] | None
+    whole: bool
+
+
+def begin_of(data: bytes) -> Begin:
+    """Read the message that a transaction begins with."""
+    lsn, time_us, xid = _HEAD.unpack_from(data, 1)
+    return Begin(lsn, _ms(time_us), xid)
+
+
+def commit_of(data: bytes) -> tuple[int, int, int]:
+    """Read the message that a transaction ends with: where its commit is, where that ends, when."""
+    _, lsn, end, time_us = _END.unpack_from(data, 1)
+    return lsn, end, _ms(time_us)
+
+
+def _ms(time_us: int) -> int:
+    return int(time_us // 1000) + _EPOCH_MS
+
+
+def relation_id(data: bytes) -> int:
+    """Return which table a row or a description is of."""
+    return int(_INT32.unpack_from(data, 1)[0])
+
+
+def relation_of(data: bytes) -> Relation:
+    """Read the description of a table."""
+    at = data.index(b"\0", data.index(b"\0", 5) + 1) + 2
+    (count,) = _INT16.unpack_from(data, at)
+    at += 2
+    columns: list[RelationColumn] = []
+    for _ in range(count):
+        end = data.index(b"\0", at + 1)
+        (oid,) = _INT32.unpack_from(data, end + 1)
+        columns.append(RelationColumn(data[at + 1 : end].decode(), oid, bool(data[at] & 1)))
+        at = end + 9
+    return Relation(relation_id(data), tuple(columns))
+
+
+def row_change_of(data: bytes) -> RowChange:
+    """Read the insertion, update or deletion of a row."""
+    kind, at = data[5], 5
+    old: list[Cell] | None = None
+    if kind in b"KO":
+        old, at = _row(data, 6)
+    if data[0] == DELETE:
+        return RowChange(relation_id(data), old, None, kind == ord("O"))
+    new, _ = _row(data, at + 1)
+    return RowChange(relation_id(data), old, new, kind == ord("O"))
+
+
+def _row(data: bytes, at: int) -> tuple[list[Cell], int]:
+    """Read the values of a row, and return where they end."""
+    (count,) = _INT16.unpack_from(data, at)
+    at += 2
+    cells: list[Cell] = []
+    for _ in range(count):
+        kind = data[at]
+        at += 1
+        if kind == ord("t"):
+            (size,) = _INT32.unpack_from(data, at)
+            cells.append(data[at + 4 : at + 4 + size])
+            at += 4 + size
+        else:
+            cells.append(UNCHANGED if kind == ord("u") else None)
+    return cells, at
+
+
+def truncated(data: bytes) -> tuple[int, ...]:
+    """Return which tables were emptied at once."""
+    (count,) = _INT32.unpack_from(data, 1)
+    return tuple(_INT32.unpack_from(data, 6 + 4 * n)[0] for n in range(count))

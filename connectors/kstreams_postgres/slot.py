@@ -1,0 +1,271 @@
+"""A replication slot with what is known of it for ever: which change has which offset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from psycopg import sql
+
+from kstreams.errors import DataLossError, SourceError
+from kstreams_postgres.catalog import is_table
+from kstreams_postgres.connecting import Connection
+from kstreams_postgres.pgoutput import commit_of
+
+__all__ = (
+    "SlotNames",
+    "SlotState",
+    "Transaction",
+    "advance",
+    "changes_query",
+    "lsn_text",
+    "slot_held",
+    "slot_state",
+    "table_name",
+    "transactions",
+)
+
+_ANEW = (
+    "the records between are lost: drop() the log and reset the app, which copies the table anew."
+)
+_KEEP_MORE = " A larger max_slot_wal_keep_size, or a shorter stop of the app, avoids it."
+_ALONE = " A slot has one reader."
+
+
+@dataclass(frozen=True)
+class SlotNames:
+    """What a log has in its database.
+
+    Attributes:
+        slot: The replication slot.
+        table: The table whose changes are read, with its schema if need be.
+        state: Table of what is known of slots, a row each.
+        publication: A user's own; None makes one of the table, named as the slot.
+    """
+
+    slot: str
+    table: str
+    state: str
+    publication: str | None
+
+    @property
+    def copy(self) -> sql.Identifier:
+        """The table of rows that were there before the slot, beside that of the state."""
+        *schema, _ = self.state.split(".")
+        return sql.Identifier(*schema, f"kstreams_copy_{self.slot}")
+
+    @property
+    def published(self) -> str:
+        """The publication that is read."""
+        return self.publication or self.slot
+
+
+def table_name(name: str) -> sql.Identifier:
+    """Return the name of a table, quoted; a schema stands before a dot."""
+    return sql.Identifier(*name.split("."))
+
+
+class SlotState(NamedTuple):
+    """What the database says of a slot.
+
+    Attributes:
+        log_id: Id of the log, which another slot of this name would not have.
+        oid: The table's.
+        key: Columns of the table's primary key.
+        reader: Who reads it for good; empty while nobody does.
+        copied: How many rows the table had before the slot; their offsets come first.
+        copied_ms: When that was, ms since the epoch.
+        lsn: Up to here the slot was let go of.
+        offset: Of the first record behind that, or of the first copied row that is needed.
+        slot_lsn: Where the slot stands; None where it is gone.
+        wal: What the server says of what the slot needs: `reserved`, `extended`, `unreserved` or
+            `lost`.
+        written: How far the log is written.
+        kept: How much of the log the server keeps for the slot, in bytes.
+        present: Oid of what has the table's name now; None: nothing.
+    """
+
+    log_id: str
+    oid: int
+    key: tuple[str, ...]
+    reader: str
+    copied: int
+    copied_ms: int
+    lsn: int
+    offset: int
+    slot_lsn: int | None
+    wal: str
+    written: int
+    kept: int
+    present: int | None
+
+    @property
+    def base(self) -> int:
+        """The offset of the first change behind `lsn`."""
+        return max(self.offset, self.copied)
+
+    def check(self, names: SlotNames) -> None:
+        """See that all is there that was not let go of.
+
+        Raises:
+            DataLossError: It is not.
+            SourceError: The table is another one.
+        """
+        slot = names.slot
+        if self.slot_lsn is None:
+            raise DataLossError(f"replication slot {slot!r} was dropped", hint=_ANEW)
+        if self.wal == "lost":
+            raise DataLossError(
+                f"replication slot {slot!r} fell behind, and the server has removed what it needs "
+                "(wal_status is lost)",
+                hint=_ANEW + _KEEP_MORE,
+            )
+        if self.slot_lsn > self.lsn:
+            raise DataLossError(
+                f"replication slot {slot!r} was moved to {lsn_text(self.slot_lsn)} by somebody "
+                f"else, or made anew; the log has let go of what comes before {lsn_text(self.lsn)}",
+                hint=_ANEW + _ALONE,
+            )
+        if self.present != self.oid:
+            raise SourceError(
+                f"table {names.table!r} was dropped, or made anew, since its changes are read",
+                hint="drop() the log and reset the app, which copies the table anew.",
+            )
+
+
+_STATE = """
+SELECT s.log_id, s.oid, s.key, s.reader, s.copied, s.copied_ms, (s.lsn - '0/0')::int8,
+       s.next_offset, (r.confirmed_flush_lsn - '0/0')::int8, coalesce(r.wal_status, ''),
+       (pg_current_wal_flush_lsn() - '0/0')::int8,
+       coalesce(pg_current_wal_flush_lsn() - r.restart_lsn, 0)::int8,
+       to_regclass(%s::text)::oid::int8, s.relation
+FROM {} s LEFT JOIN pg_replication_slots r ON r.slot_name = s.slot
+WHERE s.slot = %s AND s.copied IS NOT NULL
+"""
+
+
+def slot_state(connection: Connection, names: SlotNames) -> SlotState | None:
+    """Return what is known of a slot; None where it was not made, or not to the end.
+
+    Raises:
+        SourceError: It is that of another table.
+    """
+    if not is_table(connection, table_name(names.state)):
+        return None
+    query = sql.SQL(_STATE).format(table_name(names.state))
+    table = table_name(names.table).as_string(connection)
+    found = connection.execute(query, (table, names.slot)).fetchone()
+    if found is None:
+        return None
+    *values, relation = found
+    if relation != names.table:
+        raise SourceError(
+            f"replication slot {names.slot!r} is of table {relation!r}, not of {names.table!r}",
+            hint="give each log a slot of its own.",
+        )
+    values[2] = tuple(values[2])
+    return SlotState(*values)
+
+
+@contextmanager
+def slot_held(connection: Connection, slot: str) -> Iterator[None]:
+    """Use a slot, which one session at a time can: others of this library wait.
+
+    Where it raises, the connection is to be closed.
+    """
+    lock = f"kstreams slot {slot}"
+    connection.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", (lock,))
+    yield
+    connection.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", (lock,))
+
+
+_PEEK = """
+pg_logical_slot_peek_binary_changes({slot}, {upto}::pg_lsn, NULL, 'proto_version', '1',
+                                    'publication_names', {publication})
+"""
+
+_COUNTED = """
+WITH m AS (SELECT xid, data, get_byte(data, 0) AS kind FROM {}),
+own AS (
+    SELECT *, CASE WHEN kind IN (73, 85, 68) AND substr(data, 2, 4) = {oid} THEN
+                  CASE kind WHEN 85 THEN 2 ELSE 1 END
+              WHEN kind = 84 AND EXISTS (SELECT FROM generate_series(7, length(data) - 3, 4) AS i
+                                         WHERE substr(data, i, 4) = {oid}) THEN 1
+              ELSE 0 END AS offsets
+    FROM m)
+SELECT (array_agg(data) FILTER (WHERE kind = 67))[1], sum(offsets)::int8,
+       sum(length(data)) FILTER (WHERE offsets > 0)
+FROM own GROUP BY xid HAVING sum(offsets) > 0
+"""
+"""A change takes an offset, an update two: where it changes the key, it is a deletion, too."""
+
+
+class Transaction(NamedTuple):
+    """A transaction that changed the table.
+
+    Attributes:
+        end: Behind its commit in the log.
+        time_ms: When it committed, ms since the epoch.
+        offsets: How many it takes.
+        size: Of its changes, in bytes.
+    """
+
+    end: int
+    time_ms: int
+    offsets: int
+    size: int
+
+
+def transactions(
+    connection: Connection, names: SlotNames, state: SlotState
+) -> Sequence[Transaction]:
+    """Return the transactions that were not let go of, in the order of their commits."""
+    query = sql.SQL(_COUNTED).format(
+        _peek(names, state.written), oid=sql.Literal(state.oid.to_bytes(4, "big"))
+    )
+    found: list[Transaction] = []
+    with slot_held(connection, names.slot):
+        cursor = connection.cursor(binary=True)
+        cursor.execute(query)
+    for data, offsets, size in cursor:
+        lsn, end, time_ms = commit_of(data)
+        if state.lsn <= lsn and end <= state.written:
+            found.append(Transaction(end, time_ms, offsets, size))
+    return sorted(found)
+
+
+def changes_query(names: SlotNames, upto: int) -> sql.Composed:
+    """Return what asks for the messages of a slot, up to the transaction that ends there."""
+    return sql.SQL("SELECT data FROM {}").format(_peek(names, upto))
+
+
+def _peek(names: SlotNames, upto: int) -> sql.Composed:
+    return sql.SQL(_PEEK).format(
+        slot=sql.Literal(names.slot),
+        upto=sql.Literal(lsn_text(upto)),
+        publication=sql.Literal(sql.Identifier(names.published).as_string(None)),
+    )
+
+
+def advance(connection: Connection, names: SlotNames, lsn: int, offset: int) -> None:
+    """Let go of what comes before a place: the offset behind it is noted first."""
+    update = sql.SQL(
+        "UPDATE {} SET lsn = %s::pg_lsn, next_offset = %s "
+        "WHERE slot = %s AND lsn <= %s::pg_lsn AND next_offset <= %s"
+    ).format(table_name(names.state))
+    values: tuple[Any, ...] = (lsn_text(lsn), offset, names.slot, lsn_text(lsn), offset)
+    if connection.execute(update, values).rowcount:
+        with slot_held(connection, names.slot):
+            connection.execute(
+                "SELECT pg_replication_slot_advance(slot_name, %s::pg_lsn) "
+                "FROM pg_replication_slots "
+                "WHERE slot_name = %s AND confirmed_flush_lsn < %s::pg_lsn",
+                (lsn_text(lsn), names.slot, lsn_text(lsn)),
+            )
+
+
+def lsn_text(lsn: int) -> str:
+    """Return a place in the log as PostgreSQL writes it."""
+    return f"{lsn >> 32:X}/{lsn & 0xFFFFFFFF:X}"

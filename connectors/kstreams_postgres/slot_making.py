@@ -1,0 +1,245 @@
+"""Make a slot, with a copy of the rows that its table had before; and take all of it away."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import dataclass
+from uuid import uuid4
+
+import psycopg
+from psycopg import sql
+
+from kstreams.errors import SourceError
+from kstreams_postgres.catalog import create_table, is_table
+from kstreams_postgres.connecting import Connection
+from kstreams_postgres.slot import SlotNames, SlotState, slot_held, slot_state, table_name
+
+__all__ = ("Making", "check_slot", "drop_slot", "make_slot", "release_slot")
+
+_TABLE = """
+CREATE TABLE {} (
+    slot text PRIMARY KEY, log_id text NOT NULL, relation text NOT NULL, oid int8 NOT NULL,
+    key text[] NOT NULL, published bool NOT NULL, reader text NOT NULL DEFAULT '',
+    copied int8, copied_ms int8 NOT NULL DEFAULT 0, lsn pg_lsn NOT NULL DEFAULT '0/0',
+    next_offset int8 NOT NULL DEFAULT 0)
+"""
+
+_KEY = """
+SELECT c.oid::int8, c.relreplident::text, coalesce(k.indisreplident, false),
+       ARRAY(SELECT attname::text FROM unnest(k.indkey::int2[]) WITH ORDINALITY AS n(number, place)
+             JOIN pg_attribute ON attrelid = c.oid AND attnum = number ORDER BY place),
+       ARRAY(SELECT attname::text FROM pg_attribute
+             WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum)
+FROM pg_class c LEFT JOIN pg_index k ON k.indrelid = c.oid AND k.indisprimary
+WHERE c.oid = to_regclass(%s::text)
+"""
+
+_BEGUN = """
+INSERT INTO {} AS s (slot, log_id, relation, oid, key, published) VALUES (%s, %s, %s, %s, %s, %s)
+ON CONFLICT (slot) DO UPDATE SET log_id = excluded.log_id, relation = excluded.relation,
+    oid = excluded.oid, key = excluded.key, published = excluded.published
+"""
+
+_COPY = """
+CREATE TABLE {} AS
+SELECT row_number() OVER (ORDER BY {key}) - 1 AS kstreams_offset, t.* FROM {} t
+"""
+
+_READY = """
+UPDATE {} SET copied = %s, lsn = %s::pg_lsn, next_offset = 0,
+    copied_ms = (extract(epoch FROM clock_timestamp()) * 1000)::int8
+WHERE slot = %s
+"""
+
+
+def _check_table(
+    connection: Connection, names: SlotNames, required: frozenset[str]
+) -> tuple[int, tuple[str, ...]]:
+    """Return a table's oid and the columns of its primary key, if its changes can be read.
+
+    Raises:
+        SourceError: There is no such table, or no column that rows have to have; or its changes do
+            not tell rows apart.
+    """
+    table = names.table
+    found = connection.execute(_KEY, (table_name(table).as_string(connection),)).fetchone()
+    if found is None:
+        raise SourceError(f"there is no table {table!r}", hint="create it, or name its schema.")
+    oid, identity, is_index, key, columns = found
+    if not key:
+        raise SourceError(
+            f"table {table!r} has no primary key, which keys of records come from",
+            hint=f"give it one: ALTER TABLE {table} ADD PRIMARY KEY (...).",
+        )
+    if identity == "n" or (identity == "i" and not is_index):
+        raise SourceError(
+            f"the replica identity of table {table!r} does not have its primary key: changes do "
+            "not say which rows they are of",
+            hint=f"ALTER TABLE {table} REPLICA IDENTITY DEFAULT, or FULL to have old rows, too.",
+        )
+    if missing := sorted(required.difference(columns)):
+        raise SourceError(
+            f"table {table!r} has no column {missing[0]!r}, only {', '.join(columns)}",
+            hint="fields of the type of rows are named as columns; one without needs a default.",
+        )
+    return oid, tuple(key)
+
+
+def check_slot(
+    connection: Connection, names: SlotNames, state: SlotState, required: frozenset[str]
+) -> None:
+    """See that a slot still reads what it was made for.
+
+    Raises:
+        SourceError: The primary key is another, the publication does not have the table any more,
+            or the table is not as it has to be.
+    """
+    _, key = _check_table(connection, names, required)
+    if key != state.key:
+        raise SourceError(
+            f"the primary key of table {names.table!r} was {', '.join(state.key)} when its changes "
+            f"began to be read, and is {', '.join(key)}",
+            hint="drop() the log and reset the app, which copies the table anew.",
+        )
+    _check_publication(connection, names)
+
+
+@dataclass(frozen=True)
+class Making:
+    """How a slot is made.
+
+    Attributes:
+        url: Of its database, for a connection that makes slots.
+        required: Columns that the table has to have.
+        snapshot: Whether rows that are there already are copied.
+    """
+
+    url: str
+    required: frozenset[str]
+    snapshot: bool
+
+
+def make_slot(connection: Connection, names: SlotNames, making: Making) -> SlotState:
+    """Return the state of a slot, which is made if nobody has; may be repeated after a death.
+
+    The slot exports the snapshot that it begins with, and the table is copied as it was in that:
+    no change is in both, none in neither.
+
+    Args:
+        connection: To the database.
+        names: What it is called.
+        making: How.
+
+    Raises:
+        SourceError: There is no such table, key or publication, or a slot that is not the log's.
+    """
+    with slot_held(connection, f"{names.slot} is made"):
+        known = slot_state(connection, names)
+        if known is None:
+            _make(connection, names, making)
+            known = slot_state(connection, names)
+    if known is None:
+        raise SourceError(f"replication slot {names.slot!r} was dropped while it was made")
+    return known
+
+
+def _make(connection: Connection, names: SlotNames, making: Making) -> None:
+    oid, key = _check_table(connection, names, making.required)
+    state, slot = table_name(names.state), (names.slot,)
+    create_table(connection, state, sql.SQL(_TABLE).format(state))
+    begun = connection.execute(sql.SQL("SELECT FROM {} WHERE slot = %s").format(state), slot)
+    there = connection.execute("SELECT FROM pg_replication_slots WHERE slot_name = %s", slot)
+    if there.rowcount and not begun.rowcount:
+        raise SourceError(
+            f"there is a replication slot {names.slot!r} already, which is not this log's",
+            hint=f"drop it, or name another by slot=...; what is known of slots is in table "
+            f"{names.state!r}.",
+        )
+    if there.rowcount:  # of one who died while making it
+        connection.execute("SELECT pg_drop_replication_slot(%s)", slot)
+    own = names.publication is None
+    values = (names.slot, uuid4().hex, names.table, oid, list(key), own)
+    connection.execute(sql.SQL(_BEGUN).format(state), values)
+    _publish(connection, names)
+    with closing(
+        psycopg.connect(making.url, replication="database", autocommit=True, connect_timeout=10)
+    ) as walsender:
+        made = walsender.execute(
+            sql.SQL("CREATE_REPLICATION_SLOT {} LOGICAL pgoutput EXPORT_SNAPSHOT").format(
+                sql.Identifier(names.slot)
+            )
+        ).fetchone()
+        if made is None:
+            raise psycopg.OperationalError("no answer to CREATE_REPLICATION_SLOT")
+        _, lsn, exported, _ = made
+        with connection.transaction():
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+            connection.execute(sql.SQL("SET TRANSACTION SNAPSHOT {}").format(sql.Literal(exported)))
+            copied = _copied(connection, names, key) if making.snapshot else 0
+            connection.execute(sql.SQL(_READY).format(state), (copied, lsn, names.slot))
+
+
+def _publish(connection: Connection, names: SlotNames) -> None:
+    """Make the log's publication, if it is its own, and see that the table is in it."""
+    if names.publication is None:
+        name = sql.Identifier(names.slot)
+        connection.execute(sql.SQL("DROP PUBLICATION IF EXISTS {}").format(name))
+        statement = "CREATE PUBLICATION {} FOR TABLE {} WITH (publish_via_partition_root = true)"
+        connection.execute(sql.SQL(statement).format(name, table_name(names.table)))
+    _check_publication(connection, names)
+
+
+def _check_publication(connection: Connection, names: SlotNames) -> None:
+    found = connection.execute(
+        "SELECT FROM pg_publication_tables WHERE pubname = %s "
+        "AND format('%%I.%%I', schemaname, tablename)::regclass = to_regclass(%s::text)",
+        (names.published, table_name(names.table).as_string(connection)),
+    )
+    if not found.rowcount:
+        raise SourceError(
+            f"publication {names.published!r} is not there, or does not have table {names.table!r}",
+            hint=f"CREATE PUBLICATION {names.published} FOR TABLE {names.table}; without "
+            "publication=... the log makes its own, when its slot is made.",
+        )
+
+
+def _copied(connection: Connection, names: SlotNames, key: tuple[str, ...]) -> int:
+    """Copy the rows of the present snapshot; return how many there are."""
+    columns = sql.SQL(", ").join(map(sql.Identifier, key))
+    connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(names.copy))
+    query = sql.SQL(_COPY).format(names.copy, table_name(names.table), key=columns)
+    count = connection.execute(query).rowcount
+    statement = sql.SQL("ALTER TABLE {} ADD PRIMARY KEY (kstreams_offset)")
+    connection.execute(statement.format(names.copy))
+    return count
+
+
+def drop_slot(connection: Connection, names: SlotNames) -> None:
+    """Take away a slot, its publication and all that is known of it; may be repeated.
+
+    Raises:
+        SourceError: It is of another table.
+    """
+    with slot_held(connection, f"{names.slot} is made"), slot_held(connection, names.slot):
+        if not is_table(connection, table_name(names.state)):
+            return
+        slot_state(connection, names)  # or it is of another table
+        connection.execute(
+            "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots "
+            "WHERE slot_name = %s",
+            (names.slot,),
+        )
+        with connection.transaction():
+            connection.execute(sql.SQL("DROP TABLE IF EXISTS {}").format(names.copy))
+            if names.publication is None:
+                statement = sql.SQL("DROP PUBLICATION IF EXISTS {}")
+                connection.execute(statement.format(sql.Identifier(names.slot)))
+            statement = sql.SQL("DELETE FROM {} WHERE slot = %s")
+            connection.execute(statement.format(table_name(names.state)), (names.slot,))
+
+
+def release_slot(connection: Connection, names: SlotNames) -> None:
+    """Let another read a slot for good; nothing where it is not made."""
+    if slot_state(connection, names) is not None:
+        statement = sql.SQL("UPDATE {} SET reader = '' WHERE slot = %s")
+        connection.execute(statement.format(table_name(names.state)), (names.slot,))

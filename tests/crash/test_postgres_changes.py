@@ -1,0 +1,163 @@
+"""Death of an app that reads a slot: each row counts once, and the slot is let go of behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from devtools.servers.postgres import PostgresServer
+from kstreams import Topology
+from kstreams.batch.logs.io import close_readers
+from kstreams.state import Memory
+from kstreams.state.log.directory import Directory
+from kstreams_postgres import slot, slot_making
+from kstreams_postgres.slot_contents import SlotContents
+from tests.crash.changing import insert_words, marking_changes, words_log
+from tests.crash.failpoints import Point
+from tests.crash.harness import Harness, Recovery
+from tests.crash.workload import OUT
+
+pytestmark = pytest.mark.slow
+
+POINTS = (
+    Point("slot-made-and-not-noted", "before copy", dies="driver"),
+    Point("amid-records", "process", nth=3),
+    Point("all-done-and-no-commit", "before put commit", dies="driver"),
+    Point("reply-of-commit-lost", "lost reply of put commit", dies="nobody"),
+    Point("committed-and-not-let-go", "before let go", nth=2, dies="driver"),
+    Point("noted-and-slot-not-moved", "before slot moves", nth=2, dies="driver"),
+    Point("let-go-and-not-told", "after let go", nth=2, dies="driver"),
+    Point("cut-and-not-run", "after replace plan", dies="driver", max_bytes=2_000),
+)
+
+
+class ChangeHarness(Harness):
+    """The app of the matrix, whose records come as rows."""
+
+    url = ""
+    slot = ""
+
+    def append(self, records: Sequence[tuple[str, str]], number: int) -> None:
+        insert_words(self.url, records)
+
+    def build(self) -> Topology:
+        return marking_changes(words_log(self.url, self.slot), OUT)
+
+    def behind(self, query: str | None = None) -> bool:
+        found = [True]
+        self.guarded(lambda: found.append(super(ChangeHarness, self).behind(query)))
+        return found[-1]
+
+    def _patch_once(self) -> None:
+        super()._patch_once()
+        reach = self.faults.reach
+        committed, copied, held = SlotContents.committed, slot_making._copied, slot.slot_held
+
+        def let_go(contents: SlotContents, positions: Any) -> None:
+            reach("before let go")
+            self._patch.setattr(slot, "slot_held", moves)
+            committed(contents, positions)
+            self._patch.setattr(slot, "slot_held", held)
+            reach("after let go")
+
+        def moves(*given: Any) -> Any:
+            self._patch.setattr(slot, "slot_held", held)
+            reach("before slot moves")
+            return held(*given)
+
+        def copies(*given: Any) -> int:
+            reach("before copy")
+            return copied(*given)
+
+        self._patch.setattr(SlotContents, "committed", let_go)
+        self._patch.setattr(slot_making, "_copied", copies)
+
+
+@pytest.fixture(autouse=True)
+def _connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close the connections of those who have died."""
+    made: list[psycopg.Connection[Any]] = []
+    connect = psycopg.connect
+
+    def noted(*given: Any, **options: Any) -> psycopg.Connection[Any]:
+        made.append(connect(*given, **options))
+        return made[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(psycopg, "connect", noted)
+        yield
+        close_readers(["words"])
+    for connection in made:
+        connection.close()
+
+
+@pytest.fixture
+def words(database: str) -> Iterator[tuple[str, str]]:
+    """Address and name of a slot that the test has alone."""
+    name = f"w_{uuid4().hex[:12]}"
+    yield database, name
+    words_log(database, name).drop()
+
+
+def _harness(
+    words: tuple[str, str],
+    point: Point,
+    recovery: Recovery,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> ChangeHarness:
+    kind = type("OfSlot", (ChangeHarness,), dict(zip(("url", "slot"), words, strict=True)))
+    state = Memory(directory=str(tmp_path / "local"))
+    log = Directory(str(tmp_path / "log"))
+    made: ChangeHarness = kind(tmp_path, state, log, point, recovery, monkeypatch)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("point", "recovery"),
+    [(point, "restart") for point in POINTS] + [(point, "retry") for point in POINTS[1:6:2]],
+    ids=lambda each: getattr(each, "name", each),
+)
+def test_each_row_counts_once(
+    words: tuple[str, str],
+    point: Point,
+    recovery: Recovery,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    harness = _harness(words, point, recovery, tmp_path, monkeypatch)
+    if point.event == "before copy":
+        harness.arm()
+        harness.guarded(harness.start_driver)
+        harness.batches(2)
+        harness.check()
+        assert harness.faults.struck
+    else:
+        harness.die_and_go_on(before=1)
+    log = words_log(*words)
+    with closing(log.contents()) as contents:
+        assert contents.ends() == contents.beginnings() == {0: len(harness.input)}
+
+
+def test_a_server_that_crashes_loses_and_repeats_no_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_server: PostgresServer
+) -> None:
+    with PostgresServer() as server:
+        point = Point("none", "never")
+        harness = _harness((server.url, "words"), point, "retry", tmp_path, monkeypatch)
+        harness.start_driver()
+        for _ in range(2):
+            harness.batches(1)
+            server.kill()
+            server.start()
+        harness.batches(1)
+        harness.check()
+        with psycopg.connect(server.url) as connection:
+            found = connection.execute("SELECT next_offset FROM kstreams_slots").fetchone()
+        assert found == (len(harness.input),)
