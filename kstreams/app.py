@@ -8,6 +8,8 @@ the same checkpoint goes on exactly where the last one stopped.
 - `App(migrate={store: Migration(...)})` keeps the contents of a store that has changed.
 - `App(fork=ForkSource(...))` starts on a copy of another app's savepoint.
 - `App(upkeep=Upkeep(...))` says how often the durable log gets snapshots.
+- `App(telemetry=Telemetry(...))` says what it tells those who watch it. A report has a `TaskReport`
+  of each task, the `Latency` of records, and a `DropSample` of some that were dropped.
 - `App(clock=...)` takes a `Clock`; `SystemClock` is the default.
 
 Example:
@@ -20,15 +22,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kstreams.batch.report import AppState, BatchReport
+from kstreams.batch.latency import Latency
+from kstreams.batch.report import AppState, BatchReport, TaskReport
 from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.migration import Migration
+from kstreams.checkpoint.telemetry_settings import Telemetry
 from kstreams.clock import Clock, SystemClock
-from kstreams.ids import TopicPartition
+from kstreams.ids import TaskId, TopicPartition
 from kstreams.lazy import lazy_names
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals
 from kstreams.state.log.traffic import Traffic
 from kstreams.state.log.upkeep import Upkeep
+from kstreams.task.drop_sample import DropSample
 
 if TYPE_CHECKING:
     from kstreams.spark.app import App
@@ -45,11 +50,16 @@ __all__ = (
     "AppState",
     "BatchReport",
     "Clock",
+    "DropSample",
     "ForkSource",
+    "Latency",
     "Migration",
     "NodeCounts",
     "PartitionCounts",
     "SystemClock",
+    "TaskId",
+    "TaskReport",
+    "Telemetry",
     "TopicPartition",
     "Totals",
     "Traffic",

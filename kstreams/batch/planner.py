@@ -26,7 +26,7 @@ from kstreams.task.holding import HeldBack
 
 __all__ = ("BatchPlanner",)
 
-_ASK_AGAIN_S = 10.0
+_ASK_AGAIN_S = 5.0
 
 
 class BatchPlanner:
@@ -163,7 +163,11 @@ class BatchPlanner:
 
     def backlog(self) -> int:
         """Return how many records waited to be planned when ends were last asked for."""
-        return sum(max(end - self.positions[place], 0) for place, end in self._ends.items())
+        return sum(self.behind().values())
+
+    def behind(self) -> dict[TopicPartition, int]:
+        """Return the same by partition."""
+        return {place: max(end - self.positions[place], 0) for place, end in self._ends.items()}
 
     def next(
         self,

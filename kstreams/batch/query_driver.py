@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +12,9 @@ from pathlib import Path
 from kstreams.batch.commit_of import commit_of, held_back
 from kstreams.batch.feed import Feed
 from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.progress import COMMIT, PUBLISH, BatchProgress
 from kstreams.batch.report import BatchReport
+from kstreams.batch.reporting import report_of
 from kstreams.batch.sink_publishing import prepare_sinks, publish_receipts
 from kstreams.batch.sink_writers import sinks_of
 from kstreams.batch.stage_settings import QuerySettings
@@ -29,12 +30,10 @@ from kstreams.errors import FencedError, KStreamsError
 from kstreams.global_tables.versions import QueryTables
 from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import SEED, Commit
-from kstreams.state.log.totals import Totals, by_reason, summed
 from kstreams.task.holding import HeldBack
 
 __all__ = ("QueryDriver",)
 
-_LOG = logging.getLogger(__name__)
 _SWEEP_EVERY = 50
 _MOST_LOOPED_BYTES = 256 * 1024 * 1024
 """Of what went through loops, before it is swept."""
@@ -59,6 +58,7 @@ class QueryDriver:
     Attributes:
         feed: Its input and output; to be closed with the query.
         last: The last commit: what the next batch begins with. None before any.
+        progress: What the query is doing; any thread may look.
 
     Raises:
         TopicRecreatedError: A topic is not the one that was read.
@@ -80,6 +80,7 @@ class QueryDriver:
         self._opened = opened
         self.feed = feed
         self._clock = WatchedClock(clock)
+        self.progress = BatchProgress(clock)
         self.fence = fence
         self._run = run
         self._sinks = {
@@ -195,6 +196,7 @@ class QueryDriver:
             DataLossError: A topic is shorter than what was read of it before.
             PartitionCountError: A topic has got more partitions.
         """
+        self.progress.planning()
         loops = self._settings.loops_by_task(() if self.last is None else self.last.loops)
         looped = sum(part.rows for parts in loops.values() for part in parts)
         wall = self._clock.now_ms()
@@ -228,6 +230,7 @@ class QueryDriver:
                 self._began, self._kept = True, kept_with(self._kept, batch)
             plan = replace(plan, kept=self._kept)
         self._recorded = recorded = self._opened.plans.write(batch, plan)
+        self.progress.planned(batch)
         self._pending = batch
         return recorded
 
@@ -275,6 +278,7 @@ class QueryDriver:
         Raises:
             FencedError: A newer driver has taken the checkpoint; nothing is published.
         """
+        self.progress.enter(COMMIT, batch)
         held = held_back(statuses)
         now, last = self._clock.now_ms(), self.last
         commit = commit_of(batch, self._run, now, plan, statuses, last, self._settings)
@@ -293,17 +297,18 @@ class QueryDriver:
             except FencedError:
                 if batch != self._inherited:
                     raise
-                return self._report(self._adopted(batch), (), began)
+                return self._report(self._adopted(batch), plan, (), began)
             self._take_in(commit, statuses, held, began)
             if batch == self._inherited:
                 self.plans.settle(batch, self._run)
         self.fence()  # a driver that hung may have added what others have long forgotten
+        self.progress.enter(PUBLISH, batch)
         self._publish(commit)
         self.tables.committed(commit)
         if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1 or self._looped_bytes > _MOST_LOOPED_BYTES:
             self.sweep()
             self._sweep_topics()
-        return self._report(commit, statuses, began)
+        return self._report(commit, plan, statuses, began)
 
     def failure(self, batch: int, error: Exception) -> Exception:
         """Return why a batch failed: by an error, or since another driver has run it already."""
@@ -369,25 +374,19 @@ class QueryDriver:
         self.tables.committed(self.last)
         return commit
 
-    def _report(self, commit: Commit, statuses: Sequence[TaskStatus], began: float) -> BatchReport:
-        nodes = summed(status.counts for status in statuses)
-        asked = self._opened.objects.take()
-        report = BatchReport(
+    def _report(
+        self, commit: Commit, plan: Plan, statuses: Sequence[TaskStatus], began: float
+    ) -> BatchReport:
+        return report_of(
             self.name,
-            commit.batch,
-            records=sum(status.records for status in statuses),
-            source_records=sum(status.source_records for status in statuses),
-            dropped=by_reason(nodes),
-            published=len(commit.outputs),
+            commit,
+            statuses,
             seconds=time.perf_counter() - began,
-            backlog=self.planner.backlog(),
-            log=sum((status.log for status in statuses), asked),
-            looped=sum(part.rows for part in commit.loops),
-            nodes=nodes,
-            totals=commit.totals or Totals(),
+            planned_ms=plan.wall_ms,
+            times=self.progress.done(commit.batch),
+            lag=self.planner.behind(),
+            log=self._opened.objects.take(),
         )
-        _LOG.info("query %s, batch %d: durable log: %s", self.name, commit.batch, report.log)
-        return report
 
     def sweep(self) -> None:
         """Remove commits, plans and state objects that are not needed any more."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+from kstreams.batch.latency import Latency
 from kstreams.errors import ExecutionError
+from kstreams.ids import TaskId, TopicPartition
 from kstreams.quoting import kind_of, text_of
 from kstreams.state.log.totals import NodeCounts, Totals
 from kstreams.state.log.traffic import Traffic
+from kstreams.task.drop_sample import DropSample
 
-__all__ = ("AppState", "BatchReport", "report_batch")
+__all__ = ("AppState", "BatchReport", "TaskReport", "report_batch")
 
 
 class AppState(Enum):
@@ -23,6 +27,32 @@ class AppState(Enum):
     STOPPING = "stopping"
     STOPPED = "stopped"
     FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What one task has done in a batch.
+
+    Attributes:
+        task: Which task.
+        records: How many records it processed.
+        seconds: How long it took by phase: `read`, `restore`, `process`, `write`, `commit`.
+        put_bytes: What it has written to the durable log.
+        worker: Where it ran: machine and process.
+        attempts: How often it ran, until it was done.
+        restored: Whether its state was restored from the durable log.
+        node_seconds: How long its nodes took, by samples: nothing in most short batches, in the
+            long run what they take. What was no node's is under "".
+    """
+
+    task: TaskId
+    records: int
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    put_bytes: int = 0
+    worker: str = ""
+    attempts: int = 1
+    restored: bool = False
+    node_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -43,6 +73,15 @@ class BatchReport:
         nodes: How many records each node took, gave and dropped in it, by its name.
         totals: The same of all batches so far, and what waits for a later batch: as the commit
             has it, so that a crash counts nothing twice.
+        committed_ms: When it was committed, ms since the epoch.
+        phases: Seconds by phase: `wait` since the batch before, `plan`, `job`, `commit`, `publish`.
+        tasks: What each of its tasks has done, and how long it took.
+        lag: How many offsets of each partition it has left, of those that were known when it was
+            committed.
+        latency: How old the records were that it has read, when it was committed.
+        samples: Where a few of the records came from that it has dropped.
+        jobs: How many jobs of Spark it took: more than one where a worker has died, or where it
+            had to be planned smaller.
     """
 
     query: str
@@ -57,6 +96,21 @@ class BatchReport:
     looped: int = 0
     nodes: Mapping[str, NodeCounts] = field(default_factory=dict)
     totals: Totals = field(default_factory=Totals)
+    committed_ms: int = 0
+    phases: Mapping[str, float] = field(default_factory=dict)
+    tasks: tuple[TaskReport, ...] = ()
+    lag: Mapping[TopicPartition, int] = field(default_factory=dict)
+    latency: Latency = field(default_factory=Latency)
+    samples: tuple[DropSample, ...] = ()
+    jobs: int = 1
+
+    @property
+    def node_seconds(self) -> dict[str, float]:
+        """How long its nodes took, by samples; what was no node's is under ""."""
+        found: Counter[str] = Counter()
+        for task in self.tasks:
+            found.update(task.node_seconds)
+        return dict(found)
 
 
 def report_batch(

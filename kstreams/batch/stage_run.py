@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from kstreams.batch.busy import READ, WRITE
 from kstreams.batch.edge_records import EdgeRecords
 from kstreams.batch.envelope import DRIVER, Content, Envelope
 from kstreams.batch.refusal import Refusal
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_run import TaskResult, TaskRun
+from kstreams.batch.task_numbers import worker_name
+from kstreams.batch.task_run import Forwarded, TaskResult, TaskRun
 from kstreams.batch.task_settings import EdgeTarget, TaskSettings
+from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.versioned_state import VersionedState
 from kstreams.batch.worker_state import WorkerState
 from kstreams.errors import ExecutionError, KStreamsError, RecordRefusedError
@@ -65,6 +69,7 @@ class StageRun:
         batch: Number of the batch.
         cuts: Those of its plan.
         versions: What it reads of global tables.
+        attempt: How often Spark has tried this, this time included.
     """
 
     def __init__(
@@ -74,6 +79,7 @@ class StageRun:
         batch: int,
         cuts: Cuts = MappingProxyType({}),
         versions: Versions = MappingProxyType({}),
+        attempt: int = 1,
     ) -> None:
         self._settings = settings
         self._query = settings.query
@@ -81,6 +87,7 @@ class StageRun:
         self._batch = batch
         self._cuts = cuts
         self._versions = versions
+        self._attempt = attempt
         self._tables: dict[str, TableAccess] = {}
 
     def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
@@ -103,6 +110,7 @@ class StageRun:
             return  # what came from the stage before is not all
         tasks = {task: inboxes[task] for task in sorted(inboxes) if inboxes[task].is_called}
         calls = {task: self._call(task, inbox) for task, inbox in tasks.items()}
+        began = time.perf_counter()
         try:
             read = self._query.io.read(
                 [each for call in calls.values() for each in call.slices],
@@ -111,15 +119,22 @@ class StageRun:
         except TooManyBytesError as exc:
             yield from self._refusals(list(calls), exc)
             return
+        seconds = (time.perf_counter() - began) / max(sum(q.table.num_rows for q in read), 1)
         self._tables = self._open_tables() if calls else {}
         done: dict[int, TaskResult] = {}
         for task, call in calls.items():
             queues, read = read[: len(call.slices)], read[len(call.slices) :]
             for envelope in self._run_task(task, call, queues, tasks.pop(task).records, done):
                 yield self._addressed(envelope)
+            done[task].busy.add(READ, seconds * sum(queue.table.num_rows for queue in queues))
         for task, result in done.items():  # one's state is written while the next runs
             with self._placed(task):
-                yield self._addressed(Envelope(DRIVER, task, result.status))
+                yield self._addressed(Envelope(DRIVER, task, self._told(result.status)))
+
+    def _told(self, status: TaskStatus) -> TaskStatus:
+        """Say where a task has run."""
+        numbers = replace(status.numbers, worker=worker_name(), attempt=self._attempt)
+        return replace(status, numbers=numbers)
 
     def _call(self, task: int, inbox: _Inbox) -> TaskCall:
         if len(inbox.calls) != 1:
@@ -182,9 +197,7 @@ class StageRun:
                 )
             except KeyboardInterrupt as exc:
                 raise run.interrupted(exc) or exc from exc
-            for each in result.forwarded:
-                for part in EdgeRecords.of(each.queue):
-                    yield Envelope(each.stage, each.task, part)
+            yield from result.busy.each(WRITE, _envelopes(result.forwarded))
         done[task] = result
 
     def task_run(self, task: TaskId, settings: TaskSettings) -> TaskRun:
@@ -222,6 +235,8 @@ class StageRun:
             life=query.life,
             fingerprint=query.fingerprint,
             writers=self._worker.writers,
+            measures=query.app.telemetry.measures,
+            sampler=self._worker.sampler(query.app.telemetry.sample_hz),
         )
 
     def _revision(self, task: int) -> int:
@@ -235,6 +250,12 @@ class StageRun:
             ),
             default=0,
         )
+
+
+def _envelopes(forwarded: Iterable[Forwarded]) -> Iterator[Envelope]:
+    for each in forwarded:
+        for part in EdgeRecords.of(each.queue):
+            yield Envelope(each.stage, each.task, part)
 
 
 def _origin(queues: Sequence[Queue]) -> str:

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams.batch.busy import COMMIT, PROCESS, READ, RESTORE, WRITE, Busy
+from kstreams.batch.latency import Ages
 from kstreams.batch.sink_writers import write_results
 from kstreams.batch.task_call import TaskCall
+from kstreams.batch.task_numbers import TaskNumbers
 from kstreams.batch.task_settings import TaskSettings
 from kstreams.batch.task_state import OpenState, TaskState
 from kstreams.batch.task_status import ReadSizes, TaskStatus
 from kstreams.checkpoint.plans import Slice
 from kstreams.errors import KStreamsError
 from kstreams.ids import TaskId, TopicPartition
+from kstreams.state.log.commits import Output
 from kstreams.state.log.loop_objects import LoopPart
+from kstreams.state.log.receipts import Receipts
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.queues import Queue
 from kstreams.task.routing import route
@@ -34,6 +43,13 @@ class Forwarded:
     queue: Queue
 
 
+class _Written(NamedTuple):
+    receipts: tuple[Receipts, ...]
+    outputs: tuple[Output, ...]
+    loops: tuple[LoopPart, ...]
+    staged: tuple[LoopPart, ...]
+
+
 @dataclass(frozen=True)
 class TaskResult:
     """What a task has done.
@@ -42,11 +58,13 @@ class TaskResult:
         told: For the driver, but for what was asked of the durable log.
         state: Has been committed.
         forwarded: For later stages; made while it is iterated over, once.
+        busy: How long it took; what comes later may be added.
     """
 
     told: TaskStatus
     state: OpenState
     forwarded: Iterator[Forwarded]
+    busy: Busy
 
     @property
     def status(self) -> TaskStatus:
@@ -55,8 +73,10 @@ class TaskResult:
         Raises:
             StoreError: The state could not be written.
         """
-        self.state.settle()
-        return replace(self.told, log=self.state.traffic())
+        with self.busy.during(COMMIT):
+            self.state.settle()
+        numbers = replace(self.told.numbers, busy_us=self.busy.us)
+        return replace(self.told, log=self.state.traffic(), numbers=numbers)
 
 
 class TaskRun:
@@ -117,55 +137,70 @@ class TaskRun:
             KeyboardInterrupt: See `interrupted`.
         """
         settings = self._settings
-        with self._state.open(call.pointer, batch) as state:
-            queues = _joined([*read, *forwarded, *_received(state, call.loops)])
-            task = self._task = self._task or self._made(state, call.wall_ms)
-            output = task.run(
-                queues,
-                wall_ms=call.wall_ms,
-                idle_since_ms=call.since_ms,
-                close_windows=call.close_windows,
-                holding=call.holding,
-            )
-            if call.close_windows or not settings.keeps_processors:
-                self.discard()
-            changes = state.overlay.changes()
-            output.changelogs = task.changelogs(changes)
-            receipts = write_results(
-                output,
-                settings.group,
-                settings.writers,
-                settings.commits(batch, revision),
-                settings.io.limits,
-            )
-            outputs = settings.io.write(
-                output, settings.group, producer=settings.producer, batch=batch, revision=revision
-            )
-            sent = list(self._sent(output))
-            staged = settings.io.staged(
-                output, settings.group, producer=settings.producer, batch=batch, revision=revision
-            )
-            own = settings.partition
-            parts = state.send(chain(sent, ((name, own, table) for name, table in staged)))
-            pointer = state.commit(changes)
+        busy = Busy()
+        with ExitStack() as opened:
+            with busy.during(RESTORE):
+                state = opened.enter_context(self._state.open(call.pointer, batch))
+            with busy.during(READ):
+                queues = _joined([*read, *forwarded, *_received(state, call.loops)])
+            with busy.during(PROCESS):
+                task = self._task = self._task or self._made(state, call.wall_ms)
+                output = task.run(
+                    queues,
+                    wall_ms=call.wall_ms,
+                    idle_since_ms=call.since_ms,
+                    close_windows=call.close_windows,
+                    holding=call.holding,
+                    sampler=settings.sampler,
+                )
+                if call.close_windows or not settings.keeps_processors:
+                    self.discard()
+                changes = state.overlay.changes()
+                output.changelogs = task.changelogs(changes)
+            with busy.during(WRITE):
+                written = self._write(output, state, batch, revision)
+            with busy.during(COMMIT):
+                pointer = state.commit(changes)
         topics = {node.name for node in settings.group.sources}
+        fresh = [queue for queue in queues if queue.entry in topics]
         status = TaskStatus(
             self._id,
             pointer.to_json(),
             records=output.records_in,
-            source_records=sum(_taken(q, output) for q in queues if q.entry in topics),
+            source_records=sum(_taken(queue, output) for queue in fresh),
             sizes=_sizes(call.slices, read),
             counts=output.counts,
             reads=output.reads,
             lines=tuple(output.lines),
             wall_due_ms=output.next_wall_due,
-            outputs=tuple(outputs),
-            loops=parts[: len(sent)],
-            staged=parts[len(sent) :],
+            outputs=written.outputs,
+            loops=written.loops,
+            staged=written.staged,
             held=output.held,
-            receipts=receipts,
+            receipts=written.receipts,
+            numbers=TaskNumbers(
+                nodes_us=output.nodes_us,
+                restored=state.restored,
+                ages=Ages.of(call.wall_ms, (_times(queue, output) for queue in fresh))
+                if settings.measures
+                else Ages(),
+                samples=output.samples,
+            ),
         )
-        return TaskResult(status, state, self._forwarded(output))
+        return TaskResult(status, state, self._forwarded(output), busy)
+
+    def _write(self, output: TaskOutput, state: OpenState, batch: int, revision: int) -> _Written:
+        """Hand on what goes to topics, to other places and into loops."""
+        settings, io = self._settings, self._settings.io
+        group, own = settings.group, settings.partition
+        commits = settings.commits(batch, revision)
+        receipts = write_results(output, group, settings.writers, commits, io.limits)
+        by = settings.producer
+        outputs = io.write(output, group, producer=by, batch=batch, revision=revision)
+        sent = list(self._sent(output))
+        staged = io.staged(output, group, producer=by, batch=batch, revision=revision)
+        parts = state.send(chain(sent, ((name, own, table) for name, table in staged)))
+        return _Written(tuple(receipts), tuple(outputs), parts[: len(sent)], parts[len(sent) :])
 
     def interrupted(self, exc: KeyboardInterrupt) -> KStreamsError | None:
         """Return the error of an interrupt that left `run`, where no operator can have meant it.
@@ -235,6 +270,13 @@ def _taken(queue: Queue, output: TaskOutput) -> int:
     """Return how many of a queue's records were not held back."""
     held = output.held.get(queue.topic_partition)
     return queue.table.num_rows if held is None else held.passed
+
+
+def _times(queue: Queue, output: TaskOutput) -> npt.NDArray[np.int64]:
+    """Return the timestamps of a queue's records that were not held back."""
+    times: npt.NDArray[np.int64] = queue.table.column("timestamp").to_numpy()
+    held = output.held.get(queue.topic_partition)
+    return times if held is None else np.sort(times)[: held.passed]
 
 
 def _sizes(slices: Sequence[Slice], queues: Sequence[Queue]) -> ReadSizes:

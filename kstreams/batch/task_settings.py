@@ -11,6 +11,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
 from kstreams.sink import CommitId
 from kstreams.state.stores.table_access import TableAccess
+from kstreams.task.node_sampler import NodeSampler
 from kstreams.task.watch import Watch
 
 __all__ = ("EdgeTarget", "TaskSettings")
@@ -52,6 +53,8 @@ class TaskSettings:
         fingerprint: Of the topology, for the same.
         writers: Of these sinks, open from batch to batch.
         watch: Looks on, if anybody does.
+        measures: Whether it is to tell how old records are.
+        sampler: Tells which nodes take the time; None: nobody asks.
     """
 
     group: PartitionGroup
@@ -69,6 +72,8 @@ class TaskSettings:
     fingerprint: str = ""
     writers: SinkWriters = field(default_factory=SinkWriters)
     watch: Watch | None = None
+    measures: bool = False
+    sampler: NodeSampler | None = None
 
     def commits(self, batch: int, revision: int) -> dict[str, CommitId]:
         """Return what names the task's part of a batch, by sink.

@@ -37,6 +37,11 @@ class OpenState(Protocol):
         """Return where output waits that is more than memory should hold; None for any place."""
         ...
 
+    @property
+    def restored(self) -> bool:
+        """Tell whether it was made again from the durable log, as this worker had no copy."""
+        ...
+
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
         """Return what is in loops for the task.
 

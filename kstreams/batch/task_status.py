@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kstreams.batch.task_numbers import TaskNumbers
 from kstreams.ids import TaskId, TopicPartition, parse_keys, text_keys
 from kstreams.state.log.commits import Output
 from kstreams.state.log.fields import (
@@ -50,6 +51,7 @@ class TaskStatus:
         loops: What it has sent into loops.
         receipts: What sinks that are no topics are to publish after the commit.
         staged: What it has put into the durable log for topics, to be published after the commit.
+        numbers: What it tells of its work.
     """
 
     task: TaskId
@@ -67,6 +69,7 @@ class TaskStatus:
     held: Mapping[TopicPartition, HeldBack] = field(default_factory=dict)
     receipts: tuple[Receipts, ...] = ()
     staged: tuple[LoopPart, ...] = ()
+    numbers: TaskNumbers = field(default_factory=TaskNumbers)
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -91,6 +94,7 @@ class TaskStatus:
             "held": text_keys(self.held),
             "receipts": receipts_to_json(self.receipts),
             "staged": parts_to_json(self.staged),
+            "numbers": self.numbers.to_json(),
         }
 
     @classmethod
@@ -112,6 +116,7 @@ class TaskStatus:
             _held_from_json(fields.mapping("held")),
             receipts_from_json(fields.items("receipts")),
             parts_from_json(fields.items("staged")),
+            TaskNumbers.from_json(fields.mapping("numbers")),
         )
 
 

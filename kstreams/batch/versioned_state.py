@@ -82,6 +82,7 @@ class _Opened:
         self.overlay = Overlay(checkout.store, rows.take(task, pointer.lineage))
         self.meta = TaskMeta.from_json(pointer.meta)
         self.folder = home
+        self.restored = not checkout.warm
         self._checkout = checkout
         self._task = task
         self._rows = rows

@@ -10,6 +10,7 @@ from kstreams.global_tables.open_tables import OpenTables
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.versions.background import BackgroundUpkeep
+from kstreams.task.node_sampler import NodeSampler
 
 __all__ = ("WorkerState", "this_worker")
 
@@ -30,11 +31,18 @@ class WorkerState:
     background: BackgroundUpkeep = field(default_factory=BackgroundUpkeep)
     writers: SinkWriters = field(default_factory=SinkWriters)
     _logs: dict[ObjectStoreSettings, ObjectStore] = field(default_factory=dict)
+    _samplers: dict[int, NodeSampler] = field(default_factory=dict)
 
     @cached_property
     def tables(self) -> OpenTables:
         """The global tables that are open."""
         return OpenTables(self.log)
+
+    def sampler(self, hz: int) -> NodeSampler | None:
+        """Return what sees which nodes take the time; None if nothing is to look."""
+        if hz and hz not in self._samplers:
+            self._samplers[hz] = NodeSampler(hz)
+        return self._samplers.get(hz)
 
     def log(self, settings: ObjectStoreSettings) -> ObjectStore:
         """Open a durable log, once."""

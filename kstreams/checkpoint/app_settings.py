@@ -11,6 +11,7 @@ from typing import Literal
 from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.migration import Migration
+from kstreams.checkpoint.telemetry_settings import Telemetry
 from kstreams.errors import CompileError
 from kstreams.processors.interceptor import Interceptor
 from kstreams.state.backend.memory import Memory
@@ -49,6 +50,7 @@ class AppSettings:
         repin: Whether a batch that was planned may read the newest versions of global tables
             where those that it names are gone.
         upkeep: How often the durable log gets snapshots, and merges of deltas.
+        telemetry: What the app tells those who watch it.
 
     Raises:
         CompileError: A value is out of range.
@@ -70,6 +72,7 @@ class AppSettings:
     retained_batches: int = 10
     repin: bool = False
     upkeep: Upkeep = field(default_factory=Upkeep)
+    telemetry: Telemetry = field(default_factory=Telemetry)
 
     def __post_init__(self) -> None:
         """Check the ranges."""

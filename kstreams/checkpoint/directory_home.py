@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from kstreams.checkpoint.directory_telemetry import DirectoryTelemetry
 from kstreams.checkpoint.home import Description, PlansPlace
 from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.telemetry_files import FOLDER
 from kstreams.files import write_new
 from kstreams.names import is_path_below, path_step
 from kstreams.state.log.directory import Directory, DirectoryObjectStore
@@ -20,7 +22,9 @@ DESCRIPTION = "app.json"
 _FORKING = "fork.json"
 _PAUSED = "paused.json"
 _PARTS = ("queries", "generations", "state", "plans", "spark", _FORKING)
-ENTRIES = frozenset({DESCRIPTION, _FORKING, _PAUSED, "generations", "lock", "queries", "state"})
+ENTRIES = frozenset(
+    {DESCRIPTION, FOLDER, _FORKING, _PAUSED, "generations", "lock", "queries", "state"}
+)
 """All that an app keeps in its checkpoint directory; anything else there is not its own."""
 
 
@@ -31,6 +35,7 @@ class DirectoryHome:
     `app.json` says what the app is; `state/` holds deltas, snapshots and commits;
     `queries/<name>/` holds a query's plans and Spark's own checkpoint. A query that an
     upgrade has started again, on the state it had, is in `generations/<number>/<name>/`.
+    `telemetry/` tells of the app, and may be removed.
 
     Args:
         path: The directory, absolute.
@@ -130,6 +135,10 @@ class DirectoryHome:
     def forget_pause(self) -> None:
         """Remove `paused.json`."""
         (self.path / _PAUSED).unlink(missing_ok=True)
+
+    def telemetry(self) -> DirectoryTelemetry:
+        """Return the folder `telemetry`."""
+        return DirectoryTelemetry(self.path / FOLDER)
 
     def plans(self, query: str, generation: int, line: str) -> PlansPlace:
         """Return the folder of a query's plans; its path names generation and query."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from kstreams.checkpoint.lock import Exclusion
+from kstreams.checkpoint.telemetry_files import TelemetryFiles
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 
 __all__ = ("CheckpointHome", "Description", "PlansPlace")
@@ -128,6 +129,10 @@ class CheckpointHome(Protocol):
 
     def forget_pause(self) -> None:
         """Remove that again."""
+        ...
+
+    def telemetry(self) -> TelemetryFiles:
+        """Return what tells of the app, and decides nothing."""
         ...
 
     def plans(self, query: str, generation: int, line: str) -> PlansPlace:

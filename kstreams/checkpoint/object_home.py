@@ -8,6 +8,7 @@ from functools import cached_property
 
 from kstreams.checkpoint.home import Description, PlansPlace
 from kstreams.checkpoint.lock import NoLock
+from kstreams.checkpoint.object_telemetry import ObjectTelemetry
 from kstreams.errors import FencedError, ObjectMissingError, StoreOpenError
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 
@@ -163,6 +164,10 @@ class ObjectHome:
     def forget_pause(self) -> None:
         """Remove that again."""
         self.objects.delete([_PAUSED])
+
+    def telemetry(self) -> ObjectTelemetry:
+        """Return the objects below `telemetry/`."""
+        return ObjectTelemetry(self.objects)
 
     def plans(self, query: str, generation: int, line: str) -> PlansPlace:
         """Return the prefix of a query's plans; the line names generation and query."""

@@ -12,13 +12,15 @@ from kstreams.checkpoint.object_home import DESCRIPTIONS, PLANS, ObjectHome
 from kstreams.checkpoint.removal import Removal
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.checkpoint.takeover import seal
+from kstreams.checkpoint.telemetry_files import FOLDER
 from kstreams.errors import CheckpointMismatchError
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
 
 __all__ = ("finish_reset", "reset_objects", "survey_objects")
 
-_PREFIXES = (PLANS, DESCRIPTIONS)
+_TELEMETRY = f"{FOLDER}/"
+_PREFIXES = (PLANS, DESCRIPTIONS, _TELEMETRY)
 
 
 def survey_objects(app_id: str, home: ObjectHome, state: StateBackend | None) -> Survey:
@@ -72,6 +74,7 @@ def _remove(found: Checkpoint, home: ObjectHome, log: ObjectStore) -> None:
     log.delete(list(epoch_objects(log, found.app, found.incarnation)))
     home.objects.delete([name for name in home.objects.list(PLANS) if name not in claims])
     home.forget_pause()
+    home.objects.delete(list(home.objects.list(_TELEMETRY)))
     names = sorted(home.objects.list(DESCRIPTIONS))
     home.objects.delete(names[:-1])
     home.objects.delete(names[-1:])

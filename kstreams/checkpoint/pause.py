@@ -78,6 +78,9 @@ class PauseWatch:
     Args:
         home: The app's checkpoint.
         app: Its id, for the log.
+
+    Attributes:
+        known: The pause that holds, as of the last look.
     """
 
     def __init__(self, home: CheckpointHome, app: str) -> None:
@@ -85,29 +88,29 @@ class PauseWatch:
         self._app = app
         self._every = _OBJECT_SECONDS if home.directory is None else _DIRECTORY_SECONDS
         self._looked = float("-inf")
-        self._present: Pause | None = None
+        self.known: Pause | None = None
 
     def present(self) -> Pause | None:
-        """Return the pause that holds, as of the last look."""
+        """Return the pause that holds; look for it, if the last look was some time ago."""
         now = time.monotonic()
         if now - self._looked >= self._every:
             self._looked = now
             self._look()
-        return self._present
+        return self.known
 
     def _look(self) -> None:
-        before = self._present
+        before = self.known
         try:
-            self._present = present_pause(self._home)
+            self.known = present_pause(self._home)
         except (KStreamsError, OSError) as exc:  # the next look may go well
             _LOG.warning("app %s: whether it is paused is not known: %s", self._app, exc)
             return
-        if self._present is not None and before is None:
+        if self.known is not None and before is None:
             _LOG.warning(
                 "app %s is paused: %s; `kstreams resume %s` ends that",
                 self._app,
-                self._present.reason,
+                self.known.reason,
                 self._app,
             )
-        if self._present is None and before is not None:
+        if self.known is None and before is not None:
             _LOG.warning("app %s goes on", self._app)

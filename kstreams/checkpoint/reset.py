@@ -39,7 +39,9 @@ from kstreams.state.backend.working import StateBackend
 
 __all__ = ("reset", "survey")
 
-_BARE = re.compile(r"lock|\.app-[0-9a-f]+\.json|\.probe-[0-9a-f]+|\.nfs[0-9a-f]+|\.DS_Store")
+_BARE = re.compile(
+    r"lock|telemetry|\.app-[0-9a-f]+\.json|\.probe-[0-9a-f]+|\.nfs[0-9a-f]+|\.DS_Store"
+)
 """What may stand in a checkpoint that was never finished, or that systems leave there."""
 
 

@@ -20,7 +20,7 @@ from kstreams.cli.stores import AppArgument, AppState, CheckpointOption, LogOpti
 from kstreams.cli.usage import for_option
 from kstreams.clock import SystemClock, to_ms
 from kstreams.ids import TopicPartition
-from kstreams.serve.lag import lag_of
+from kstreams.telemetry.unread import unread_of
 
 __all__ = ("health",)
 
@@ -86,7 +86,7 @@ def _behind(place: Place, checkpoint: Checkpoint, status: QueryStatus, since_ms:
     if status.wall_ms is not None and status.wall_ms >= since_ms:
         return 0
     positions = status.positions or _beginnings(place, checkpoint, status.query)
-    return sum(lag.records for lag in lag_of(place.connection, positions).values())
+    return sum(each.records for each in unread_of(place.connection, positions).values())
 
 
 def _beginnings(place: Place, checkpoint: Checkpoint, query: str) -> dict[TopicPartition, int]:

@@ -38,9 +38,11 @@ class ReplayedState:
         changes: What the batch has changed; None before its end.
         sent: How many records it has sent into loops.
         folder: None: output waits where the system has its temporary files.
+        restored: Whether its state was restored: nobody is told.
     """
 
     folder = None
+    restored = False
 
     def __init__(
         self, log: DurableLog, stores: Sequence[str], overlay: OverlayOf = Overlay

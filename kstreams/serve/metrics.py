@@ -6,15 +6,15 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 
 from kstreams.checkpoint.status import QueryStatus
 from kstreams.connection import Connection
 from kstreams.errors import KStreamsError
 from kstreams.ids import TopicPartition
 from kstreams.serve.exposition import Family
-from kstreams.serve.lag import Lag, lag_of
 from kstreams.serve.served_app import ServedApp
+from kstreams.telemetry.library_version import library_version
+from kstreams.telemetry.unread import Unread, unread_of
 
 __all__ = ("METRICS", "LagWatch", "Metrics")
 
@@ -61,10 +61,10 @@ class LagWatch:
         self._apps = apps
         self._every = every_s
         self._stop = threading.Event()
-        self._known: dict[str, Mapping[TopicPartition, Lag]] = {}
+        self._known: dict[str, Mapping[TopicPartition, Unread]] = {}
         self._thread = threading.Thread(target=self._run, name="kstreams-lag", daemon=True)
 
-    def of(self, app: str) -> Mapping[TopicPartition, Lag]:
+    def of(self, app: str) -> Mapping[TopicPartition, Unread]:
         """Return how far an app is behind, as of the last look that went well."""
         return self._known.get(app, {})
 
@@ -81,7 +81,7 @@ class LagWatch:
                     for status in app.statuses()
                     for place, offset in status.positions.items()
                 }
-                self._known[name] = lag_of(self._connection, positions)
+                self._known[name] = unread_of(self._connection, positions)
             except Exception as exc:  # noqa: BLE001  # a broker, a log: the next look may go well
                 self._known.pop(name, None)
                 _LOG.warning("how far app %s is behind is not known: %s", name, exc)
@@ -113,7 +113,7 @@ class Metrics:
     def families(self) -> Iterator[Family]:
         """Yield all metrics; those of an app that cannot be read are left out."""
         found = {name: Family(name, *kind) for name, kind in METRICS.items()}  # type: ignore[arg-type]  # one of two words
-        found["kstreams_build_info"].add(1, version=_version())
+        found["kstreams_build_info"].add(1, version=library_version())
         for name, app in self.apps.items():
             try:
                 statuses, paused = app.statuses(), app.is_paused()
@@ -130,7 +130,7 @@ class Metrics:
 
 
 def _of_query(
-    found: Mapping[str, Family], app: str, status: QueryStatus, lag: Mapping[TopicPartition, Lag]
+    found: Mapping[str, Family], app: str, status: QueryStatus, lag: Mapping[TopicPartition, Unread]
 ) -> None:
     own = {"app": app, "query": status.query}
     if status.batch is not None and status.wall_ms is not None:
@@ -158,10 +158,3 @@ def _of_query(
             if behind.oldest_ms is not None:
                 oldest = found["kstreams_source_oldest_unread_timestamp_seconds"]
                 oldest.add(behind.oldest_ms / _MS, **labels)
-
-
-def _version() -> str:
-    try:
-        return version("kstreams-spark")
-    except PackageNotFoundError:
-        return "unknown"

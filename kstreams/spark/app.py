@@ -14,17 +14,20 @@ from kstreams.checkpoint.app_settings import AppSettings, Packages, store_names
 from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.migration import Migration
 from kstreams.checkpoint.named_home import CheckpointName, app_home
+from kstreams.checkpoint.telemetry_settings import Telemetry
 from kstreams.clock import Clock, SystemClock
 from kstreams.connection import Connection
 from kstreams.errors import CompileError, KStreamsError
 from kstreams.graph.topology import Topology
 from kstreams.processors.interceptor import Interceptor
-from kstreams.spark.app_parts import AppParts
+from kstreams.spark.app_parts import AppParts, new_run
 from kstreams.spark.app_run import AppRun
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.upkeep import Upkeep
+from kstreams.telemetry.recorder import Recorder
+from kstreams.telemetry.watching import Watchers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -82,6 +85,7 @@ class App:
             written to Kafka by then may differ from what it writes now. Otherwise that is a
             `VersionGoneError`.
         upkeep: How often the durable log gets snapshots, and merges of deltas.
+        telemetry: What the app tells those who watch it: files in its checkpoint, by default.
 
     Raises:
         CompileError: A setting is out of range.
@@ -113,6 +117,7 @@ class App:
         retained_batches: int = 10,
         repin: bool = False,
         upkeep: Upkeep | None = None,
+        telemetry: Telemetry | None = None,
     ) -> None:
         self.topology = topology
         self.app_id = app_id or topology.name
@@ -135,14 +140,27 @@ class App:
             retained_batches=retained_batches,
             repin=repin,
             upkeep=upkeep or Upkeep(),
+            telemetry=telemetry or Telemetry(),
+        )
+        clock = clock or SystemClock()
+        run = new_run()
+        recorder = Recorder(
+            home,
+            app=self.app_id,
+            run=run,
+            clock=clock,
+            texts=self._settings.telemetry.texts,
+            paused=lambda: self._run.paused.known,
         )
         self._parts = AppParts(
             topology=topology,
             connection=NO_TOPICS if connection is None else connection,
             lock=home.lock(),
-            clock=clock or SystemClock(),
+            clock=clock,
             report=partial(report_batch, on_batch),
             spark=spark,
+            run=run,
+            watchers=Watchers([recorder] if self._settings.telemetry.files else []),
         )
         self._run = AppRun(self._settings, self._parts)
 

@@ -13,11 +13,17 @@ from kstreams.checkpoint.lock import Exclusion
 from kstreams.clock import Clock
 from kstreams.connection import Connection
 from kstreams.graph.topology import Topology
+from kstreams.telemetry.watching import Watchers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ("AppParts",)
+__all__ = ("AppParts", "new_run")
+
+
+def new_run() -> str:
+    """Return an id for a driver, like that of no other."""
+    return uuid4().hex[:12]
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,7 @@ class AppParts:
         spark: The session that the user has given, or None.
         run: Id of this driver.
         wanted: Set when a query wants a plan.
+        watchers: Are told what the app does.
     """
 
     topology: Topology
@@ -43,5 +50,6 @@ class AppParts:
     clock: Clock
     report: Callable[[BatchReport, Sequence[str]], None]
     spark: SparkSession | None = None
-    run: str = field(default_factory=lambda: uuid4().hex[:12])
+    run: str = field(default_factory=new_run)
     wanted: threading.Event = field(default_factory=threading.Event)
+    watchers: Watchers = field(default_factory=Watchers)

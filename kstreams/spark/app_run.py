@@ -42,6 +42,7 @@ class AppRun:
         failure: What made it fail, or None.
         stop: Set when it is to stop after the batches under way.
         listeners: Called with the old and the new state at each change.
+        paused: Knows whether it is paused.
     """
 
     def __init__(self, settings: AppSettings, parts: AppParts) -> None:
@@ -50,7 +51,7 @@ class AppRun:
         self._pipelines: tuple[Pipeline, ...] = ()
         self._background: threading.Thread | None = None
         self._tables_filled = False
-        self._paused = PauseWatch(settings.checkpoint, settings.app_id)
+        self.paused = PauseWatch(settings.checkpoint, settings.app_id)
         self.state = AppState.CREATED
         self.failure: KStreamsError | None = None
         self.stop = threading.Event()
@@ -105,7 +106,7 @@ class AppRun:
 
     def _is_held(self) -> bool:
         """Plan nothing while the app is paused; return whether it is."""
-        if self._paused.present() is None:
+        if self.paused.present() is None:
             return False
         for pipeline in self._pipelines:
             pipeline.rest()
@@ -114,7 +115,7 @@ class AppRun:
 
     def _refuse_pause(self) -> None:
         """Refuse to wait for an end that does not come."""
-        found = self._paused.present()
+        found = self.paused.present()
         if found is not None:
             raise ExecutionError(
                 f"app {self._settings.app_id!r} is paused, so it reads to no end: {found.reason}",
@@ -227,8 +228,9 @@ class AppRun:
             return
         if self.state is AppState.RUNNING:
             self._enter(AppState.STOPPING)
-        self._release(timeout)
-        if self.state is not AppState.FAILED:
+        has_failed = self.state is AppState.FAILED
+        self._release(timeout, AppState.FAILED if has_failed else AppState.STOPPED)
+        if not has_failed:
             self._enter(AppState.STOPPED)
         elif background is not None and self.failure is not None:
             raise self.failure
@@ -249,19 +251,23 @@ class AppRun:
 
     def _fail(self, error: KStreamsError) -> None:
         self.failure = error.at(app=self._settings.app_id)
-        self._release(timedelta(seconds=10))
+        self._parts.watchers.failed(self.failure)
+        self._release(timedelta(seconds=10), AppState.FAILED)
         if self.state is not AppState.FAILED:
             self._enter(AppState.FAILED)
 
-    def _release(self, timeout: timedelta) -> None:
+    def _release(self, timeout: timedelta, ends_as: AppState) -> None:
         """Stop the queries, and leave the checkpoint to others."""
         for pipeline in self._pipelines:
             pipeline.stop(timeout)
         self._pipelines = ()
+        self._parts.watchers.entered(ends_as)
+        self._parts.watchers.close()
         self._parts.lock.release()
 
     def _enter(self, state: AppState) -> None:
         before, self.state = self.state, state
+        self._parts.watchers.entered(state)
         for listener in self.listeners:
             listener(before, state)
 

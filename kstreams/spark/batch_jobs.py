@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kstreams.batch.batch_run import BatchRun, Parts
 from kstreams.batch.envelope import Content, Envelope
 from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.progress import JOB, BatchProgress
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plan_log import PlanLog
@@ -44,6 +45,7 @@ class BatchJobs:
         plans: Where a smaller plan is recorded.
         fence: Raises `FencedError` when a newer driver has taken the checkpoint.
         tables: The global tables that the query reads.
+        progress: Is told of each job.
         stopping: Tells whether the query is to stop: then nothing is tried again.
     """
 
@@ -56,6 +58,7 @@ class BatchJobs:
         plans: PlanLog,
         fence: Callable[[], None],
         tables: QueryTables,
+        progress: BatchProgress,
         stopping: Callable[[], bool],
     ) -> None:
         self._name = settings.name
@@ -63,6 +66,7 @@ class BatchJobs:
         self._width = settings.width
         self._fence = fence
         self._batches = BatchRun(settings, planner=planner, plans=plans, fence=fence, tables=tables)
+        self._progress = progress
         self._stopping = stopping
         self._errors = ErrorChannel()
         self._stages = [Stage(each, archives, self._errors) for each in settings.stages()]
@@ -137,6 +141,7 @@ class BatchJobs:
     def _run_job(
         self, spark: SparkContext, batch: int, plan: Plan, parts: Parts, versions: Versions
     ) -> list[Content]:
+        self._progress.enter(JOB, batch)
         first, *later = [stage.in_batch(batch, plan.cuts, versions) for stage in self._stages]
         if self._workers is not None:
             messages = self._workers.run(parts, first, *later, width=self._width)

@@ -16,6 +16,7 @@ from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.plans import Plan
 from kstreams.errors import ExecutionError
+from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.scratch import scratch_directory
 from kstreams.spark.app_parts import AppParts
@@ -70,6 +71,7 @@ class Pipeline:
             plans=driver.plans,
             fence=driver.fence,
             tables=driver.tables,
+            progress=driver.progress,
             stopping=lambda: self._stopping,
         )
         self._pause = settings.app.trigger.total_seconds()
@@ -90,6 +92,11 @@ class Pipeline:
     def name(self) -> str:
         """The query's name."""
         return self._settings.name
+
+    @property
+    def sources(self) -> tuple[SourceNode, ...]:
+        """The sources that it reads."""
+        return tuple(node for group in self._settings.groups for node in group.sources)
 
     @property
     def fills_tables(self) -> bool:
@@ -207,6 +214,7 @@ class Pipeline:
         spark = frame.sparkSession.sparkContext
         plan, statuses = self._jobs.run(spark, batch, plan, self.driver.last)
         report = self.driver.commit(batch, plan, statuses, began, self._plan_ahead)
+        self._parts.watchers.committed(report)
         self._parts.report(report, [line for status in statuses for line in status.lines])
 
     def _plan_of(self, batch: int) -> Plan | None:

@@ -15,6 +15,7 @@ from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.pickling import pickled
 from kstreams.spark.worker import (
     add_archives,
+    attempt,
     drop_spark_archives,
     leave_quietly,
     load_once,
@@ -69,7 +70,7 @@ class Stage:
             add_archives(self._archives)
             settings: StageSettings = load_once(self._digest, lambda: self._data)
             with gc_pauses():
-                run = StageRun(settings, this_worker(), batch, cuts, versions)
+                run = StageRun(settings, this_worker(), batch, cuts, versions, attempt())
                 yield from run.messages(payload for _, payload in messages)
             settings.query.io.read_ahead()
             shorten_collections()

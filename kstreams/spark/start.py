@@ -17,12 +17,14 @@ from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_counts import count_records, count_tasks
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.opening import OpenedQuery, open_for_running
+from kstreams.checkpoint.resume import positions_after
 from kstreams.connection import TopicEnds
 from kstreams.embedded.connection import Embedded
 from kstreams.errors import CompileError
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.global_tables.versions import QueryTables
 from kstreams.graph.framed_topics import prepare_topics
+from kstreams.ids import TopicPartition
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.early_jvm import EarlyJvm
 from kstreams.spark.executor_check import check_executors
@@ -34,7 +36,9 @@ from kstreams.spark.session import (
     is_local,
     query_session,
 )
-from kstreams.state.log.commits import Commit
+from kstreams.state.log.commits import SEED, Commit
+from kstreams.telemetry.outline import Outline
+from kstreams.telemetry.watching import OpenApp, OpenQuery
 
 __all__ = ("Executors", "make_pipeline", "start")
 
@@ -83,6 +87,7 @@ def start(
     """
     _check_place(settings, parts)
     parts.lock.acquire()
+    parts.watchers.begin()
     prepare_topics(parts.topology)
     tasks = count_tasks(parts.connection, parts.topology)
     session = parts.spark or app_session(settings.app_id, config=settings.config, early=early)
@@ -104,7 +109,30 @@ def start(
         for query in queries
     )
     _begin(pipelines, session)
+    parts.watchers.opened(
+        OpenApp(
+            Outline.of(parts.topology, tasks),
+            {pipeline.name: _open_query(pipeline) for pipeline in pipelines},
+            parts.connection,
+            session.sparkContext.uiWebUrl,
+        )
+    )
     return pipelines
+
+
+def _open_query(pipeline: Pipeline) -> OpenQuery:
+    """Return a query, for those who watch the app from other threads."""
+    driver = pipeline.driver
+
+    def committed() -> int | None:
+        last = driver.last
+        return None if last is None or last.batch == SEED else last.batch
+
+    def positions() -> Mapping[TopicPartition, int]:
+        last = driver.last
+        return dict(driver.planner.positions) if last is None else positions_after(last)
+
+    return OpenQuery(pipeline.sources, lambda: driver.progress.doing, committed, positions)
 
 
 def _publish(settings: AppSettings, parts: AppParts, commit: Commit) -> None:

@@ -16,6 +16,7 @@ from typing import IO, Any
 
 __all__ = (
     "add_archives",
+    "attempt",
     "drop_spark_archives",
     "leave_quietly",
     "load_once",
@@ -57,6 +58,14 @@ def add_archives(names: tuple[str, ...]) -> None:
         entry = str(root / name)
         if entry not in sys.path:
             sys.path.insert(0, entry)
+
+
+def attempt() -> int:
+    """Return how often Spark has tried what this worker runs, this time included."""
+    from pyspark import TaskContext  # noqa: PLC0415  # the worker's own, ready by now
+
+    context = TaskContext.get()
+    return 1 if context is None else context.attemptNumber() + 1
 
 
 def load_once(digest: str, read: Callable[[], bytes]) -> Any:  # noqa: ANN401  # what was pickled

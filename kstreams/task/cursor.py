@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kstreams.ids import TopicPartition
 from kstreams.record import RecordMetadata
+from kstreams.task.drop_sample import DropSample, RecordPlace
 from kstreams.task.rows import MergedRows
 
 __all__ = ("Cursor",)
+
+_MOST_SAMPLES = 5
+"""Of the records that a node has dropped for one reason, in one batch."""
 
 
 class Cursor:
@@ -19,6 +24,7 @@ class Cursor:
         idle_time: The stream time that idleness has moved to last, ms; -1 before.
         wall_time: The batch's recorded wall time, ms.
         dropped: Count of dropped records by node and reason.
+        samples: Where a few of them came from, as far as that is known.
         least_hops: How often what has no record to come of went round loops: the least that
             any record of the batch has.
         place: How many records came before the present part of the batch, in all batches.
@@ -31,6 +37,7 @@ class Cursor:
         "least_hops",
         "place",
         "rows",
+        "samples",
         "stream_time",
         "told",
         "wall_time",
@@ -42,16 +49,40 @@ class Cursor:
         self.idle_time = -1
         self.wall_time = wall_time
         self.dropped: dict[tuple[str, str], int] = {}
+        self.samples: tuple[DropSample, ...] = ()
         self.least_hops = 0
         self.place = 0
         self.told: Callable[[str, str, int], None] | None = None
 
-    def drop(self, node: str, reason: str, count: int = 1) -> None:
-        """Count records that a node has dropped."""
-        place = node, reason
-        self.dropped[place] = self.dropped.get(place, 0) + count
+    def begin(self, wall_time: int) -> None:
+        """Begin a batch: nothing is dropped yet."""
+        self.wall_time, self.rows = wall_time, None
+        self.dropped, self.samples = {}, ()
+
+    def drop(self, node: str, reason: str, count: int = 1, at: RecordPlace | None = None) -> None:
+        """Count records that a node has dropped, and remember the first ones' places.
+
+        Args:
+            node: The node.
+            reason: Why.
+            count: How many.
+            at: Where the first one came from; by default, where the present record came from.
+        """
+        counted = node, reason
+        before = self.dropped.get(counted, 0)
+        self.dropped[counted] = before + count
         if self.told is not None:
             self.told(node, reason, count)
+        if before < _MOST_SAMPLES:
+            place = at or self._present_place()
+            if place is not None:
+                self.samples += (DropSample(node, reason, *place),)
+
+    def _present_place(self) -> RecordPlace | None:
+        record = self.metadata()
+        if record is None:
+            return None
+        return TopicPartition(record.topic, record.partition), record.offset
 
     def dropped_by(self, node: str) -> dict[str, int]:
         """Return how many records a node has dropped, by reason."""

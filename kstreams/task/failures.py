@@ -55,6 +55,15 @@ class Places:
             trace = trace.tb_next
         return found
 
+    def node_running(self, frame: FrameType | None) -> str | None:
+        """Return the node that runs where a thread is at this frame, its innermost."""
+        while frame is not None:
+            found = self._node(frame)
+            if found is not None:
+                return found
+            frame = frame.f_back
+        return None
+
     def is_chains(self, exc: RecursionError) -> bool:
         """Tell whether the nodes together ran out of stack, none of them by itself.
 

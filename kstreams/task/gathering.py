@@ -50,6 +50,7 @@ def gathered(
         dead_letters=policies.drain(),
         lines=[line for lines in wiring.lines.values() for line in lines.drain()],
         counts=counts,
+        samples=cursor.samples,
         reads=reads,
         wall_ms=cursor.wall_time,
     )

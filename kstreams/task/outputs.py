@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from kstreams.ids import TopicPartition
 from kstreams.state.log.totals import NodeCounts, SourceRead, by_reason
+from kstreams.task.drop_sample import DropSample
 from kstreams.task.holding import HeldBack
 from kstreams.task.results import SinkInput
 
@@ -28,12 +29,14 @@ class TaskOutput:
         lines: What `to_stdout` sinks print, and how many lines were left out.
         records_in: How many records entered.
         counts: How many records each node took and gave; of those that had some.
+        samples: Where a few of those came from that were dropped.
         reads: What was processed of each source's partitions.
         changelogs: By store, a table of its changelog's records, for the partition.
         partition: The task's own.
         wall_ms: The batch's wall time.
         held: Of which source partitions records wait for a later batch.
         next_wall_due: When a wall-clock punctuator is due next, ms; None without any.
+        nodes_us: Microseconds that nodes took, as far as somebody has looked.
     """
 
     sinks: dict[str, pa.Table] = field(default_factory=dict)
@@ -44,12 +47,14 @@ class TaskOutput:
     lines: list[str] = field(default_factory=list)
     records_in: int = 0
     counts: dict[str, NodeCounts] = field(default_factory=dict)
+    samples: tuple[DropSample, ...] = ()
     reads: tuple[SourceRead, ...] = ()
     changelogs: dict[str, pa.Table] = field(default_factory=dict)
     partition: int = 0
     wall_ms: int = 0
     held: dict[TopicPartition, HeldBack] = field(default_factory=dict)
     next_wall_due: int | None = None
+    nodes_us: dict[str, int] = field(default_factory=dict)
 
     @property
     def dropped(self) -> dict[str, int]:

@@ -67,11 +67,12 @@ class Policies:
         if policy == "fail" or isinstance(error, (LimitError, RegistryUnavailableError)):
             raise error from error.__cause__
         kind = kind_of(error)
+        at = queue.topic_partition, int(queue.table.column("offset")[row].as_py())
         if isinstance(policy, DeadLetter):
-            self._cursor.drop(node, f"dead-letter-{kind}")
+            self._cursor.drop(node, f"dead-letter-{kind}", at=at)
             self._take(policy, letter_of_record(queue, row, error, self._cursor.wall_time))
         else:
-            self._cursor.drop(node, f"skipped-{kind}")
+            self._cursor.drop(node, f"skipped-{kind}", at=at)
 
     def refused(
         self,

@@ -29,6 +29,7 @@ from kstreams.task.holding import Holding
 from kstreams.task.idleness import Idleness
 from kstreams.task.intake import Intake
 from kstreams.task.meta import TaskMeta
+from kstreams.task.node_sampler import NodeSampler, sampled
 from kstreams.task.outlet import Outlet
 from kstreams.task.outputs import TaskOutput
 from kstreams.task.parts import parts
@@ -169,6 +170,7 @@ class Task:
         idle_since_ms: int = 0,
         close_windows: bool = False,
         holding: Holding | None = None,
+        sampler: NodeSampler | None = None,
     ) -> TaskOutput:
         """Process one micro-batch.
 
@@ -179,6 +181,7 @@ class Task:
             idle_since_ms: No idleness before this wall time counts.
             close_windows: Close what is open, after all else.
             holding: Which records are left for a later batch, which gets them again.
+            sampler: Sees which nodes take the time.
 
         Raises:
             DeserializationError: A record does not decode and its source says `fail`.
@@ -190,15 +193,14 @@ class Task:
             KStreamsError: Others, from stores, with the place filled in.
             KeyboardInterrupt: Somebody interrupts this process, or a processor says so.
         """
-        self._cursor.wall_time = wall_ms
-        self._cursor.dropped = {}
+        self._cursor.begin(wall_ms)
         self._check_settled()
         self._settled = False
         self._services.open()
         try:
             with gc_pauses():
-                run = partial(self._run, queues, wall_ms, idle_since_ms, holding)
-                output = self._room.call(partial(run, close_windows=close_windows))
+                run = partial(self._run, queues, wall_ms, idle_since_ms, holding, close_windows)
+                output = self._room.call(sampled(sampler, self._wiring.places.node_running, run))
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
@@ -234,7 +236,6 @@ class Task:
         wall_ms: int,
         idle_since_ms: int,
         holding: Holding | None,
-        *,
         close_windows: bool,
     ) -> TaskOutput:
         fresh, held, reads = self._intake.take(self._unframing.plain(queues), holding)

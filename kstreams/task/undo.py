@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from kstreams.state.cache.overlay import Overlay
 from kstreams.task.batch_hold import BatchHold
 from kstreams.task.cursor import Cursor
+from kstreams.task.drop_sample import DropSample
 from kstreams.task.meta import TaskMeta
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class Undo:
         self._marks: list[Any] = []
         self._due: dict[str, int] = {}
         self._dropped: dict[tuple[str, str], int] = {}
+        self._samples: tuple[DropSample, ...] = ()
 
     def is_untouched(self) -> bool:
         """Tell whether nothing is waiting anywhere, as between batches."""
@@ -57,7 +59,7 @@ class Undo:
         self._overlay.begin()
         self._marks = [part.mark() for part in self._parts]
         self._due = dict(self._meta.due)
-        self._dropped = dict(self._cursor.dropped)
+        self._dropped, self._samples = dict(self._cursor.dropped), self._cursor.samples
 
     def keep(self) -> None:
         """Let what was done since the mark stand."""
@@ -69,4 +71,4 @@ class Undo:
         for part, mark in zip(self._parts, self._marks, strict=True):
             part.cut(mark)
         self._meta.due.update(self._due)
-        self._cursor.dropped = self._dropped
+        self._cursor.dropped, self._cursor.samples = self._dropped, self._samples

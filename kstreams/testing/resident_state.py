@@ -40,9 +40,11 @@ class ResidentState:
         overlay: Over the stores.
         meta: What the task remembers besides.
         folder: None: output waits where the system has its temporary files.
+        restored: False: there is no durable log.
     """
 
     folder = None
+    restored = False
 
     def __init__(self, working: WorkingStore, objects: ObjectStore, partition: int) -> None:
         self.overlay = Overlay(working)

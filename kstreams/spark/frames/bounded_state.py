@@ -67,6 +67,7 @@ class _Opened:
     overlay: Overlay
     folder: Path
     meta: TaskMeta = field(default_factory=TaskMeta)
+    restored: bool = False
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
         """Refuse: a bounded run has one batch."""

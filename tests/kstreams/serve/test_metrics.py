@@ -16,12 +16,12 @@ from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.connection import Connection
 from kstreams.ids import TopicPartition
 from kstreams.serve.exposition import Family, exposition
-from kstreams.serve.lag import Lag, lag_of
 from kstreams.serve.metrics import METRICS, LagWatch, Metrics
 from kstreams.serve.served_app import AppSource, ServedApp
 from kstreams.serve.settings import Limits
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals
+from kstreams.telemetry.unread import Unread, unread_of
 from tests.kstreams.serve.serving import SCRAPER, serving
 from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
@@ -99,8 +99,8 @@ def test_lag_is_known_when_the_app_is_dead(tmp_path: Path) -> None:
     part = 'app="viewed",query="in",topic="in",partition="2"'
     assert found[f"kstreams_source_lag_records{{{part}}}"] == 5
     assert found[f"kstreams_source_oldest_unread_timestamp_seconds{{{part}}}"] == 4
-    assert lag_of(topics, {TopicPartition("in", 2): 9, TopicPartition("gone", 0): 0}) == {
-        TopicPartition("in", 2): Lag(0, None)
+    assert unread_of(topics, {TopicPartition("in", 2): 9, TopicPartition("gone", 0): 0}) == {
+        TopicPartition("in", 2): Unread(9, 9)
     }
 
 

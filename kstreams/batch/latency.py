@@ -1,0 +1,150 @@
+"""How old records are when what they have done counts, as histograms."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from kstreams.state.log.fields import Fields, checked_integer
+
+__all__ = ("LATENCY_BOUNDS_MS", "Ages", "Latency")
+
+LATENCY_BOUNDS_MS = (
+    *(5, 10, 25, 50, 100, 250, 500),
+    *(1_000, 2_500, 5_000, 10_000, 30_000, 60_000),
+    *(300_000, 3_600_000, 86_400_000),
+)
+"""Upper bounds of the buckets, ms; one more has what is older."""
+
+_PER_OCTAVE = 4
+_MOST_OCTAVES = 43
+"""2**43 ms are 278 years: older is as old."""
+
+
+@dataclass(frozen=True)
+class Ages:
+    """How old records were when their batch was planned, in buckets of a fifth of their bound.
+
+    Attributes:
+        counts: How many, by number of the bucket: 0 is less than 1 ms, and each next bound is
+            the fourth root of 2 times the one before.
+        sum_ms: All ages together.
+    """
+
+    counts: Mapping[int, int] = field(default_factory=dict)
+    sum_ms: int = 0
+
+    @classmethod
+    def of(cls, wall_ms: int, times: Iterable[npt.NDArray[np.int64]]) -> Ages:
+        """Count the ages of records.
+
+        Args:
+            wall_ms: When their batch was planned, ms since the epoch.
+            times: Their timestamps, ms since the epoch; later ones are of age 0.
+        """
+        found: Counter[int] = Counter()
+        total = 0
+        for part in times:
+            ages = np.clip(wall_ms - part, 0, 1 << _MOST_OCTAVES)
+            total += int(ages.sum(dtype=np.float64))
+            octaves = np.log2(np.maximum(ages, 1)) * _PER_OCTAVE
+            buckets = np.where(ages < 1, 0, 1 + octaves.astype(np.int64))
+            counts = np.bincount(buckets)
+            found.update({int(n): int(counts[n]) for n in np.flatnonzero(counts)})
+        return cls(dict(sorted(found.items())), total)
+
+    def to_json(self) -> list[object]:
+        """Return plain data."""
+        return [[[bucket, count] for bucket, count in self.counts.items()], self.sum_ms]
+
+    @classmethod
+    def from_json(cls, data: object) -> Ages:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        match data:
+            case [list(pairs), total]:
+                counts = {
+                    checked_integer(bucket, "a bucket"): checked_integer(count, "a count")
+                    for bucket, count in pairs
+                }
+                return cls(counts, checked_integer(total, "a sum of ages"))
+            case _:
+                raise ValueError("ages are not two fields")
+
+
+@dataclass(frozen=True)
+class Latency:
+    """How old records were when their batch was committed.
+
+    Attributes:
+        counts: How many were up to each bound of `LATENCY_BOUNDS_MS` old, and over the bound
+            before; the last count is of older ones.
+        sum_ms: All ages together.
+    """
+
+    counts: tuple[int, ...] = (0,) * (len(LATENCY_BOUNDS_MS) + 1)
+    sum_ms: int = 0
+
+    @classmethod
+    def after(cls, ages: Iterable[Ages], delay_ms: int) -> Latency:
+        """Return how old records are some time after their batch was planned.
+
+        Args:
+            ages: Then.
+            delay_ms: How much later it is.
+        """
+        counts = [0] * (len(LATENCY_BOUNDS_MS) + 1)
+        total = 0
+        for each in ages:
+            for bucket, count in each.counts.items():
+                age = _middle(bucket) + max(delay_ms, 0)
+                counts[bisect_left(LATENCY_BOUNDS_MS, age)] += count
+                total += count * max(delay_ms, 0)
+            total += each.sum_ms
+        return cls(tuple(counts), total)
+
+    @property
+    def count(self) -> int:
+        """How many records there were."""
+        return sum(self.counts)
+
+    def quantile_ms(self, share: float) -> int | None:
+        """Return the bound below which a share of the records was; None without records.
+
+        Of those older than the last bound, that is the last bound.
+        """
+        wanted, seen = share * self.count, 0
+        for bound, count in zip(
+            (*LATENCY_BOUNDS_MS, LATENCY_BOUNDS_MS[-1]), self.counts, strict=True
+        ):
+            seen += count
+            if count and seen >= wanted:
+                return bound
+        return None
+
+    def __add__(self, other: Latency) -> Latency:
+        """Return both together."""
+        counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
+        return Latency(counts, self.sum_ms + other.sum_ms)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {"counts": list(self.counts), "sum_ms": self.sum_ms}
+
+    @classmethod
+    def from_json(cls, data: object) -> Latency:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        fields = Fields(data)
+        counts = tuple(checked_integer(n, "a count of records") for n in fields.items("counts"))
+        if len(counts) != len(LATENCY_BOUNDS_MS) + 1:
+            raise ValueError(f"a histogram of latency has {len(counts)} counts")
+        return cls(counts, fields.integer("sum_ms"))
+
+
+def _middle(bucket: int) -> float:
+    return 0 if bucket == 0 else float(2 ** ((bucket - 0.5) / _PER_OCTAVE))

@@ -1,0 +1,86 @@
+"""Makes the report of a batch that is committed."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+
+from kstreams.batch.latency import Latency
+from kstreams.batch.progress import BatchTimes
+from kstreams.batch.report import BatchReport, TaskReport
+from kstreams.batch.task_status import TaskStatus
+from kstreams.ids import TopicPartition
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.totals import Totals, by_reason, summed
+from kstreams.state.log.traffic import Traffic
+
+__all__ = ("report_of",)
+
+_LOG = logging.getLogger(__name__)
+_MICROSECONDS = 1_000_000
+_MOST_SAMPLES = 50
+
+
+def report_of(
+    query: str,
+    commit: Commit,
+    statuses: Sequence[TaskStatus],
+    *,
+    seconds: float,
+    planned_ms: int,
+    times: BatchTimes,
+    lag: Mapping[TopicPartition, int],
+    log: Traffic,
+) -> BatchReport:
+    """Return the report of a batch.
+
+    Args:
+        query: The query's name.
+        commit: The batch's.
+        statuses: Of its tasks.
+        seconds: From the call of the batch to the end of its commit.
+        planned_ms: When it was planned, ms since the epoch: ages of records are as of then.
+        times: How long it took by phase, and in how many jobs.
+        lag: How many offsets of each partition were known and not part of it.
+        log: What the driver has asked of the durable log since its last report.
+    """
+    nodes = summed(status.counts for status in statuses)
+    ages = (status.numbers.ages for status in statuses)
+    samples = (sample for status in statuses for sample in status.numbers.samples)
+    log = sum((status.log for status in statuses), log)
+    _LOG.info("query %s, batch %d: durable log: %s", query, commit.batch, log)
+    return BatchReport(
+        query,
+        commit.batch,
+        records=sum(status.records for status in statuses),
+        source_records=sum(status.source_records for status in statuses),
+        dropped=by_reason(nodes),
+        published=len(commit.outputs),
+        seconds=seconds,
+        backlog=sum(lag.values()),
+        log=log,
+        looped=sum(part.rows for part in commit.loops),
+        nodes=nodes,
+        totals=commit.totals or Totals(),
+        committed_ms=commit.wall_ms,
+        phases=times.seconds,
+        tasks=tuple(_of_task(status, times.jobs) for status in statuses),
+        lag=lag,
+        latency=Latency.after(ages, commit.wall_ms - planned_ms),
+        samples=tuple(samples)[:_MOST_SAMPLES],
+        jobs=times.jobs,
+    )
+
+
+def _of_task(status: TaskStatus, jobs: int) -> TaskReport:
+    numbers = status.numbers
+    return TaskReport(
+        status.task,
+        status.records,
+        {phase: us / _MICROSECONDS for phase, us in numbers.busy_us.items()},
+        status.log.put_bytes,
+        numbers.worker,
+        numbers.attempt + jobs - 1,
+        numbers.restored,
+        {node: us / _MICROSECONDS for node, us in numbers.nodes_us.items()},
+    )

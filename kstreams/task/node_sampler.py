@@ -1,0 +1,96 @@
+"""Which nodes of a task take the time: seen from another thread, some times a second."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+
+from kstreams.task.outputs import TaskOutput
+
+__all__ = ("NO_NODE", "NodeSampler", "sampled")
+
+NO_NODE = ""
+"""Stands for what is no node's: decoding, merging, encoding."""
+
+_IDLE_S = 0.5
+
+
+class NodeSampler:
+    """Looks at what tasks' threads do, while they run.
+
+    Clocks around each call would cost more than small nodes do (0.24 to 0.6 us a call); looking
+    at a thread's frames some times a second costs the same for all topologies. Each look stands
+    for the time since the one before: for a short batch that is nothing or too much, over many
+    batches it is what the node takes.
+
+    The thread that looks goes on between batches, so that it does not wait for the same time
+    after the beginning of each, and ends when no task has run for a while.
+
+    Args:
+        hz: How often a second.
+    """
+
+    def __init__(self, hz: int) -> None:
+        self._pause = 1 / hz
+        self._mutex = threading.Lock()
+        self._watched: dict[int, tuple[Callable[[FrameType], str | None], dict[str, float]]] = {}
+        self._runs = False
+
+    def run(
+        self, node_of: Callable[[FrameType], str | None], task: Callable[[], TaskOutput]
+    ) -> TaskOutput:
+        """Run a task in this thread; its output says how long its nodes took.
+
+        Args:
+            node_of: Returns the node that a thread runs whose innermost frame this is.
+            task: Runs the task.
+        """
+        seen: dict[str, float] = {}
+        own = threading.get_ident()
+        with self._mutex:
+            self._watched[own] = node_of, seen
+            if not self._runs:
+                self._runs = True
+                threading.Thread(target=self._look, name="kstreams-sampler", daemon=True).start()
+        try:
+            output = task()
+        finally:
+            with self._mutex:
+                del self._watched[own]
+        output.nodes_us = {node: int(seconds * 1e6) for node, seconds in sorted(seen.items())}
+        return output
+
+    def _look(self) -> None:
+        """Look again and again, until there has been nothing to see for a while."""
+        last = busy = time.perf_counter()
+        while True:
+            time.sleep(self._pause)
+            with self._mutex:
+                now = time.perf_counter()
+                if self._watched:
+                    busy = now
+                    self._note(now - last)
+                elif now - busy > _IDLE_S:
+                    self._runs = False
+                    return
+                last = now
+
+    def _note(self, seconds: float) -> None:
+        frames = sys._current_frames()  # there is no other way to other threads
+        for ident, (node_of, seen) in self._watched.items():
+            if ident in frames:
+                node = node_of(frames[ident]) or NO_NODE
+                seen[node] = seen.get(node, 0.0) + seconds
+
+
+def sampled(
+    sampler: NodeSampler | None,
+    node_of: Callable[[FrameType], str | None],
+    task: Callable[[], TaskOutput],
+) -> Callable[[], TaskOutput]:
+    """Return what runs a task and has a sampler look on, if there is one; see `NodeSampler.run`."""
+    return task if sampler is None else partial(sampler.run, node_of, task)

@@ -1,0 +1,65 @@
+"""What all files that tell of an app have in common: JSON with the number of a format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from kstreams.errors import CheckpointMismatchError, StateCorruptError
+from kstreams.state.log.fields import Fields
+
+__all__ = (
+    "COUNTERS",
+    "FAILURES",
+    "FORMAT",
+    "LIVE",
+    "MINUTES",
+    "TOPOLOGY",
+    "damaged",
+    "fields_of",
+    "to_bytes",
+)
+
+FORMAT = 1
+"""Of the files that are written here; the field `f` of each document and each line."""
+
+LIVE, COUNTERS, TOPOLOGY = "live.json", "counters.json", "topology.json"
+MINUTES, FAILURES = "minutes.jsonl", "failures.jsonl"
+
+
+def to_bytes(content: Mapping[str, Any]) -> bytes:
+    """Return a document, or a line, with the number of the format."""
+    return json.dumps({"f": FORMAT, **content}, separators=(",", ":")).encode()
+
+
+def fields_of(name: str, data: bytes) -> Fields:
+    """Return the fields of a document or a line.
+
+    Args:
+        name: Of the file, for errors.
+        data: What was read.
+
+    Raises:
+        CheckpointMismatchError: A later version of the library has written it.
+        StateCorruptError: It is no JSON, or no document of this kind.
+    """
+    try:
+        fields = Fields(json.loads(data))
+        found = fields.integer("f")
+    except (ValueError, RecursionError) as exc:
+        raise damaged(name, exc) from exc
+    if found > FORMAT:
+        raise CheckpointMismatchError(
+            f"{name} is of format {found}, and this version reads formats up to {FORMAT}",
+            hint="A later version of the library wrote it: run that one.",
+        )
+    return fields
+
+
+def damaged(name: str, problem: Exception) -> StateCorruptError:
+    """Return the error of a file that is not what it has to be."""
+    return StateCorruptError(
+        f"{name} of the folder telemetry cannot be read: {problem}",
+        hint="nothing but watching depends on it: remove it, and the app writes it again.",
+    )

@@ -1,0 +1,169 @@
+"""`live.json`: what an app is doing now.
+
+    {"f": 1, "app": "shop", "run": "9f0c..", "version": "0.9.0",
+     "state": "running",                       a value of `AppState`
+     "paused": {"since_ms": .., "reason": ".."} or null,
+     "started_ms": .., "heard_ms": .., "every_ms": 1000,
+     "spark_ui": "http://..:4040" or null, "lost": 0,
+     "queries": {"lines": {"batch": 1235, "phase": "job", "since_ms": .., "committed": 1234,
+                           "partitions": {"lines/0": [2220, 2231, 1700000000000]}, "ends_ms": ..}}}
+
+It is written each `every_ms`, and when the state changes; all times are ms since the epoch. An app
+that is not heard for several times `every_ms` hangs, or is dead, whatever `state` says.
+`partitions` has for each the offset of the first record that is not committed, where it ends, and
+the timestamp of that first record (null where there is none, or it is not known).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kstreams.checkpoint.pause import Pause
+from kstreams.ids import TopicPartition, parse_keys, text_keys
+from kstreams.state.log.fields import MOST, Fields, WrongFieldError, checked_integer
+from kstreams.telemetry.unread import Unread
+
+__all__ = ("Live", "LiveQuery")
+
+_PATIENCE = 5
+
+
+@dataclass(frozen=True)
+class LiveQuery:
+    """What one query is doing.
+
+    Attributes:
+        batch: Number of the batch under way, or of the last one; None before any.
+        phase: `wait`, `job`, `commit` or `publish`.
+        since_ms: Since when, ms since the epoch.
+        committed: The last batch that was committed; None before any.
+        partitions: What its topics have that is not committed.
+        ends_ms: When the topics were asked for that; None: not yet.
+    """
+
+    batch: int | None
+    phase: str
+    since_ms: int
+    committed: int | None = None
+    partitions: Mapping[TopicPartition, Unread] = field(default_factory=dict)
+    ends_ms: int | None = None
+
+    @property
+    def lag(self) -> int:
+        """How many offsets are not committed."""
+        return sum(unread.records for unread in self.partitions.values())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "batch": self.batch,
+            "phase": self.phase,
+            "since_ms": self.since_ms,
+            "committed": self.committed,
+            "partitions": text_keys(self.partitions),
+            "ends_ms": self.ends_ms,
+        }
+
+    @classmethod
+    def from_json(cls, data: object) -> LiveQuery:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        fields = Fields(data)
+        places = parse_keys(TopicPartition, fields.mapping("partitions"))
+        return cls(
+            _number(fields, "batch"),
+            fields.text("phase"),
+            fields.integer("since_ms"),
+            _number(fields, "committed"),
+            {place: _unread(found) for place, found in places.items()},
+            _number(fields, "ends_ms"),
+        )
+
+
+@dataclass(frozen=True)
+class Live:
+    """What an app is doing.
+
+    Attributes:
+        app: Its id.
+        run: Id of its driver.
+        state: A value of `AppState`.
+        started_ms: When this run began, ms since the epoch.
+        heard_ms: When this was written.
+        every_ms: How often it is written.
+        paused: Why it plans nothing; None where it is not paused.
+        spark_ui: Where Spark shows what it does; None: nowhere.
+        version: Of the library.
+        lost: How many reports were lost in this run, since they could not be written in time.
+        queries: By name.
+    """
+
+    app: str
+    run: str
+    state: str
+    started_ms: int
+    heard_ms: int
+    every_ms: int
+    paused: Pause | None = None
+    spark_ui: str | None = None
+    version: str = ""
+    lost: int = 0
+    queries: Mapping[str, LiveQuery] = field(default_factory=dict)
+
+    def is_heard(self, now_ms: int) -> bool:
+        """Tell whether the app was heard lately: within five times the time between two beats."""
+        return now_ms - self.heard_ms <= _PATIENCE * self.every_ms
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        paused = self.paused
+        return {
+            "app": self.app,
+            "run": self.run,
+            "version": self.version,
+            "state": self.state,
+            "paused": None
+            if paused is None
+            else {"since_ms": paused.since_ms, "reason": paused.reason},
+            "started_ms": self.started_ms,
+            "heard_ms": self.heard_ms,
+            "every_ms": self.every_ms,
+            "spark_ui": self.spark_ui,
+            "lost": self.lost,
+            "queries": {name: query.to_json() for name, query in self.queries.items()},
+        }
+
+    @classmethod
+    def from_json(cls, fields: Fields) -> Live:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        paused, spark_ui = fields.anything("paused"), fields.anything("spark_ui")
+        return cls(
+            fields.text("app"),
+            fields.text("run"),
+            fields.text("state"),
+            fields.integer("started_ms"),
+            fields.integer("heard_ms"),
+            fields.integer("every_ms", least=1),
+            None if paused is None else _paused(Fields(paused)),
+            None if spark_ui is None else fields.text("spark_ui"),
+            fields.text("version"),
+            fields.integer("lost"),
+            {name: LiveQuery.from_json(q) for name, q in fields.mapping("queries").items()},
+        )
+
+
+def _paused(fields: Fields) -> Pause:
+    return Pause(fields.integer("since_ms"), fields.text("reason"))
+
+
+def _number(fields: Fields, name: str) -> int | None:
+    return None if fields.anything(name) is None else fields.integer(name, least=-1)
+
+
+def _unread(data: object) -> Unread:
+    if not isinstance(data, list) or len(data) != len(Unread._fields):
+        raise WrongFieldError("what is not read of a partition is not three fields")
+    first, end = (checked_integer(number, "an offset") for number in data[:2])
+    oldest = None if data[2] is None else checked_integer(data[2], "a time", least=-MOST)
+    return Unread(first, end, oldest)

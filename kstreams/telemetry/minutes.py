@@ -1,0 +1,141 @@
+"""`minutes.jsonl`: what each query has done in each minute, of some days.
+
+    {"f": 1, "q": "lines", "ms": 1700000040000,   when the minute began, ms since the epoch
+     "batches": 60, "rec": [9951, 1227], "secs": [12.5, 0.9],      all of them, the longest
+     "s": {"wait": 47.1, "plan": .1, "job": 11, "commit": .2, "publish": .6},
+     "nodes": {"count": [9951, 9951, 0, {"late": 3}]}, "busy": {"count": 7.9, "": .6},
+     "lag": 812,                                  the most that was left after a batch
+     "lat": {"counts": [0, 3, ..], "sum_ms": 90}, "log": [5, 13789, 0, 0, 0, 0]}
+
+Fields are as in `report_lines.py`. A minute without a batch has no line; where the app was started
+again within one there are two, which the reader puts together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kstreams.batch.latency import Latency
+from kstreams.batch.report import BatchReport
+from kstreams.state.log.fields import Fields, checked_integer
+from kstreams.state.log.totals import NodeCounts, summed
+from kstreams.state.log.traffic import Traffic
+from kstreams.telemetry.report_lines import checked_seconds
+
+__all__ = ("MINUTE_MS", "Minute")
+
+MINUTE_MS = 60_000
+_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Minute:
+    """What the batches of a query have done that were committed in one minute.
+
+    Attributes:
+        query: Its name.
+        start_ms: When the minute began, ms since the epoch.
+        batches: How many there were.
+        records: How many records they processed, each stage counted.
+        source_records: How many of them came from topics.
+        seconds: How long they took.
+        longest: The seconds of the longest.
+        phases: Seconds by phase.
+        nodes: What each node took, gave and dropped.
+        node_seconds: How long nodes took, by samples.
+        lag: The most offsets that were left after a batch.
+        latency: Of the records that were read.
+        log: What was asked of the durable log.
+    """
+
+    query: str
+    start_ms: int
+    batches: int = 0
+    records: int = 0
+    source_records: int = 0
+    seconds: float = 0.0
+    longest: float = 0.0
+    phases: Mapping[str, float] = field(default_factory=dict)
+    nodes: Mapping[str, NodeCounts] = field(default_factory=dict)
+    node_seconds: Mapping[str, float] = field(default_factory=dict)
+    lag: int = 0
+    latency: Latency = field(default_factory=Latency)
+    log: Traffic = field(default_factory=Traffic)
+
+    @classmethod
+    def of(cls, report: BatchReport) -> Minute:
+        """Return the minute of one batch."""
+        return cls(
+            report.query,
+            report.committed_ms // MINUTE_MS * MINUTE_MS,
+            1,
+            report.records,
+            report.source_records,
+            report.seconds,
+            report.seconds,
+            report.phases,
+            report.nodes,
+            report.node_seconds,
+            report.backlog,
+            report.latency,
+            report.log,
+        )
+
+    def __add__(self, other: Minute) -> Minute:
+        """Return both together: they are of one query and one minute."""
+        return Minute(
+            self.query,
+            self.start_ms,
+            self.batches + other.batches,
+            self.records + other.records,
+            self.source_records + other.source_records,
+            self.seconds + other.seconds,
+            max(self.longest, other.longest),
+            Counter(self.phases) + Counter(other.phases),
+            summed([self.nodes, other.nodes]),
+            Counter(self.node_seconds) + Counter(other.node_seconds),
+            max(self.lag, other.lag),
+            self.latency + other.latency,
+            self.log + other.log,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "q": self.query,
+            "ms": self.start_ms,
+            "batches": self.batches,
+            "rec": [self.records, self.source_records],
+            "secs": [round(self.seconds, _DIGITS), round(self.longest, _DIGITS)],
+            "s": {phase: round(seconds, _DIGITS) for phase, seconds in self.phases.items()},
+            "nodes": {name: counts.bounded().to_json() for name, counts in self.nodes.items()},
+            "busy": {node: round(seconds, _DIGITS) for node, seconds in self.node_seconds.items()},
+            "lag": self.lag,
+            "lat": self.latency.to_json(),
+            "log": self.log.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, fields: Fields) -> Minute:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        records, source_records = (checked_integer(n, "a count") for n in fields.items("rec"))
+        total, longest = fields.items("secs")
+        seconds = checked_seconds({"total": total, "longest": longest})
+        return cls(
+            fields.text("q"),
+            fields.integer("ms"),
+            fields.integer("batches"),
+            records,
+            source_records,
+            seconds["total"],
+            seconds["longest"],
+            checked_seconds(fields.mapping("s")),
+            {name: NodeCounts.from_json(c) for name, c in fields.mapping("nodes").items()},
+            checked_seconds(fields.mapping("busy")),
+            fields.integer("lag"),
+            Latency.from_json(fields.anything("lat")),
+            Traffic.from_json(checked_integer(n, "a count") for n in fields.items("log")),
+        )

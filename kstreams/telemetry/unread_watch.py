@@ -1,0 +1,68 @@
+"""Asks topics, beside the batches, what an app has not committed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+
+from kstreams.batch.open_feed import feed_of
+from kstreams.clock import Clock
+from kstreams.ids import TopicPartition
+from kstreams.telemetry.unread import Unread, unread
+from kstreams.telemetry.watching import OpenApp
+
+__all__ = ("UnreadWatch",)
+
+_LOG = logging.getLogger(__name__)
+_EVERY_S = 5.0
+
+
+class UnreadWatch:
+    """Looks each 5 seconds, in a thread and with clients of its own, while an app runs.
+
+    Args:
+        app: The app.
+        clock: Says when it has looked.
+
+    Attributes:
+        known: By query, what it has not committed, and when that was asked, ms since the epoch;
+            as of the last look that went well.
+    """
+
+    def __init__(self, app: OpenApp, clock: Clock) -> None:
+        self._app = app
+        self._clock = clock
+        self._stop = threading.Event()
+        self.known: Mapping[str, tuple[Mapping[TopicPartition, Unread], int]] = {}
+        self._thread = threading.Thread(target=self._run, name="kstreams-ends", daemon=True)
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Look no more; one that is under way is not waited for: topics may not answer."""
+        self._stop.set()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._look_on()
+            except Exception as exc:  # noqa: BLE001  # a broker: the next look may go well
+                _LOG.warning("how far the app is behind is not known: %s", exc)
+                self._stop.wait(_EVERY_S)
+
+    def _look_on(self) -> None:
+        sources = [node for query in self._app.queries.values() for node in query.sources]
+        with ExitStack() as opened:
+            feed = opened.enter_context(closing(feed_of(self._app.connection, sources)))
+            reader = opened.enter_context(closing(self._app.connection.reader()))
+            while not self._stop.is_set():
+                now = self._clock.now_ms()
+                self.known = {
+                    name: (unread(feed.admin, reader, query.positions()), now)
+                    for name, query in self._app.queries.items()
+                }
+                self._stop.wait(_EVERY_S)

@@ -1,0 +1,71 @@
+"""Which nodes take the time is seen from another thread."""
+
+from __future__ import annotations
+
+import threading
+from types import FrameType
+
+import pytest
+
+from kstreams.task.failures import Places
+from kstreams.task.node_sampler import NO_NODE, NodeSampler
+from kstreams.task.outputs import TaskOutput
+
+
+class Seen:
+    """Counts how often its thread was looked at."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.looks = threading.Semaphore(0)
+
+    def __call__(self, frame: FrameType) -> str | None:
+        found = self.places.node_running(frame)
+        self.looks.release()
+        return found
+
+
+def test_time_is_that_of_the_innermost_node() -> None:
+    places = Places()
+    seen = Seen(places)
+
+    def inner() -> None:
+        for _ in range(3):
+            seen.looks.acquire()
+
+    def outer() -> None:
+        seen.looks.acquire()
+        inner()
+
+    places.add("inner", inner)
+    places.add("outer", outer)
+
+    def task() -> TaskOutput:
+        seen.looks.acquire()
+        outer()
+        return TaskOutput()
+
+    found = NodeSampler(200).run(seen, task).nodes_us
+    assert set(found) >= {"inner", "outer", NO_NODE}
+    assert found["inner"] > 0
+
+
+def test_a_task_that_fails_is_watched_no_more() -> None:
+    sampler = NodeSampler(1_000)
+
+    def fails() -> TaskOutput:
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        sampler.run(lambda _: None, fails)
+    assert not sampler._watched
+
+
+def test_nobody_looks_when_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kstreams.task.node_sampler._IDLE_S", 0.0)
+    sampler = NodeSampler(1_000)
+    sampler.run(lambda _: None, TaskOutput)
+    threads = [t for t in threading.enumerate() if t.name == "kstreams-sampler"]
+    for thread in threads:
+        thread.join(5)
+    assert not sampler._runs

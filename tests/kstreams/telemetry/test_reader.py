@@ -1,0 +1,151 @@
+"""What is written of an app is read again by any process: whole, bounded, of its format."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kstreams.checkpoint.directory_home import DirectoryHome
+from kstreams.checkpoint.pause import Pause
+from kstreams.errors import (
+    CheckpointMismatchError,
+    DeserializationError,
+    ProcessingError,
+    StateCorruptError,
+    StoreError,
+)
+from kstreams.ids import TaskId, TopicPartition
+from kstreams.telemetry.counters import Counters
+from kstreams.telemetry.failures import Failure
+from kstreams.telemetry.formats import COUNTERS, FAILURES, LIVE, MINUTES, TOPOLOGY, to_bytes
+from kstreams.telemetry.live import Live, LiveQuery
+from kstreams.telemetry.minutes import Minute
+from kstreams.telemetry.outline import Outline
+from kstreams.telemetry.reader import TelemetryReader
+from kstreams.telemetry.report_lines import reports_name, to_line
+from kstreams.telemetry.unread import Unread
+from tests.kstreams.telemetry.reported import report
+from tests.kstreams.views.committing import topology
+from tests.kstreams.views.counted import COUNTS
+
+PLACE = TopicPartition("lines", 3)
+LIVING = Live(
+    "shop",
+    "9f0c",
+    "running",
+    started_ms=1,
+    heard_ms=5_000,
+    every_ms=1_000,
+    paused=Pause(7, "a move"),
+    spark_ui="http://x:4040",
+    version="1",
+    lost=2,
+    queries={"lines": LiveQuery(7, "job", 5, 6, {PLACE: Unread(3, 9, 4)}, 8)},
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> DirectoryHome:
+    return DirectoryHome(tmp_path)
+
+
+def test_an_app_that_tells_nothing_is_no_error(home: DirectoryHome) -> None:
+    reader = TelemetryReader(home)
+    assert (reader.live(), reader.counters(), reader.topology()) == (None, None, None)
+    assert (reader.reports("q"), reader.minutes(), reader.failures()) == ([], [], [])
+
+
+def test_all_of_it_comes_back(home: DirectoryHome) -> None:
+    files, reader = home.telemetry(), TelemetryReader(home)
+    counters = Counters("9f0c", 5)
+    counters.add(report())
+    outline = Outline.of(topology(COUNTS), {"in": 2})
+    failure = Failure(5, "9f0c", "StoreError", "", "why", "what", {"group": "g", "partition": 3})
+    files.replace(LIVE, to_bytes(LIVING.to_json()))
+    files.replace(COUNTERS, to_bytes(counters.to_json()))
+    files.replace(TOPOLOGY, to_bytes(outline.to_json()))
+    files.append(reports_name("a/b"), [to_bytes(to_line(report(n))) for n in (1, 2)])
+    files.append(MINUTES, [to_bytes(Minute.of(report(n)).to_json()) for n in (1, 2)])
+    files.append(FAILURES, [to_bytes(failure.to_json())] * 25)
+    assert reader.live() == LIVING
+    assert reader.counters() == counters
+    assert reader.topology() == outline
+    assert reader.reports("a/b") == [report(1, query="a/b"), report(2, query="a/b")]
+    assert reader.minutes() == [Minute.of(report(1)) + Minute.of(report(2))]
+    assert reader.failures() == [failure] * 20
+
+
+@pytest.mark.parametrize("name", [LIVE, COUNTERS, TOPOLOGY])
+def test_a_document_of_a_later_format_is_refused(home: DirectoryHome, name: str) -> None:
+    home.telemetry().replace(name, b'{"f": 2}')
+    reader = TelemetryReader(home)
+    read: dict[str, Callable[[], object]] = {
+        LIVE: reader.live,
+        COUNTERS: reader.counters,
+        TOPOLOGY: reader.topology,
+    }
+    with pytest.raises(CheckpointMismatchError, match=r"is of format 2.*reads formats up to 1"):
+        read[name]()
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"[]", b"{", b'{"f": "1"}', b'{"f": 1}', b'{"f": 1, "app": 3}', b"[" * 100_000]
+)
+def test_damage_is_told_in_documents_and_passed_over_in_lines(
+    home: DirectoryHome, data: bytes
+) -> None:
+    files, reader = home.telemetry(), TelemetryReader(home)
+    files.replace(LIVE, data)
+    with pytest.raises(StateCorruptError, match=r"live\.json"):
+        reader.live()
+    files.append(reports_name("lines"), [data, to_bytes(to_line(report()))])
+    assert reader.reports("lines") == [report()]
+
+
+def test_a_line_of_a_later_format_is_refused(home: DirectoryHome) -> None:
+    home.telemetry().append(MINUTES, [b'{"f": 2}'])
+    with pytest.raises(CheckpointMismatchError, match="run that one"):
+        TelemetryReader(home).minutes()
+
+
+def test_a_line_stays_small_with_many_tasks_and_partitions() -> None:
+    task = report().tasks[0]
+    tasks = tuple(replace(task, task=TaskId("by-word", n)) for n in range(5_000))
+    lag = {TopicPartition("lines", n): n for n in range(5_000)}
+    line = to_line(replace(report(), tasks=tasks, lag=lag))
+    assert len(line["tasks"]) == len(line["lag"]) == 256
+    assert line["lag"]["lines/4999"] == 4_999
+    assert len(to_bytes(line)) < 64_000
+
+
+def test_no_key_of_an_error_is_written_and_no_text_that_may_quote_a_record() -> None:
+    quoting = [
+        ProcessingError("ValueError in a processor: 'secret'", cause_type="builtins.ValueError"),
+        DeserializationError("no JSON: secret"),
+        StoreError("no room").at(topic="lines", offset=3, key="secret"),
+    ]
+    for error in quoting:
+        said = Failure.of(error.at(node="n", key="secret"), ms=1, run="r", texts=False)
+        assert "secret" not in json.dumps(said.to_json())
+        assert (said.kind, said.where["node"]) == (type(error).__name__, "n")
+        told = Failure.of(error, ms=1, run="r", texts=True)
+        assert told.message == error.message
+    plain = Failure.of(StoreError("no room on the disk"), ms=1, run="r", texts=False)
+    assert plain.message == "no room on the disk"
+
+
+def test_an_app_is_heard_within_five_beats() -> None:
+    assert LIVING.is_heard(10_000)
+    assert not LIVING.is_heard(10_001)
+    assert LIVING.queries["lines"].lag == 6
+
+
+def test_reading_needs_no_spark() -> None:
+    code = "import sys, kstreams.telemetry.reader as r; assert 'pyspark' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

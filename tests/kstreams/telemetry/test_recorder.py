@@ -1,0 +1,134 @@
+"""The recorder writes beside the batches, holds none up, and goes on when the disk refuses."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kstreams import Embedded
+from kstreams.batch.progress import Doing
+from kstreams.batch.report import AppState
+from kstreams.checkpoint.directory_home import DirectoryHome
+from kstreams.clock import FakeClock
+from kstreams.errors import StoreError
+from kstreams.ids import TopicPartition
+from kstreams.telemetry import recorder as recording
+from kstreams.telemetry.outline import Outline
+from kstreams.telemetry.reader import TelemetryReader
+from kstreams.telemetry.recorder import Recorder
+from kstreams.telemetry.unread import Unread
+from kstreams.telemetry.watching import OpenApp, OpenQuery
+from tests.kstreams.telemetry.reported import report
+from tests.kstreams.views.committing import topology
+from tests.kstreams.views.counted import COUNTS
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> DirectoryHome:
+    return DirectoryHome(tmp_path / "checkpoint")
+
+
+@pytest.fixture
+def recorder(home: DirectoryHome) -> Iterator[Recorder]:
+    made = Recorder(home, app="shop", run="9f0c", clock=FakeClock(120_000))
+    yield made
+    made.close()
+
+
+def until(done: Callable[[], bool]) -> None:
+    moment = threading.Event()
+    for _ in range(1_000):
+        if done():
+            return
+        moment.wait(0.01)
+    raise AssertionError("it does not come")
+
+
+def test_an_app_leaves_what_it_did(home: DirectoryHome, recorder: Recorder) -> None:
+    recorder.begin()
+    recorder.entered(AppState.RUNNING)
+    for batch in (1, 2, 3):
+        recorder.committed(report(batch))
+    recorder.failed(StoreError("no room").at(group="g"))
+    recorder.entered(AppState.FAILED)
+    recorder.close()
+    reader = TelemetryReader(home)
+    live, counters = reader.live(), reader.counters()
+    assert live is not None
+    assert (live.state, live.heard_ms, live.lost) == ("failed", 120_000, 0)
+    assert reader.reports("lines") == [report(batch) for batch in (1, 2, 3)]
+    assert [minute.batches for minute in reader.minutes()] == [3]
+    assert counters is not None
+    assert counters.queries["lines"].batches == 3
+    restores, seconds = counters.queries["lines"].restores["by/word"]
+    assert (restores, round(seconds, 6)) == (3, 0.15)
+    assert [(each.kind, each.message) for each in reader.failures()] == [("StoreError", "no room")]
+
+
+def test_minutes_are_written_when_they_are_over(home: DirectoryHome) -> None:
+    clock = FakeClock(120_000)
+    recorder = Recorder(home, app="shop", run="9f0c", clock=clock)
+    for batch, ms in ((1, 120_500), (2, 121_000), (3, 185_000)):
+        recorder.committed(report(batch, ms=ms))
+    recorder._write(home.telemetry(), ends=False)
+    assert [(m.start_ms, m.batches) for m in TelemetryReader(home).minutes()] == [(120_000, 2)]
+    clock.advance(timedelta(seconds=121))
+    recorder._write(home.telemetry(), ends=False)
+    assert [m.start_ms for m in TelemetryReader(home).minutes()] == [120_000, 180_000]
+
+
+def test_what_cannot_be_written_in_time_is_lost_and_counted(
+    home: DirectoryHome, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for batch in range(recording._MOST_WAITING + 5):  # nobody writes yet: no call waits
+        recorder.committed(report(batch))
+    recorder._write(home.telemetry(), ends=False)
+    live = TelemetryReader(home).live()
+    assert live is not None
+    assert live.lost == 5
+
+
+def test_a_disk_that_refuses_fails_nothing(
+    home: DirectoryHome, recorder: Recorder, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = home.path / "telemetry"
+    home.path.mkdir()
+    folder.write_text("in the way")
+    recorder.begin()
+    until(lambda: "cannot be written down" in caplog.text)
+    folder.unlink()
+    recorder.entered(AppState.RUNNING)
+    until(lambda: TelemetryReader(home).live() is not None)
+    assert caplog.text.count("cannot be written down") == 1
+
+
+def test_it_says_how_far_each_partition_is_behind(
+    home: DirectoryHome, recorder: Recorder, tmp_path: Path
+) -> None:
+    graph = topology(COUNTS)
+    topics = Embedded(tmp_path / "topics", default_partitions=1, durable=False)
+    place = TopicPartition(graph.sources[0].topic.name, 0)
+    with closing(topics.writer()) as writer:
+        for n in range(5):
+            writer.write(*place, b"k", b"v", 1_000 + n)
+    query = OpenQuery(graph.sources, lambda: Doing(4, "job", 7), lambda: 3, lambda: {place: 2})
+    recorder.begin()
+    recorder.opened(OpenApp(Outline.of(graph, {"in": 1}), {"in": query}, topics, "http://ui"))
+
+    def known() -> bool:
+        live = TelemetryReader(home).live()
+        return live is not None and bool(live.queries) and bool(live.queries["in"].partitions)
+
+    until(known)
+    live = TelemetryReader(home).live()
+    assert live is not None
+    found = live.queries["in"]
+    assert (found.batch, found.phase, found.committed, live.spark_ui) == (4, "job", 3, "http://ui")
+    assert found.partitions == {place: Unread(2, 5, 1_002)}
+    outline = TelemetryReader(home).topology()
+    assert outline == Outline.of(graph, {"in": 1})
