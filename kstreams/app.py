@@ -28,7 +28,7 @@ from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.migration import Migration
 from kstreams.checkpoint.telemetry_settings import Telemetry
 from kstreams.clock import Clock, SystemClock
-from kstreams.ids import TaskId, TopicPartition
+from kstreams.ids import TopicPartition
 from kstreams.lazy import lazy_names
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals
 from kstreams.state.log.traffic import Traffic
@@ -57,7 +57,6 @@ __all__ = (
     "NodeCounts",
     "PartitionCounts",
     "SystemClock",
-    "TaskId",
     "TaskReport",
     "Telemetry",
     "TopicPartition",
