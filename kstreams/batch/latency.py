@@ -6,14 +6,13 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from kstreams.state.log.fields import Fields, checked_integer
 
-__all__ = ("LATENCY_BOUNDS_MS", "Ages", "Latency")
+__all__ = ("LATENCY_BOUNDS_MS", "Ages", "Latency", "latency_after")
 
 LATENCY_BOUNDS_MS = (
     *(5, 10, 25, 50, 100, 250, 500),
@@ -90,24 +89,6 @@ class Latency:
     counts: tuple[int, ...] = (0,) * (len(LATENCY_BOUNDS_MS) + 1)
     sum_ms: int = 0
 
-    @classmethod
-    def after(cls, ages: Iterable[Ages], delay_ms: int) -> Latency:
-        """Return how old records are some time after their batch was planned.
-
-        Args:
-            ages: Then.
-            delay_ms: How much later it is.
-        """
-        counts = [0] * (len(LATENCY_BOUNDS_MS) + 1)
-        total = 0
-        for each in ages:
-            for bucket, count in each.counts.items():
-                age = _middle(bucket) + max(delay_ms, 0)
-                counts[bisect_left(LATENCY_BOUNDS_MS, age)] += count
-                total += count * max(delay_ms, 0)
-            total += each.sum_ms
-        return cls(tuple(counts), total)
-
     @property
     def count(self) -> int:
         """How many records there were."""
@@ -132,7 +113,7 @@ class Latency:
         counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
         return Latency(counts, self.sum_ms + other.sum_ms)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return plain data."""
         return {"counts": list(self.counts), "sum_ms": self.sum_ms}
 
@@ -144,6 +125,24 @@ class Latency:
         if len(counts) != len(LATENCY_BOUNDS_MS) + 1:
             raise ValueError(f"a histogram of latency has {len(counts)} counts")
         return cls(counts, fields.integer("sum_ms"))
+
+
+def latency_after(ages: Iterable[Ages], delay_ms: int) -> Latency:
+    """Return how old records are some time after their batch was planned.
+
+    Args:
+        ages: Then.
+        delay_ms: How much later it is.
+    """
+    delay = max(delay_ms, 0)
+    counts = [0] * (len(LATENCY_BOUNDS_MS) + 1)
+    total = 0
+    for each in ages:
+        for bucket, count in each.counts.items():
+            counts[bisect_left(LATENCY_BOUNDS_MS, _middle(bucket) + delay)] += count
+            total += count * delay
+        total += each.sum_ms
+    return Latency(tuple(counts), total)
 
 
 def _middle(bucket: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from kstreams.batch.latency import Latency
+from kstreams.batch.latency import latency_after
 from kstreams.batch.progress import BatchTimes
 from kstreams.batch.report import BatchReport, TaskReport
 from kstreams.batch.task_status import TaskStatus
@@ -66,7 +66,7 @@ def report_of(
         phases=times.seconds,
         tasks=tuple(_of_task(status, times.jobs) for status in statuses),
         lag=lag,
-        latency=Latency.after(ages, commit.wall_ms - planned_ms),
+        latency=latency_after(ages, commit.wall_ms - planned_ms),
         samples=tuple(samples)[:_MOST_SAMPLES],
         jobs=times.jobs,
     )

@@ -13,7 +13,7 @@ from kstreams.errors import KStreamsError
 from kstreams.ids import TopicPartition
 from kstreams.serve.exposition import Family
 from kstreams.serve.served_app import ServedApp
-from kstreams.telemetry.library_version import library_version
+from kstreams.telemetry.formats import library_version
 from kstreams.telemetry.unread import Unread, unread_of
 
 __all__ = ("METRICS", "LagWatch", "Metrics")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from kstreams.errors import CheckpointMismatchError, StateCorruptError
@@ -63,3 +65,12 @@ def damaged(name: str, problem: Exception) -> StateCorruptError:
         f"{name} of the folder telemetry cannot be read: {problem}",
         hint="nothing but watching depends on it: remove it, and the app writes it again.",
     )
+
+
+@cache
+def library_version() -> str:
+    """Return the version of the library that is installed; `unknown` where none is."""
+    try:
+        return version("kstreams-spark")
+    except PackageNotFoundError:
+        return "unknown"

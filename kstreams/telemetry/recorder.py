@@ -16,8 +16,15 @@ from kstreams.clock import Clock
 from kstreams.errors import KStreamsError
 from kstreams.telemetry.counters import Counters
 from kstreams.telemetry.failures import Failure
-from kstreams.telemetry.formats import COUNTERS, FAILURES, LIVE, MINUTES, TOPOLOGY, to_bytes
-from kstreams.telemetry.library_version import library_version
+from kstreams.telemetry.formats import (
+    COUNTERS,
+    FAILURES,
+    LIVE,
+    MINUTES,
+    TOPOLOGY,
+    library_version,
+    to_bytes,
+)
 from kstreams.telemetry.live import Live, LiveQuery
 from kstreams.telemetry.minutes import MINUTE_MS, Minute
 from kstreams.telemetry.report_lines import reports_name, to_line

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.batch.latency import LATENCY_BOUNDS_MS, Ages, Latency
+from kstreams.batch.latency import LATENCY_BOUNDS_MS, Ages, Latency, latency_after
 
 
 def ages(wall_ms: int, times: list[int]) -> Ages:
@@ -32,7 +32,7 @@ def test_what_is_none_is_refused(data: object) -> None:
 @given(st.lists(st.integers(0, 10**9), min_size=1), st.integers(0, 10_000))
 def test_each_record_is_within_a_fifth_of_its_bucket(spans: list[int], delay: int) -> None:
     wall = 10**12
-    found = Latency.after([ages(wall, [wall - span for span in spans])], delay)
+    found = latency_after([ages(wall, [wall - span for span in spans])], delay)
     assert found.count == len(spans)
     assert found.sum_ms == sum(spans) + delay * len(spans)
     for share in (0.5, 0.99):
@@ -45,5 +45,5 @@ def test_each_record_is_within_a_fifth_of_its_bucket(spans: list[int], delay: in
 
 
 def test_a_batch_without_records_has_no_latency() -> None:
-    assert Latency.after([], 5).quantile_ms(0.5) is None
-    assert Latency() + Latency.after([ages(10, [0])], 0) == Latency.after([ages(10, [0])], 0)
+    assert latency_after([], 5).quantile_ms(0.5) is None
+    assert Latency() + latency_after([ages(10, [0])], 0) == latency_after([ages(10, [0])], 0)
