@@ -47,7 +47,8 @@ def reports_name(query: str) -> str:
 
 def to_line(report: BatchReport) -> dict[str, Any]:
     """Return a report as plain data."""
-    tasks = nlargest(_MOST, report.tasks, key=lambda task: sum(task.seconds.values()))
+    longest = nlargest(_MOST, report.tasks, key=lambda task: sum(task.seconds.values()))
+    named = {task.task for task in longest}
     lag = nlargest(_MOST, report.lag.items(), key=lambda item: item[1])
     return {
         "b": report.batch,
@@ -60,7 +61,7 @@ def to_line(report: BatchReport) -> dict[str, Any]:
         "jobs": report.jobs,
         "lag": text_keys({place: count for place, count in lag if count}),
         "nodes": {name: counts.bounded().to_json() for name, counts in report.nodes.items()},
-        "tasks": {str(task.task): _of_task(task) for task in tasks},
+        "tasks": {str(task.task): _of_task(task) for task in report.tasks if task.task in named},
         "lat": report.latency.to_json(),
         "log": report.log.to_json(),
         "samples": [sample.to_json() for sample in report.samples],
