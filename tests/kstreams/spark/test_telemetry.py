@@ -62,7 +62,7 @@ def test_an_app_tells_of_its_batches_and_of_its_end(bench: Bench) -> None:
     assert (report.records, report.nodes, report.tasks) == (told.records, told.nodes, told.tasks)
     assert report.dropped == {"skipped-ProcessingError": 1}
     assert [sample[:3] for sample in report.samples] == [
-        ("work", "skipped-ProcessingError", bench_place(bench))
+        ("in", "skipped-ProcessingError", bench_place(bench))
     ]
     assert isinstance(report.samples[0], DropSample)
     assert set(report.phases) == set(BATCH_PHASES)
