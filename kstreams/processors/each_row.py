@@ -11,7 +11,7 @@ from kstreams.columns.row_failure import RowFailure, called
 from kstreams.errors import ProcessingError
 from kstreams.processors.columns import PLACE, ColumnProcessor
 from kstreams.processors.context import BatchContext
-from kstreams.quoting import kind_of, text_of
+from kstreams.quoting import kind_of, one_line, text_of
 from kstreams.serde.held_objects import HeldObjects
 from kstreams.serde.objects import objects_of
 
@@ -73,7 +73,8 @@ def row_error(table: pa.Table, row: int, reason: BaseException) -> ProcessingErr
         reason: What was raised.
     """
     one = table.slice(row, 1)
-    error = ProcessingError(f"{kind_of(reason)}: {text_of(reason)}").at(
+    kind = one_line(f"{type(reason).__module__}.{type(reason).__qualname__}")
+    error = ProcessingError(f"{kind_of(reason)}: {text_of(reason)}", cause_type=kind).at(
         key=objects_of(one.column("key"))[0],
         timestamp=one.column("timestamp")[0].as_py(),
     )
