@@ -25,6 +25,7 @@ from kstreams.state.stores.spec import StoreSpec
 
 if TYPE_CHECKING:
     from kstreams.serve.roles import Role
+    from kstreams.serve.server import Beside
     from kstreams.serve.settings import ServeSettings
 
 __all__ = ("TOKEN", "needs_extra", "serve")
@@ -90,6 +91,16 @@ def serve(
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="Something in front of it speaks TLS.")
     ] = False,
+    grpc: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            help="Answer gRPC there, too, at the same address.",
+            min=1,
+            max=65535,
+            show_default=False,
+        ),
+    ] = None,
     until_eof: Annotated[bool, typer.Option("--until-eof", hidden=True)] = False,
 ) -> None:
     """Answer queries on the stores of apps over HTTP, whether the apps run or not.
@@ -129,7 +140,9 @@ def serve(
         AppSource(checkpoint_of(each), partial(_spec, topology, found), found)
         for each in checkpoints
     ]
-    server = Server(settings, sources, None if connection is None else load_connection(connection))
+    beside = [] if grpc is None else [_grpc(settings, grpc)]
+    topics = None if connection is None else load_connection(connection)
+    server = Server(settings, sources, topics, beside)
     names = ", ".join(server.apps)
     stderr().print(f"[bold]{escape(names)}[/] at {escape(server.url)}", soft_wrap=True)
     if until_eof:
@@ -151,6 +164,18 @@ def _end_with_input() -> None:
 def needs_extra() -> ImportError:
     """Return what says which extra is missing."""
     return ImportError("serving needs starlette and uvicorn: pip install 'kstreams-spark[serve]'")
+
+
+def _grpc(settings: ServeSettings, port: int) -> Beside:
+    try:
+        from kstreams.serve.grpc.server import grpc_beside  # noqa: PLC0415  # needs the extra
+    except ImportError as exc:
+        raise ImportError("gRPC needs grpcio: pip install 'kstreams-spark[serve,grpc]'") from exc
+
+    def told(bound: int) -> None:
+        stderr().print(f"gRPC at port {bound}", soft_wrap=True)
+
+    return grpc_beside(settings, port, told)
 
 
 def _spec(

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from kstreams.serve.as_of import NEWEST
 from kstreams.serve.paging import Row
 from kstreams.serve.problems import Problem
 from kstreams.serve.queries import Queries, Wanted
 from kstreams.serve.served_app import ServedApp, ServedStore
-from kstreams.serve.streams import Event
+from kstreams.serve.standing import Standing
 from kstreams.views.store_reads import StoreReads
 
-__all__ = ("Changes",)
+__all__ = ("Changes", "News")
+
+T = TypeVar("T")
+"""What is made of the rows of a key."""
 
 
-class Changes:
+@dataclass(frozen=True)
+class News(Generic[T]):
+    """What has changed.
+
+    Attributes:
+        standing: The version.
+        rows: What was made of the key's rows; None where each version is followed.
+    """
+
+    standing: Standing
+    rows: T | None
+
+
+class Changes(Generic[T]):
     """The changes of a store, or of one of its keys, as one follower sees them.
 
     Args:
@@ -24,8 +41,8 @@ class Changes:
         app: The store's.
         store: The store.
         wanted: The key; None is each version, without rows.
-        make: Makes a text of JSON of a key's rows, and says how many bytes that is.
-        seen: The id of the event that the follower has had last: it gets that one not again.
+        make: Makes what can be compared of a key's rows, and says how many bytes that is.
+        seen: The tag that the follower has had last: it gets that version not again.
     """
 
     def __init__(
@@ -34,7 +51,7 @@ class Changes:
         app: ServedApp,
         store: ServedStore,
         wanted: Wanted | None,
-        make: Callable[[StoreReads[Any]], Callable[[list[Row]], tuple[str, int]]],
+        make: Callable[[StoreReads[Any]], Callable[[list[Row]], tuple[T, int]]],
         seen: str | None,
     ) -> None:
         self._queries = queries
@@ -42,32 +59,28 @@ class Changes:
         self._store = store
         self._wanted = wanted
         self._make = make
-        self._id = seen
-        self._rows: str | None = None
+        self._tag = seen
+        self._rows: T | None = None
 
-    async def look(self) -> Event | None:
+    async def look(self) -> News[T] | None:
         """Return what is new since the last look; None where nothing is.
 
         Raises:
+            Problem: The key has too many rows.
             KStreamsError: The store cannot be read.
         """
-        wanted = self._wanted
-        if wanted is None:
-            version = await self._queries.version(self._app, self._store)
-            rows = None
+        rows: T | None = None
+        if self._wanted is None:
+            standing = await self._queries.version(self._app, self._store)
         else:
             try:
-                found = await self._queries.keys(self._app, (wanted,), NEWEST, self._make)
+                found = await self._queries.keys(self._app, (self._wanted,), NEWEST, self._make)
             except Problem as problem:
                 if problem.status == 503:  # a partition is being restored
                     return None
                 raise
-            version, (rows,) = found.standing, found.rows
-        named = version.tag.strip('"')
-        known, self._id = named == self._id, named
+            standing, (rows,) = found.standing, found.rows
+        known, self._tag = standing.tag == self._tag, standing.tag
         same = known if rows is None or self._rows is None else rows == self._rows
         self._rows = rows
-        if same:
-            return None
-        content = f'{{"version": {"null" if version.batch is None else version.batch}'
-        return Event(named, content + ("}" if rows is None else f', "rows": {rows}}}'))
+        return None if same else News(standing, rows)

@@ -14,7 +14,7 @@ from kstreams.serde.values import exact
 from kstreams.serve.action import Action
 from kstreams.serve.answers import text_answer
 from kstreams.serve.as_of import as_of_in
-from kstreams.serve.changes import Changes
+from kstreams.serve.changes import Changes, News
 from kstreams.serve.context import Context
 from kstreams.serve.lookup import app_of, store_of
 from kstreams.serve.paging import Make, Row
@@ -25,7 +25,7 @@ from kstreams.serve.roles import Role
 from kstreams.serve.row_query import RowQuery
 from kstreams.serve.served_app import ServedStore
 from kstreams.serve.stored_query import StoredQuery
-from kstreams.serve.streams import EventStream
+from kstreams.serve.streams import Event, EventStream
 from kstreams.state.log.fields import MOST
 from kstreams.views.flat_rows import columns_of, key_serde
 from kstreams.views.row_text import RowText
@@ -98,8 +98,8 @@ class Reads:
         )
         found = await self._queries.keys(app, (wanted,), as_of_in(given), _key_rows)
         standing, (rows,) = found.standing, found.rows
-        headers = {"ETag": standing.tag, **standing.headers}
-        if _is_known(request, standing.tag):
+        headers = {"ETag": f'"{standing.tag}"', **standing.headers}
+        if _is_known(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         if rows == _NO_ROWS:
             raise Problem(404, "there is no such key", headers=standing.headers)
@@ -117,8 +117,8 @@ class Reads:
         place = (app.name, store.spec.name)
         query = RowQuery.of(given, self._context.cursors, place, self._limits.key_bytes)
         page = await self._queries.page(app, store, query, limit, _page_rows)
-        headers = {"ETag": page.standing.tag, **page.standing.headers}
-        if _is_known(request, page.standing.tag):
+        headers = {"ETag": f'"{page.standing.tag}"', **page.standing.headers}
+        if _is_known(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
         body = f'{{"rows": [{", ".join(page.rows)}], "cursor": {json.dumps(page.cursor)}}}'
         return text_answer(body, headers)
@@ -171,7 +171,12 @@ class Reads:
             wanted = Wanted(store, self._key(store, text, given.get("key_format", "text")))
         seen = request.headers.get("last-event-id")
         changes = Changes(self._queries, app, store, wanted, _key_rows, seen)
-        return EventStream(self._context.streams, self._limits, changes.look, app.change)
+
+        async def look() -> Event | None:
+            news = await changes.look()
+            return None if news is None else _event(news)
+
+        return EventStream(self._context.streams, self._limits, look, app.change)
 
     # ------------------------------------------------------------ parts
 
@@ -205,6 +210,14 @@ def _found(content: Sequence[Mapping[str, object]], found: Answered[str]) -> Res
         for own, rows in zip(content, found.rows, strict=True)
     ]
     return text_answer(f'{{"found": [{", ".join(made)}]}}', found.standing.headers)
+
+
+def _event(news: News[str]) -> Event:
+    """Return what a follower is sent."""
+    batch = news.standing.batch
+    version = f'{{"version": {"null" if batch is None else batch}'
+    rows = "" if news.rows is None else f', "rows": {news.rows}'
+    return Event(news.standing.tag, f"{version}{rows}}}")
 
 
 def _check_fields(body: Mapping[str, Any], known: Sequence[str]) -> None:

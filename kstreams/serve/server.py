@@ -6,8 +6,8 @@ import asyncio
 import secrets
 import sys
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
 import uvicorn
 from starlette.applications import Starlette
@@ -24,7 +24,10 @@ from kstreams.serve.served_app import AppSource, ServedApp
 from kstreams.serve.settings import ServeError, ServeSettings
 from kstreams.serve.streams import Streams
 
-__all__ = ("Server",)
+__all__ = ("Beside", "Server")
+
+Beside = Callable[[Context], AbstractAsyncContextManager[None]]
+"""Begins something that runs as long as a server does."""
 
 _SWITCH_SECONDS = 0.0005
 _SECRET_BYTES = 32
@@ -40,6 +43,7 @@ class Server:
         settings: How it listens, and to whom it answers.
         sources: The apps.
         connection: Where their topics are, if metrics are to say how far they are behind.
+        beside: What runs as long as it answers, in its event loop: other protocols.
 
     Attributes:
         apps: By name.
@@ -57,8 +61,10 @@ class Server:
         settings: ServeSettings,
         sources: Sequence[AppSource],
         connection: Connection | None = None,
+        beside: Sequence[Beside] = (),
     ) -> None:
         self._settings = settings
+        self._beside = beside
         self.apps: dict[str, ServedApp] = {}
         for source in sources:
             app = ServedApp(source, settings.poll, settings.limits)
@@ -93,7 +99,10 @@ class Server:
         if self._lag is not None:
             self._lag.start()
         try:
-            yield
+            async with AsyncExitStack() as others:
+                for beside in self._beside:
+                    await others.enter_async_context(beside(self.context))
+                yield
         finally:
             if self._lag is not None:
                 await asyncio.to_thread(self._lag.close)

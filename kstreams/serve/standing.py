@@ -59,9 +59,9 @@ class Standing:
 
     @property
     def tag(self) -> str:
-        """An entity tag, with its quotes: no other version of the stores has it."""
+        """A text that no other version of the stores has, also after a reset; without quotes."""
         life = sha256(self.life.encode()).hexdigest()[:_TAG_CHARS]
-        return f'"{life}.{"none" if self.batch is None else self.batch}"'
+        return f"{life}.{'none' if self.batch is None else self.batch}"
 
     @property
     def headers(self) -> dict[str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 from kstreams.errors import StoreKindError
 from kstreams.serde.base import Serde
 from kstreams.state.stores.kind import StoreKind, Times, is_within
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.views.store_reads import StoreReads
 from kstreams.windowed import Windowed
 
@@ -15,6 +16,7 @@ __all__ = (
     "columns_of",
     "key_serde",
     "lies_by_key",
+    "row_key",
     "rows_looked_at",
     "rows_of",
     "rows_of_key",
@@ -31,8 +33,13 @@ def columns_of(view: StoreReads[Any]) -> tuple[str, ...]:
 
 def key_serde(view: StoreReads[Any]) -> Serde[Any]:
     """Return the serde of what `rows_of` yields as keys: of windowed ones, their own key's."""
-    key: Any = view.spec.key
-    found: Serde[Any] = key.parts[0] if _has_windows(view) else key
+    return row_key(view.spec)
+
+
+def row_key(spec: StoreSpec[Any]) -> Serde[Any]:
+    """Return the same of a store's definition."""
+    key: Any = spec.key
+    found: Serde[Any] = key.parts[0] if key.type_token is Windowed else key
     return found
 
 
