@@ -74,12 +74,16 @@ def handlers_of(calls: Sequence[Call], doors: Doors) -> tuple[grpc.GenericRpcHan
         services.setdefault(call.service, {})[call.name] = make(
             answer,
             request_deserializer=call.request.FromString,
-            response_serializer=Message.SerializeToString,
+            response_serializer=_bytes_of,
         )
     return tuple(
         grpc.method_handlers_generic_handler(service, methods)
         for service, methods in services.items()
     )
+
+
+def _bytes_of(reply: Message) -> bytes:
+    return reply.SerializeToString()
 
 
 def _answered(call: Call, doors: Doors) -> Callable[..., Awaitable[Message]]:
