@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+from devtools.servers.bigtable import BigtableServer
 from devtools.servers.cassandra import CassandraServer
 from devtools.servers.dynamodb import DynamoServer
 from devtools.servers.gcs import GcsServer
@@ -25,6 +26,7 @@ from devtools.servers.registry import registry_folder
 from devtools.servers.sftp import OpenSshServer
 
 _DATABASES = (
+    BigtableServer,
     CassandraServer,
     DynamoServer,
     GcsServer,

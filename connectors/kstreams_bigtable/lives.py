@@ -1,0 +1,76 @@
+"""Which times a commit's cells have, and that an older commit than the last writes none."""
+
+from __future__ import annotations
+
+from kstreams.errors import SinkError
+from kstreams.sinks import CommitId
+from kstreams_bigtable.sdk import types
+from kstreams_bigtable.service import FAMILY, Service
+from kstreams_rows.fence import lane_of
+
+__all__ = ("base_of", "claim", "micros_of")
+
+_REVISIONS = 8
+"""Times that a batch has, in milliseconds, which is how fine they are: batches take longer."""
+_APART_MS = 60_000
+"""How far apart lives begin at least, for clocks that differ."""
+_SERVER_TIME = -1
+_NOW, _ORDER = b"now", b"order"
+
+
+def base_of(service: Service, fence: str, table: str, life: str) -> int:
+    """Return from which time on a life writes to a table, in ms, the same for all its tasks.
+
+    The first task of a life to ask decides it, by the server's clock: later than the beginnings
+    of all lives before, and than what others have written by now.
+
+    Raises:
+        SinkError: The table of fences is cleared meanwhile.
+    """
+    row, column = f"lives/{table}".encode(), f"life/{life}".encode()
+    for _ in range(3):
+        known = service.cells(fence, row)
+        if column in known:
+            return int(known[column][1])
+        service.mutate(fence, [(row, [_set(_NOW, b"", _SERVER_TIME)])])
+        now_ms = service.cells(fence, row)[_NOW][0] // 1_000
+        others = [int(value) for name, (_, value) in known.items() if name != _NOW]
+        base = max([now_ms, *(each + _APART_MS for each in others)])
+        there = types.RowFilter(column_qualifier_regex_filter=_exactly(column))
+        service.unless(fence, row, there, [_set(column, b"%d" % base, 0)])
+    raise SinkError(
+        f"the beginning of life {life!r} does not stay in {fence!r}",
+        hint="let nobody else write to that table.",
+    )
+
+
+def micros_of(base_ms: int, commit: CommitId) -> int:
+    """Return the time of a commit's cells."""
+    return (base_ms + _order(commit)) * 1_000
+
+
+def claim(service: Service, fence: str, commit: CommitId) -> bool:
+    """Note that a task has come to a commit; tell whether it has come no further.
+
+    A delete leaves nothing by which an older batch that comes later could be known.
+    """
+    row, order = lane_of(commit).encode(), _order(commit) * 1_000
+    later = types.TimestampRange(start_timestamp_micros=order + 1_000)
+    there = types.RowFilter(timestamp_range_filter=later)
+    return not service.unless(fence, row, there, [_set(_ORDER, b"", order)])
+
+
+def _order(commit: CommitId) -> int:
+    return commit.batch * _REVISIONS + min(commit.revision, _REVISIONS - 1)
+
+
+def _set(column: bytes, value: bytes, micros: int) -> types.Mutation:
+    cell = types.Mutation.SetCell(
+        family_name=FAMILY, column_qualifier=column, timestamp_micros=micros, value=value
+    )
+    return types.Mutation(set_cell=cell)
+
+
+def _exactly(text: bytes) -> bytes:
+    """Return an expression that stands for a text alone."""
+    return b"".join(bytes([c]) if chr(c).isalnum() and c < 128 else b"\\x%02x" % c for c in text)

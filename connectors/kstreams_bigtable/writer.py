@@ -1,0 +1,94 @@
+"""Write a task's results of a batch, many rows by each request."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Generic, TypeVar
+
+from kstreams.sinks import CommitId, Results
+from kstreams_bigtable.lives import base_of, claim, micros_of
+from kstreams_bigtable.rows import Row, RowMaker, mutations
+from kstreams_bigtable.service import Service
+from kstreams_rows.encoding import Change, fitting, in_rounds, made
+from kstreams_rows.refusing import Refusals, refused
+
+__all__ = ("RowsWriter",)
+
+K = TypeVar("K")
+"""Type of the results' keys."""
+V = TypeVar("V")
+"""Type of the results' values."""
+
+_LOG = logging.getLogger(__name__)
+_ROWS_AT_ONCE = 1_000
+_BYTES_AT_ONCE = 4 * 1024 * 1024
+
+
+class RowsWriter(Generic[K, V]):
+    """A `Writer` with channels of its own.
+
+    Args:
+        service: Bigtable; closed with this.
+        table: The table.
+        fence: That of fences.
+        maker: Makes rows.
+    """
+
+    def __init__(self, service: Service, table: str, fence: str, maker: RowMaker) -> None:
+        self._service = service
+        self._table = table
+        self._fence = fence
+        self._maker = maker
+        self._asked = False
+        self._life: tuple[str, int] = ("", 0)
+
+    def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
+        """Write a batch's results, once."""
+        records = results.records()
+        found, wrong = made(records, self._known().change)
+        refusals = Refusals(results, "Bigtable")
+        refusals.tell(wrong)
+        if not found:
+            return ()
+        said = in_rounds(
+            found, lambda rows: self._service.retried(lambda: self._written(rows, commit))
+        )
+        refusals.tell([refused(n, records[n], why) for n, why in sorted(said.items())])
+        return ()
+
+    def close(self) -> None:
+        """Close the channels."""
+        self._service.close()
+
+    def _written(
+        self, rows: Sequence[tuple[int, Change[bytes, Row]]], commit: CommitId
+    ) -> dict[int, str]:
+        """Write rows; return, by number, why Bigtable refuses some."""
+        if not claim(self._service, self._fence, commit):
+            _LOG.warning("what is older than the fence is not written: %s", commit)
+            return {}
+        micros = micros_of(self._base(commit.life), commit)
+        changes = [change for _, change in rows]
+        found: dict[int, str] = {}
+        start = 0
+        while start < len(rows):
+            stop = fitting(changes, start, _ROWS_AT_ONCE, _BYTES_AT_ONCE)
+            some = [(change.key, mutations(change, micros)) for change in changes[start:stop]]
+            said = self._service.mutate(self._table, some)
+            found |= {n: why for (n, _), why in zip(rows[start:stop], said, strict=True) if why}
+            start = stop
+        return found
+
+    def _known(self) -> RowMaker:
+        """Return what makes rows, with the families as they were at the first batch."""
+        if not self._asked:
+            families = self._service.retried(lambda: self._service.families(self._table))
+            self._maker, self._asked = replace(self._maker, families=families), True
+        return self._maker
+
+    def _base(self, life: str) -> int:
+        if self._life[0] != life:
+            self._life = life, base_of(self._service, self._fence, self._table, life)
+        return self._life[1]

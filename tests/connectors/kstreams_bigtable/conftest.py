@@ -1,0 +1,24 @@
+"""Google's emulator for the whole run, and a table for a test alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from devtools.servers.bigtable import BigtableServer
+from devtools.servers.skipping import or_skip
+from tests.connectors.kstreams_bigtable.places import Place
+
+
+@pytest.fixture(scope="session")
+def bigtable() -> Iterator[BigtableServer]:
+    """A server process for the whole run; never stop it."""
+    with or_skip(BigtableServer) as running:
+        yield running
+
+
+@pytest.fixture
+def place(bigtable: BigtableServer) -> Place:
+    """A table that the test has alone."""
+    return Place(bigtable.endpoint)

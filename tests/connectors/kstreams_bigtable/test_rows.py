@@ -1,0 +1,132 @@
+"""What becomes of results: which cells they have, which are refused, what an older one does."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from kstreams.clock import SystemClock
+from kstreams.errors import RecordRefusedError, SinkError
+from kstreams_bigtable import BigtableRows
+from tests.connectors.kstreams_bigtable.places import Place, small
+from tests.connectors.sinking import commit_of, given, write
+
+pytestmark = pytest.mark.connectors
+
+
+def _as_it_is(_key: object, value: Any) -> Any:
+    return value
+
+
+def test_values_have_the_form_of_their_type_and_columns_left_out_stay(place: Place) -> None:
+    sink = place.sink(_as_it_is)
+    first = {"sums:text": "é", "sums:raw": b"\0\xff", "more:n": -2, "more:": "x"}
+    assert write(sink, given(("a", first), (7, {"sums:n": 1})), commit_of(1)) == []
+    assert place.values()[b"a"] == {
+        "sums:text": "é".encode(),
+        "sums:raw": b"\0\xff",
+        "more:n": (-2).to_bytes(8, "big", signed=True),
+        "more:": b"x",
+    }
+    assert (7).to_bytes(8, "big") in place.values()
+    write(sink, given(("a", {"sums:text": "b", "more:n": None}), (7, None)), commit_of(2))
+    assert place.values() == {
+        b"a": {"sums:text": b"b", "sums:raw": b"\0\xff", "more:": b"x"},
+    }
+
+
+def test_the_last_of_a_key_counts(place: Place) -> None:
+    sink = place.sink(_as_it_is)
+    one, two = {"sums:a": "1"}, {"sums:a": "2"}
+    write(sink, given(("a", one), ("a", two), ("b", one), ("b", None), ("c", None), ("c", two)))
+    assert place.values() == {b"a": {"sums:a": b"2"}, b"c": {"sums:a": b"2"}}
+
+
+def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kstreams_bigtable.rows._CELL_BYTES", 1 << 20)
+    good = {"sums:a": "1"}
+    bad = [
+        ("b", {"sums:a": True}),
+        ("c", {"sums:a": 0.5}),
+        ("d", {"a": "no family"}),
+        ("e", {}),
+        (None, good),
+        ("", good),
+        ("k" * 5_000, good),
+        ("f", {"sums:a": 1 << 63}),
+        ("g", {"sums:a": b"x" * ((1 << 20) + 1)}),
+        ("h", {3: "x"}),
+        ("half \ud800", good),
+    ]
+    refused = write(place.sink(_as_it_is), given(("a", good), *bad, ("z", good)))
+    assert [row.row for row in refused] == list(range(1, len(bad) + 1))
+    for part, row in zip(("bool", "float", "family:column", "0 cells"), refused, strict=False):
+        assert part in row.reason
+    assert set(place.values()) == {b"a", b"z"}
+
+
+def test_a_family_that_is_not_there_is_refused_alone(place: Place) -> None:
+    rows = given(
+        ("a", {"sums:a": "1"}),
+        ("b", {"nobody:a": "1"}),
+        ("c", {"sums:a": "1"}),
+        ("c", {"nobody:a": "2"}),
+    )
+    refused = write(place.sink(_as_it_is), rows)
+    assert [row.row for row in refused] == [1, 3]
+    assert "nobody" in refused[0].reason
+    assert place.values() == {b"a": {"sums:a": b"1"}, b"c": {"sums:a": b"1"}}
+
+
+def test_a_policy_to_fail_leaves_nothing(place: Place) -> None:
+    with pytest.raises(RecordRefusedError, match="too large"):
+        write(place.sink(), given(("a", 1), ("b", 5_000), fails=True))
+    assert place.values() == {}
+
+
+def test_an_older_batch_that_comes_late_changes_nothing(place: Place) -> None:
+    sink = place.sink(lambda _key, n: None if n == 0 else small(_key, n))
+    write(sink, given(("a", 1), ("b", 1)), commit_of(4))
+    write(sink, given(("a", 2), ("b", 0)), commit_of(5))
+    write(sink, given(("a", 1), ("b", 1), ("c", 1)), commit_of(4))
+    write(sink, given(("a", 9)), commit_of(4, revision=1))
+    assert place.totals() == {"a": 2}
+    write(sink, given(("a", 3)), commit_of(5, revision=1))
+    assert place.totals() == {"a": 3}
+
+
+def test_another_life_writes_over_what_was_there(place: Place) -> None:
+    sink = place.sink()
+    write(sink, given(("a", 1), ("b", 1)), commit_of(900, life="one"))
+    write(sink, given(("a", 2)), commit_of(0, life="two"))
+    assert place.totals() == {"a": 2, "b": 1}
+
+
+def test_times_of_cells_are_near_the_present(place: Place) -> None:
+    write(place.sink(), given(("a", 1)))
+    ((at, _),) = place.cells()[b"a"].values()
+    now = datetime.fromtimestamp(SystemClock().now_ms() / 1_000, timezone.utc)
+    assert abs(at - now) < timedelta(minutes=5)
+
+
+def test_more_rows_than_a_request_takes_are_all_written(place: Place) -> None:
+    assert write(place.sink(), given(*((f"k{n:05}", n % 1_000) for n in range(3_500)))) == []
+    assert place.totals() == {f"k{n:05}": n % 1_000 for n in range(3_500)}
+
+
+def test_a_table_that_is_not_there_is_told_before_the_app_begins(place: Place) -> None:
+    lost: BigtableRows[str, int] = BigtableRows(
+        "tests", "main", "nobody-made-it", row=small, endpoint=place.endpoint
+    )
+    with pytest.raises(SinkError, match="nobody-made-it"):
+        lost.prepare()
+    with pytest.raises(ValueError, match="names"):
+        BigtableRows("tests", "", "t", row=small)
+    with pytest.raises(ValueError, match="own"):
+        BigtableRows("tests", "main", "t", row=small, fence="t")
+    with pytest.raises(ValueError, match="emulator"):
+        BigtableRows("p", "i", "t", row=small, endpoint="h:1", credentials_file="f")
