@@ -15,6 +15,7 @@ import typer
 from rich.markup import escape
 
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import is_url
 from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.cli.consoles import stderr
 from kstreams.cli.loading import load_connection
@@ -60,7 +61,7 @@ def serve(
         typer.Option(
             metavar="MODULE:NAME",
             help="Where the topics are, a Kafka(...) or Embedded(...): then /metrics says how far "
-            "apps are behind.",
+            "apps are behind. For /explain it is ./data, if not given.",
             show_default=False,
         ),
     ] = None,
@@ -108,7 +109,8 @@ def serve(
     It reads what is committed, takes no lock and writes nothing. All of it needs a token but
     /health/live and /health/ready; only this machine can connect, unless --bind says otherwise,
     which then needs TLS. /openapi.json describes the routes; `RemoteView` reads from Python, and
-    Prometheus reads /metrics.
+    Prometheus reads /metrics. With --topology, /explain and /trace run batches of the app again,
+    in a process of their own: with 30 s and 1 GB, one at a time, and without the tokens.
 
     Example:
         kstreams serve word-count
@@ -137,7 +139,12 @@ def serve(
     except ServeError as exc:
         raise WrongUsageError(str(exc)) from exc
     sources = [
-        AppSource(checkpoint_of(each), partial(_spec, topology, found), found)
+        AppSource(
+            checkpoint_of(each),
+            partial(_spec, topology, found),
+            found,
+            code=_code(each, topology, log, connection),
+        )
         for each in checkpoints
     ]
     beside = [] if grpc is None else [_grpc(settings, grpc)]
@@ -182,6 +189,22 @@ def _spec(
     topology: str | None, log: ObjectStoreSettings | None, checkpoint: Checkpoint, store: str
 ) -> StoreSpec[Any]:
     return AppState(checkpoint, log or checkpoint.log).spec(store, topology=topology)
+
+
+def _code(
+    checkpoint: str, topology: str | None, log: str | None, connection: str | None
+) -> tuple[str, ...] | None:
+    """Return the options by which a process of its own finds an app and its code."""
+    if topology is None:
+        return None
+    place = checkpoint if is_url(checkpoint) else str(checkpoint_of(checkpoint).named)
+    given = {
+        "--checkpoint": place,
+        "--topology": topology,
+        "--log": log,
+        "--connection": connection,
+    }
+    return tuple(part for name, text in given.items() if text is not None for part in (name, text))
 
 
 def _address(bind: str) -> tuple[str, int]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from kstreams.serve.code_runs import CodeRuns
 from kstreams.serve.cursors import Cursors
 from kstreams.serve.doors import Doors
 from kstreams.serve.metrics import LagWatch
@@ -27,6 +28,7 @@ class Context:
         cursors: Makes cursors, which live as long as the server.
         streams: Counts the followers, of all routes together.
         lag: Knows how far apps are behind, if somebody asks the topics.
+        code_runs: Runs code of apps, in processes of their own.
     """
 
     apps: Mapping[str, ServedApp]
@@ -35,6 +37,7 @@ class Context:
     cursors: Cursors
     streams: Streams
     lag: LagWatch | None = None
+    code_runs: CodeRuns = field(default_factory=CodeRuns)
 
     def app(self, name: str) -> ServedApp:
         """Return an app.

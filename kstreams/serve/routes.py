@@ -16,6 +16,7 @@ from kstreams.errors import KStreamsError
 from kstreams.serve.action import Action
 from kstreams.serve.api import Api
 from kstreams.serve.context import Context
+from kstreams.serve.explaining import Explaining
 from kstreams.serve.openapi import openapi
 from kstreams.serve.problems import Problem, answer_of
 from kstreams.serve.reads import Reads
@@ -28,6 +29,7 @@ _LOG = logging.getLogger(__name__)
 PARTS: tuple[Callable[[Context], Sequence[Action]], ...] = (
     lambda context: Api(context).actions(),
     lambda context: Reads(context).actions(),
+    lambda context: Explaining(context).actions(),
 )
 """What has routes: each makes its actions of what all share."""
 

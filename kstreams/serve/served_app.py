@@ -57,12 +57,15 @@ class AppSource:
         find_spec: See there.
         log: Where its durable log is, if not where the checkpoint says.
         partitioner: The rule by which its keys are routed, if it is not Kafka's.
+        code: Options of `kstreams explain` that say what it runs, and where; None where its code
+            is not run.
     """
 
     home: CheckpointHome
     find_spec: FindSpec
     log: ObjectStoreSettings | None = None
     partitioner: Partitioner | None = None
+    code: tuple[str, ...] | None = None
 
 
 class ServedStore:

@@ -13,6 +13,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from kstreams.connection import Connection
+from kstreams.serve.code_runs import CodeRuns
 from kstreams.serve.context import Context
 from kstreams.serve.cursors import Cursors
 from kstreams.serve.doors import Doors
@@ -66,11 +67,14 @@ class Server:
         self._settings = settings
         self._beside = beside
         self.apps: dict[str, ServedApp] = {}
+        code: dict[str, tuple[str, ...]] = {}
         for source in sources:
             app = ServedApp(source, settings.poll, settings.limits)
             if app.name in self.apps:
                 raise ServeError(f"two of the checkpoints are of an app named {app.name!r}")
             self.apps[app.name] = app
+            if source.code is not None:
+                code[app.name] = source.code
         self.socket = bound(settings)
         self._lag = None if connection is None else LagWatch(connection, self.apps)
         doors = Doors(settings, time.monotonic)
@@ -81,6 +85,7 @@ class Server:
             Cursors(secrets.token_bytes(_SECRET_BYTES)),
             Streams(settings.limits.streams),
             self._lag,
+            CodeRuns(code),
         )
         inner = application(actions_of(self.context))
         inner.router.lifespan_context = self._following

@@ -104,11 +104,15 @@ def context_of(settings: ServeSettings | None = None) -> Context:
 
 @contextmanager
 def serving(
-    *apps: tuple[Path, StoreSpec[Any]], limits: Limits | None = None, log: Any = None, **more: Any
+    *apps: tuple[Path, StoreSpec[Any]],
+    limits: Limits | None = None,
+    log: Any = None,
+    code: tuple[str, ...] | None = None,
+    **more: Any,
 ) -> Iterator[Served]:
     settings = ServeSettings(TOKENS, port=0, limits=limits or Limits(), **more)
     sources = [
-        AppSource(checkpoint_of(path), lambda _, __, spec=spec: spec, log)  # type: ignore[misc]
+        AppSource(checkpoint_of(path), lambda _, __, spec=spec: spec, log, code=code)  # type: ignore[misc]
         for path, spec in apps
     ]
     server = Server(settings, sources)

@@ -1,0 +1,108 @@
+"""Why a key has its value, and where a record went, over HTTP."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kstreams.serve.action import Action
+from kstreams.serve.answers import json_answer
+from kstreams.serve.context import Context
+from kstreams.serve.lookup import app_of, store_of
+from kstreams.serve.parameters import KEY_FORMATS, Parameters, key_of
+from kstreams.serve.problems import Problem
+from kstreams.serve.roles import Role
+from kstreams.state.log.fields import MOST
+
+__all__ = ("Explaining",)
+
+_TEXT: Mapping[str, Any] = {"type": "string"}
+_WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
+_MOST_TOPIC = 1_000
+_STEPS = 100
+_MOST_STEPS = 1_000
+
+
+class Explaining:
+    """The actions that run batches of apps again; see `CodeRuns` for their limits.
+
+    Args:
+        context: What all routes share.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def actions(self) -> Sequence[Action]:
+        """Return them."""
+        explain = {
+            "key": _TEXT,
+            "key_format": {"type": "string", "enum": list(KEY_FORMATS)},
+            "batch": _WHOLE,
+            "skip": _WHOLE,
+            "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_STEPS},
+        }
+        trace = {"topic": _TEXT, "partition": _WHOLE, "offset": _WHOLE}
+        return (
+            Action(
+                "GET",
+                "/v1/apps/{app}/stores/{store}/explain",
+                Role.DATA,
+                self.explain,
+                explain,
+                needed=("key",),
+                answer={"type": "object"},
+            ),
+            Action(
+                "GET",
+                "/v1/apps/{app}/trace",
+                Role.DATA,
+                self.trace,
+                trace,
+                needed=tuple(trace),
+                answer={"type": "object"},
+            ),
+        )
+
+    async def explain(self, request: Request) -> Response:
+        """Say which batches have changed a key, and run the last again: which records did it.
+
+        The answer is `Explanation.to_json` of `kstreams.explain.explained`.
+        """
+        given = Parameters.of(
+            request.scope["query_string"], ("key", "key_format", "batch", "skip", "limit")
+        )
+        app, store = await store_of(self._context, request)
+        form = given.get("key_format", "text")
+        limit = self._context.limits.key_bytes
+        key = key_of(store.spec.key, given.required("key"), form, limit)
+        batch = given.whole("batch", 0, MOST)
+        skip, count = given.whole("skip", 0, MOST) or 0, given.whole("limit", 1, _MOST_STEPS)
+        found = await self._context.code_runs.run(
+            app.name,
+            "explain",
+            *("--key-bytes", b64encode(store.spec.key.serialize(key)).decode()),
+            *(() if batch is None else ("--batch", str(batch))),
+            *("--skip", str(skip), "--limit", str(count or _STEPS)),
+            *("--", app.name, store.spec.name),
+        )
+        return json_answer(found)
+
+    async def trace(self, request: Request) -> Response:
+        """Say where a record went: the batch that has processed it runs again.
+
+        The answer is `Trace.to_json` of `kstreams.explain.traced`.
+        """
+        given = Parameters.of(request.scope["query_string"], ("topic", "partition", "offset"))
+        app = app_of(self._context, request)
+        topic = given.required("topic")
+        partition, offset = given.whole("partition", 0, MOST), given.whole("offset", 0, MOST)
+        if partition is None or offset is None or not 0 < len(topic) <= _MOST_TOPIC:
+            raise Problem(400, "a record is named by topic, partition and offset")
+        place = f"{topic}/{partition}@{offset}"
+        found = await self._context.code_runs.run(app.name, "trace", "--", app.name, place)
+        return json_answer(found)

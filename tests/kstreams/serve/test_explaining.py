@@ -1,0 +1,112 @@
+"""Batches run again for a request: by a process with limits, one at a time, without the tokens."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kstreams.explain import topologies as made
+from tests.kstreams.explain.replaying import Explained
+from tests.kstreams.explain.test_explained import lines
+from tests.kstreams.serve.serving import TOKEN, VIEWER, Served, serving
+
+MODULE = """
+import os, sys, time
+from tests.kstreams.explain.topologies import Count, words
+
+class Slow(Count):
+    def process(self, record):
+        if record.key == "sleep":
+            time.sleep(60)
+        if record.key == "eat":
+            self.kept = bytearray(3 << 30)
+        if record.key == "tell":
+            open("told", "w").write(repr((sys.argv, dict(os.environ))))
+        super().process(record)
+
+topology = words(Slow)
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Explained:
+    (tmp_path / "served_words.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    found = Explained(tmp_path, made.words())
+    for text in ("a b", "sleep", "eat", "tell"):
+        found.batch(lines(text))
+    return found
+
+
+def served(app: Explained, ask: Callable[[Served], None]) -> None:
+    code = (
+        *("--checkpoint", str(app.hand.settings.checkpoint), "--topology", "served_words"),
+        *("--data", app.hand.connection.root),
+    )
+    with serving((Path(str(app.hand.settings.checkpoint)), made.COUNTS), code=code) as server:
+        ask(server)
+
+
+EXPLAIN = "/v1/apps/words/stores/counts/explain?key="
+
+
+def test_a_key_and_a_record(app: Explained) -> None:
+    def ask(server: Served) -> None:
+        found = server.get(f"{EXPLAIN}b")
+        assert found.status == 200, found.data
+        change = found.json["explained"][0]
+        assert (found.json["value"], change["equal"]) == ([{"value": 1}], True)
+        record = change["steps"][0]["record"]
+        place = "&".join(f"{name}={record[name]}" for name in ("topic", "partition", "offset"))
+        trace = server.get(f"/v1/apps/words/trace?{place}").json
+        assert "wrote" in {step["what"] for step in trace["batches"][0]["steps"]}
+        assert server.get(f"{EXPLAIN}b&batch=1").status == 409
+        assert "has not changed the key" in server.get(f"{EXPLAIN}b&batch=1").json["detail"]
+        for bad in (f"{EXPLAIN}b&batch=x", f"{EXPLAIN}b&limit=0", EXPLAIN[:-4] + "k=b"):
+            assert server.get(bad).status == 400
+        assert server.get("/v1/apps/words/trace?topic=lines&partition=0").status == 400
+        assert server.get(f"{EXPLAIN}b", token=VIEWER).status == 403
+        assert server.get("/v1/apps/words/trace?topic=--help&partition=0&offset=0").status == 409
+        assert server.get(f"{EXPLAIN}--help").json["value"] == []
+
+    served(app, ask)
+
+
+def test_one_at_a_time_with_limits_and_without_tokens(
+    app: Explained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KSTREAMS_SERVE_TOKEN", TOKEN)
+
+    def ask(server: Served) -> None:
+        (change,) = server.get(f"{EXPLAIN}eat").json["explained"]
+        assert change["equal"] is False  # it has failed for want of memory, and was skipped
+        assert server.get(f"{EXPLAIN}tell").status == 200
+        told = Path("told").read_text()
+        assert "explain" in told
+        assert "PATH" in told
+        assert TOKEN not in told
+        runs = server.server.context.code_runs
+        monkeypatch.setattr(runs, "_seconds", 3.0)
+        answers: list[Any] = []
+        thread = threading.Thread(target=lambda: answers.append(server.get(f"{EXPLAIN}sleep")))
+        thread.start()
+        while not runs.is_busy:
+            time.sleep(0.005)
+        busy = server.get(f"{EXPLAIN}a")
+        assert (busy.status, busy.headers["retry-after"]) == (503, "2")
+        thread.join()
+        assert answers[0].status == 504
+        assert "more than 3 s" in answers[0].json["detail"]
+
+    served(app, ask)
+
+
+def test_without_the_topology_nothing_runs(app: Explained) -> None:
+    with serving((Path(str(app.hand.settings.checkpoint)), made.COUNTS)) as server:
+        found = server.get(f"{EXPLAIN}a")
+        assert (found.status, "--topology" in found.json["hint"]) == (404, True)
