@@ -5,7 +5,8 @@ in a batch is written in one transaction together with a fence: a row that says 
 written last. An attempt that comes again, or late, finds it and changes nothing.
 
 `changes` reads a table: the rows that it has, then what becomes of them, as `Change`s, by a slot of
-logical replication. Depends on psycopg, msgspec and the core's contracts, on nothing of Spark.
+logical replication. `rows` polls one to which rows are only added. Depends on psycopg, msgspec and
+the core's contracts, on nothing of Spark.
 
 Example:
     >>> from kstreams_postgres import PostgresTable
@@ -24,7 +25,8 @@ Example:
 from __future__ import annotations
 
 from kstreams_postgres.change import Change, Operation, change_serde
-from kstreams_postgres.changes import PostgresChanges, SlotStatus, changes
+from kstreams_postgres.change_log import PostgresChanges, SlotStatus, changes
+from kstreams_postgres.poll_log import PostgresRows, rows
 from kstreams_postgres.table import Columns, PostgresTable, Visible
 
 __all__ = (
@@ -32,9 +34,11 @@ __all__ = (
     "Columns",
     "Operation",
     "PostgresChanges",
+    "PostgresRows",
     "PostgresTable",
     "SlotStatus",
     "Visible",
     "change_serde",
     "changes",
+    "rows",
 )

@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 from kstreams.sinks import RefusedRow
 from kstreams_postgres.catalog import Table
 from kstreams_postgres.connecting import Connection, code_of, may_pass
-from kstreams_postgres.rows import Row, refused
+from kstreams_postgres.row_making import Row, refused
 
 __all__ = ("BulkWriter", "deletion", "upsert")
 

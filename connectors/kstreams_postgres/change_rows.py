@@ -108,6 +108,10 @@ class RowForm:
         """Return the record of a row that was there before."""
         return self._row(begin, "snapshot", None, row, row)._replace(offset=offset)
 
+    def plain(self, offset: int, time_ms: int, row: Sequence[Cell]) -> ChangeRow:
+        """Return the record of a row that stands for itself."""
+        return ChangeRow(offset, time_ms, self._json_key(row), self._object(row))
+
     def _problem(self, row: Sequence[Cell] | None) -> str:
         if row is None or not self._has_key or any(row[place] is None for place in self._key):
             return (

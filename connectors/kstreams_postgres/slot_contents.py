@@ -12,6 +12,7 @@ from psycopg import sql
 
 from kstreams.errors import DataLossError, SourceError
 from kstreams.sources import Piece
+from kstreams_postgres.claiming import reader_of
 from kstreams_postgres.connecting import Connection, Database
 from kstreams_postgres.slot import (
     SlotNames,
@@ -195,12 +196,8 @@ class SlotContents:
             self._forget_copy()
 
     def _claim(self, connection: Connection, reader: str) -> None:
-        statement = sql.SQL(
-            "UPDATE {} SET reader = %s WHERE slot = %s AND reader IN ('', %s)"
-        ).format(table_name(self._names.state))
-        values = (reader, self._names.slot, reader)
-        if not connection.execute(statement, values).rowcount:
-            other = self._opened(connection).reader
+        state = table_name(self._names.state)
+        if (other := reader_of(connection, state, "slot", self._names.slot, reader)) != reader:
             raise SourceError(
                 f"replication slot {self._names.slot!r} is read by {other}, and this is {reader}: "
                 "two would lose changes to each other",

@@ -11,8 +11,10 @@ from psycopg import sql
 
 from kstreams.errors import SourceError
 from kstreams_postgres.catalog import create_table, is_table
+from kstreams_postgres.claiming import reader_of
 from kstreams_postgres.connecting import Connection
 from kstreams_postgres.slot import SlotNames, SlotState, slot_held, slot_state, table_name
+from kstreams_postgres.table_check import changed_table
 
 __all__ = ("Making", "check_slot", "drop_slot", "make_slot", "release_slot")
 
@@ -22,16 +24,6 @@ CREATE TABLE {} (
     key text[] NOT NULL, published bool NOT NULL, reader text NOT NULL DEFAULT '',
     copied int8, copied_ms int8 NOT NULL DEFAULT 0, lsn pg_lsn NOT NULL DEFAULT '0/0',
     next_offset int8 NOT NULL DEFAULT 0)
-"""
-
-_KEY = """
-SELECT c.oid::int8, c.relreplident::text, coalesce(k.indisreplident, false),
-       ARRAY(SELECT attname::text FROM unnest(k.indkey::int2[]) WITH ORDINALITY AS n(number, place)
-             JOIN pg_attribute ON attrelid = c.oid AND attnum = number ORDER BY place),
-       ARRAY(SELECT attname::text FROM pg_attribute
-             WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum)
-FROM pg_class c LEFT JOIN pg_index k ON k.indrelid = c.oid AND k.indisprimary
-WHERE c.oid = to_regclass(%s::text)
 """
 
 _BEGUN = """
@@ -52,39 +44,6 @@ WHERE slot = %s
 """
 
 
-def _check_table(
-    connection: Connection, names: SlotNames, required: frozenset[str]
-) -> tuple[int, tuple[str, ...]]:
-    """Return a table's oid and the columns of its primary key, if its changes can be read.
-
-    Raises:
-        SourceError: There is no such table, or no column that rows have to have; or its changes do
-            not tell rows apart.
-    """
-    table = names.table
-    found = connection.execute(_KEY, (table_name(table).as_string(connection),)).fetchone()
-    if found is None:
-        raise SourceError(f"there is no table {table!r}", hint="create it, or name its schema.")
-    oid, identity, is_index, key, columns = found
-    if not key:
-        raise SourceError(
-            f"table {table!r} has no primary key, which keys of records come from",
-            hint=f"give it one: ALTER TABLE {table} ADD PRIMARY KEY (...).",
-        )
-    if identity == "n" or (identity == "i" and not is_index):
-        raise SourceError(
-            f"the replica identity of table {table!r} does not have its primary key: changes do "
-            "not say which rows they are of",
-            hint=f"ALTER TABLE {table} REPLICA IDENTITY DEFAULT, or FULL to have old rows, too.",
-        )
-    if missing := sorted(required.difference(columns)):
-        raise SourceError(
-            f"table {table!r} has no column {missing[0]!r}, only {', '.join(columns)}",
-            hint="fields of the type of rows are named as columns; one without needs a default.",
-        )
-    return oid, tuple(key)
-
-
 def check_slot(
     connection: Connection, names: SlotNames, state: SlotState, required: frozenset[str]
 ) -> None:
@@ -94,7 +53,7 @@ def check_slot(
         SourceError: The primary key is another, the publication does not have the table any more,
             or the table is not as it has to be.
     """
-    _, key = _check_table(connection, names, required)
+    _, key = changed_table(connection, names.table, required)
     if key != state.key:
         raise SourceError(
             f"the primary key of table {names.table!r} was {', '.join(state.key)} when its changes "
@@ -144,7 +103,7 @@ def make_slot(connection: Connection, names: SlotNames, making: Making) -> SlotS
 
 
 def _make(connection: Connection, names: SlotNames, making: Making) -> None:
-    oid, key = _check_table(connection, names, making.required)
+    oid, key = changed_table(connection, names.table, making.required)
     state, slot = table_name(names.state), (names.slot,)
     create_table(connection, state, sql.SQL(_TABLE).format(state))
     begun = connection.execute(sql.SQL("SELECT FROM {} WHERE slot = %s").format(state), slot)
@@ -241,5 +200,4 @@ def drop_slot(connection: Connection, names: SlotNames) -> None:
 def release_slot(connection: Connection, names: SlotNames) -> None:
     """Let another read a slot for good; nothing where it is not made."""
     if slot_state(connection, names) is not None:
-        statement = sql.SQL("UPDATE {} SET reader = '' WHERE slot = %s")
-        connection.execute(statement.format(table_name(names.state)), (names.slot,))
+        reader_of(connection, table_name(names.state), "slot", names.slot, "")

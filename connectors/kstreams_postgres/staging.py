@@ -14,7 +14,7 @@ from kstreams_postgres.bulk import BulkWriter, deletion, upsert
 from kstreams_postgres.catalog import Table
 from kstreams_postgres.connecting import Connection
 from kstreams_postgres.fence import claim
-from kstreams_postgres.rows import Row
+from kstreams_postgres.row_making import Row
 
 __all__ = ("publish", "stage")
 

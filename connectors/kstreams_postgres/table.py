@@ -11,7 +11,7 @@ from kstreams import Record
 from kstreams.sinks import CommitId, Guarantee, Writer
 from kstreams_postgres.catalog import Names, create_missing, described
 from kstreams_postgres.connecting import Database
-from kstreams_postgres.rows import Columns, Given, PerBatch, PerRecord
+from kstreams_postgres.row_making import Columns, Given, PerBatch, PerRecord
 from kstreams_postgres.staging import publish
 from kstreams_postgres.writer import PostgresWriter
 

@@ -10,7 +10,7 @@ from kstreams_postgres.bulk import BulkWriter
 from kstreams_postgres.catalog import Names, Table, described
 from kstreams_postgres.connecting import Connection, Database
 from kstreams_postgres.fence import claim, note
-from kstreams_postgres.rows import Given, Made, Row, RowMaker
+from kstreams_postgres.row_making import Given, Made, Row, RowMaker
 from kstreams_postgres.staging import stage
 from kstreams_rows.refusing import Refusals
 

@@ -1,4 +1,4 @@
-"""Death of an app that reads a slot: each row counts once, and the slot is let go of behind it."""
+"""Death of an app that reads a table: each row counts once, and is let go of behind it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,15 @@ from kstreams.batch.logs.io import close_readers
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams_postgres import slot, slot_making
+from kstreams_postgres.poll_contents import PollContents
 from kstreams_postgres.slot_contents import SlotContents
-from tests.crash.changing import insert_words, marking_changes, words_log
+from tests.crash.changing import (
+    added_words,
+    changed_words,
+    insert_words,
+    marking_rows,
+    words_log,
+)
 from tests.crash.failpoints import Point
 from tests.crash.harness import Harness, Recovery
 from tests.crash.workload import OUT
@@ -42,12 +49,13 @@ class ChangeHarness(Harness):
 
     url = ""
     slot = ""
+    source = staticmethod(changed_words)
 
     def append(self, records: Sequence[tuple[str, str]], number: int) -> None:
         insert_words(self.url, records)
 
     def build(self) -> Topology:
-        return marking_changes(words_log(self.url, self.slot), OUT)
+        return marking_rows(lambda builder: self.source(builder, self.url, self.slot), OUT)
 
     def behind(self, query: str | None = None) -> bool:
         found = [True]
@@ -75,6 +83,14 @@ class ChangeHarness(Harness):
             reach("before copy")
             return copied(*given)
 
+        added = PollContents.committed
+
+        def added_let_go(contents: PollContents, positions: Any) -> None:
+            reach("before let go")
+            added(contents, positions)
+            reach("after let go")
+
+        self._patch.setattr(PollContents, "committed", added_let_go)
         self._patch.setattr(SlotContents, "committed", let_go)
         self._patch.setattr(slot_making, "_copied", copies)
 
@@ -111,8 +127,10 @@ def _harness(
     recovery: Recovery,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    **options: Any,
 ) -> ChangeHarness:
-    kind = type("OfSlot", (ChangeHarness,), dict(zip(("url", "slot"), words, strict=True)))
+    url, name = words
+    kind = type("OfSlot", (ChangeHarness,), {"url": url, "slot": name, **options})
     state = Memory(directory=str(tmp_path / "local"))
     log = Directory(str(tmp_path / "log"))
     made: ChangeHarness = kind(tmp_path, state, log, point, recovery, monkeypatch)
@@ -143,6 +161,15 @@ def test_each_row_counts_once(
     log = words_log(*words)
     with closing(log.contents()) as contents:
         assert contents.ends() == contents.beginnings() == {0: len(harness.input)}
+
+
+@pytest.mark.parametrize("point", [*POINTS[1:5], POINTS[6]], ids=lambda point: point.name)
+def test_each_row_that_is_polled_counts_once(
+    words: tuple[str, str], point: Point, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    polled = staticmethod(added_words)
+    harness = _harness(words, point, "restart", tmp_path, monkeypatch, source=polled)
+    harness.die_and_go_on(before=1)
 
 
 def test_a_server_that_crashes_loses_and_repeats_no_row(

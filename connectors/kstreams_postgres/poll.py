@@ -1,0 +1,221 @@
+"""Rows of a table in the order of their transactions: which are settled, and how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+from uuid import uuid4
+
+from psycopg import sql
+
+from kstreams.errors import DataLossError, SourceError
+from kstreams_postgres.catalog import create_table, is_table
+from kstreams_postgres.connecting import Connection
+from kstreams_postgres.slot import table_name
+from kstreams_postgres.table_check import described_table
+
+__all__ = ("Mark", "PollNames", "PollState", "find_marks", "first_at", "let_go", "made_state")
+
+SYSTEM = "xmin"
+"""The column that each row has anyway: 32 bits of the number of its transaction."""
+_EPOCH = 1 << 32
+_MARK_ROWS = 10_000
+
+_TABLE = """
+CREATE TABLE {} (
+    name text PRIMARY KEY, log_id text NOT NULL, relation text NOT NULL, transaction text NOT NULL,
+    key text[] NOT NULL, reader text NOT NULL DEFAULT '', bound int8 NOT NULL DEFAULT 0,
+    next_offset int8 NOT NULL DEFAULT 0, open_bound int8 NOT NULL DEFAULT 0,
+    open_rows int8 NOT NULL DEFAULT 0)
+"""
+
+_STATE = """
+SELECT log_id, key, reader, bound, next_offset, open_bound, open_rows,
+       pg_snapshot_xmin(pg_current_snapshot())::text::int8,
+       pg_snapshot_xmax(pg_current_snapshot())::text::int8, relation, transaction
+FROM {} WHERE name = %s
+"""
+
+
+class PollNames(NamedTuple):
+    """What is polled.
+
+    Attributes:
+        log: Name of the log.
+        table: The table, with its schema if need be.
+        transaction: The column that has the number of a row's transaction.
+        time: The column that has a row's time.
+        state: Table of what is known of logs, a row each.
+    """
+
+    log: str
+    table: str
+    transaction: str
+    time: str
+    state: str
+
+    @property
+    def number(self) -> sql.Composable:
+        """The number of a row's transaction, as an integer."""
+        return sql.SQL("t.{}::text::int8").format(sql.Identifier(self.transaction))
+
+    def between(self, low: int, high: int) -> sql.Composable:
+        """Return the condition that a row's transaction has a number of a range."""
+        if self.transaction == SYSTEM:
+            return sql.SQL("{number} >= {low} AND {number} < {high}").format(
+                number=self.number, low=sql.Literal(low), high=sql.Literal(high)
+            )
+        return sql.SQL("t.{0} >= {1}::xid8 AND t.{0} < {2}::xid8").format(
+            sql.Identifier(self.transaction), sql.Literal(str(low)), sql.Literal(str(high))
+        )
+
+    def order(self, key: tuple[str, ...]) -> sql.Composable:
+        """Return what rows are sorted by."""
+        names = [sql.SQL("t.{}").format(sql.Identifier(name)) for name in key]
+        return sql.SQL(", ").join([self.number, *names])
+
+
+class PollState(NamedTuple):
+    """What is known of a log.
+
+    Attributes:
+        log_id: Its id.
+        key: Columns of the table's primary key.
+        reader: Who reads it for good; empty while nobody does.
+        bound: Transactions below this number are done with.
+        offset: Of the first row of the others.
+        open_bound: Up to here rows were read in part; 0 where none were.
+        open_rows: How many rows there were, from `bound` on.
+        settled: All transactions below this number have ended.
+        next: Number of a transaction that has not begun.
+    """
+
+    log_id: str
+    key: tuple[str, ...]
+    reader: str
+    bound: int
+    offset: int
+    open_bound: int
+    open_rows: int
+    settled: int
+    next: int
+
+
+class Mark(NamedTuple):
+    """Rows of some transactions: up to which number, and the offset behind the last."""
+
+    bound: int
+    stop: int
+
+
+def made_state(connection: Connection, names: PollNames, required: frozenset[str]) -> PollState:
+    """Return what is known of a log, which begins here if nobody has begun it.
+
+    Raises:
+        SourceError: The table cannot be polled, or the log is of another one.
+        DataLossError: Rows that were read in part are not what they were.
+    """
+    oid, key = described_table(connection, names.table, required | {names.time})
+    state = table_name(names.state)
+    if not is_table(connection, state):
+        create_table(connection, state, sql.SQL(_TABLE).format(state))
+    insert = sql.SQL(
+        "INSERT INTO {} (name, log_id, relation, transaction, key) VALUES (%s, %s, %s, %s, %s) "
+        "ON CONFLICT (name) DO NOTHING"
+    ).format(state)
+    table = f"{names.table} ({oid})"
+    connection.execute(insert, (names.log, uuid4().hex, table, names.transaction, list(key)))
+    found = connection.execute(sql.SQL(_STATE).format(state), (names.log,)).fetchone()
+    if found is None:
+        raise SourceError(f"log {names.log!r} was forgotten while it was begun")
+    *values, relation, transaction = found
+    values[1] = tuple(values[1])
+    known = PollState(*values)
+    if (relation, transaction, known.key) != (table, names.transaction, key):
+        raise SourceError(
+            f"log {names.log!r} is of table {relation}, by {transaction} and {known.key}, and that "
+            f"is {table}, by {names.transaction} and {key}, now",
+            hint="forget() the log and reset the app, or give the log another name.",
+        )
+    _check(connection, names, known)
+    return known
+
+
+def _check(connection: Connection, names: PollNames, state: PollState) -> None:
+    if names.transaction == SYSTEM and state.next >= _EPOCH:
+        raise SourceError(
+            "the numbers of transactions have gone round: xmin does not tell old rows from new",
+            hint=f"ALTER TABLE {names.table} ADD transaction xid8 DEFAULT pg_current_xact_id(), "
+            "with an index, and transaction='transaction' for a log of another name.",
+        )
+    if state.open_bound:
+        count = sum(rows for _, rows in _counts(connection, names, state.bound, state.open_bound))
+        if count != state.open_rows:
+            raise DataLossError(
+                f"table {names.table!r} had {state.open_rows} rows that were read in part, and has "
+                f"{count} now: offsets are not those of the same rows any more",
+                hint="a table that is polled is appended to; rows may be deleted that an app has "
+                "committed, some batches later. forget() the log and reset the app.",
+            )
+
+
+def find_marks(
+    connection: Connection, names: PollNames, low: int, high: int, offset: int
+) -> Iterator[Mark]:
+    """Yield marks behind the rows of settled transactions, each thousands of rows or one commit."""
+    stop = last = offset
+    for number, rows in _counts(connection, names, low, high):
+        if stop - last >= _MARK_ROWS:
+            yield Mark(number, stop)
+            last = stop
+        stop += rows
+    yield Mark(high, stop)
+
+
+def _counts(
+    connection: Connection, names: PollNames, low: int, high: int
+) -> Iterator[tuple[int, int]]:
+    query = sql.SQL(
+        "SELECT {number}, count(*)::int8 FROM {table} t WHERE {rows} GROUP BY 1 ORDER BY 1"
+    ).format(number=names.number, table=table_name(names.table), rows=names.between(low, high))
+    yield from connection.execute(query)
+
+
+def first_at(
+    connection: Connection,
+    names: PollNames,
+    state: PollState,
+    low: int,
+    high: int,
+    timestamp_ms: int,
+) -> tuple[int, int] | None:
+    """Return which of some rows is the first that is not before a time, and its time."""
+    query = sql.SQL(
+        "SELECT n, ms FROM (SELECT row_number() OVER (ORDER BY {order}) - 1 AS n, {ms} AS ms "
+        "FROM {table} t WHERE {rows}) AS numbered WHERE ms >= {time} ORDER BY n LIMIT 1"
+    ).format(
+        order=names.order(state.key),
+        ms=time_of(names),
+        table=table_name(names.table),
+        rows=names.between(low, high),
+        time=sql.Literal(timestamp_ms),
+    )
+    found = connection.execute(query).fetchone()
+    return None if found is None else (found[0], found[1])
+
+
+def time_of(names: PollNames) -> sql.Composable:
+    """Return a row's time, ms since the epoch."""
+    return sql.SQL("floor(extract(epoch FROM t.{}) * 1000)::int8").format(
+        sql.Identifier(names.time)
+    )
+
+
+def let_go(connection: Connection, names: PollNames, state: PollState) -> None:
+    """Note that rows were read for good, perhaps some of the next ones in part."""
+    update = sql.SQL(
+        "UPDATE {} SET bound = %s, next_offset = %s, open_bound = %s, open_rows = %s "
+        "WHERE name = %s AND next_offset <= %s"
+    ).format(table_name(names.state))
+    values = (state.bound, state.offset, state.open_bound, state.open_rows)
+    connection.execute(update, (*values, names.log, state.offset))

@@ -1,0 +1,191 @@
+"""What a table holds that is polled: counts rows of settled transactions, and plans."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from kstreams.errors import DataLossError, SourceError, StateCorruptError
+from kstreams.sources import Piece
+from kstreams_postgres.claiming import reader_of
+from kstreams_postgres.connecting import Connection, Database
+from kstreams_postgres.poll import (
+    Mark,
+    PollNames,
+    PollState,
+    find_marks,
+    first_at,
+    let_go,
+    made_state,
+)
+from kstreams_postgres.slot import table_name
+
+__all__ = ("PollContents", "PollPlace")
+
+_FORM = re.compile(r"(\d{1,19})-(\d{1,19}):(\d{1,18})-(\d{1,18})")
+
+
+class PollPlace(NamedTuple):
+    """Rows of some transactions, in text `NUMBER-NUMBER:OFFSET-OFFSET`."""
+
+    low: int
+    high: int
+    first: int
+    stop: int
+
+    def __str__(self) -> str:
+        """Return it as one text."""
+        return f"{self.low}-{self.high}:{self.first}-{self.stop}"
+
+    @classmethod
+    def parse(cls, text: str) -> PollPlace:
+        """Read it again.
+
+        Raises:
+            StateCorruptError: It is none.
+        """
+        found = _FORM.fullmatch(text)
+        if found is None:
+            raise StateCorruptError(f"a plan names {text[:80]!r}, which is no place in a table")
+        return cls(*map(int, found.groups()))
+
+
+class PollContents:
+    """Implements `kstreams.log.LogContents`, of one partition.
+
+    Args:
+        database: Where the table is.
+        names: What it is called.
+        required: Columns that it has to have.
+        look_every_s: How often to look for rows, in seconds.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        names: PollNames,
+        required: frozenset[str],
+        look_every_s: float,
+    ) -> None:
+        self._database = database
+        self._names = names
+        self._required = required
+        self._state: PollState | None = None
+        self._marks: list[Mark] = []
+        self.look_every_s = look_every_s
+
+    @property
+    def log_id(self) -> str:
+        """The one that it was given when it was first read."""
+        return self._known().log_id
+
+    def beginnings(self) -> dict[int, int]:
+        """Return the first offset that was not let go of."""
+        return {0: self._known().offset}
+
+    def ends(self) -> dict[int, int]:
+        """Count the rows of transactions that have ended since, and return the offset behind them.
+
+        Raises:
+            DataLossError: Rows that were read in part are not what they were.
+            SourceError: The table is another one now.
+        """
+        self._database.retried(self._look)
+        return {0: self._end}
+
+    def _look(self, connection: Connection) -> None:
+        state = made_state(connection, self._names, self._required)
+        marks = [mark for mark in self._marks if mark.bound > state.bound]
+        last = marks[-1] if marks else Mark(state.bound, state.offset)
+        if state.settled > last.bound:
+            marks += find_marks(connection, self._names, last.bound, state.settled, last.stop)
+        self._state, self._marks = state, marks
+
+    @property
+    def _end(self) -> int:
+        return self._marks[-1].stop if self._marks else self._known().offset
+
+    def _known(self) -> PollState:
+        if self._state is None:
+            self._database.retried(self._look)
+        if self._state is None:
+            raise SourceError(f"table {self._names.table!r} was not looked at")
+        return self._state
+
+    def _windows(self) -> Iterator[PollPlace]:
+        state = self._known()
+        low, first = state.bound, state.offset
+        for mark in self._marks:
+            yield PollPlace(low, mark.bound, first, mark.stop)
+            low, first = mark
+
+    def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
+        """Return offset and time of the first row that is not before a time."""
+        state = self._known()
+        for place in self._windows():
+            found = self._database.retried(
+                lambda connection, place=place: first_at(  # type: ignore[misc]  # one at a time
+                    connection, self._names, state, place.low, place.high, timestamp_ms
+                )
+            )
+            if found is not None:
+                return place.first + found[0], found[1]
+        return None
+
+    def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
+        """Yield the rows of some transactions at once."""
+        if start < self._known().offset:
+            raise DataLossError(
+                f"log {self._names.log!r} has let go of what comes before offset "
+                f"{self._known().offset}",
+                hint="an app that begins with an older state (a fork, a savepoint) needs a log of "
+                "another name, which begins with all rows.",
+            )
+        for place in self._windows():
+            low, high = max(place.first, start), min(place.stop, stop)
+            if low < high:
+                yield Piece(partition, low, high, str(place))
+
+    def mean_bytes(self, partition: int, offset: int) -> float | None:
+        """Return None: it is not known."""
+        return None
+
+    def claim(self, reader: str) -> None:
+        """Become the log's reader.
+
+        Raises:
+            SourceError: Another is.
+        """
+        self._known()
+        state, names = table_name(self._names.state), self._names
+        other = self._database.retried(lambda c: reader_of(c, state, "name", names.log, reader))
+        if other != reader:
+            raise SourceError(
+                f"log {names.log!r} is read by {other}, and this is {reader}; offsets are counted "
+                "from where one reader stands",
+                hint="give a fork a log of another name. After a reset, forget() the log, which "
+                "begins anew.",
+            )
+
+    def committed(self, positions: Mapping[int, int]) -> None:
+        """Count from behind what was read."""
+        state, position = self._known(), positions.get(0, 0)
+        place = bisect_right([mark.stop for mark in self._marks], position)
+        bound, offset = self._marks[place - 1] if place else (state.bound, state.offset)
+        open_bound = open_rows = 0
+        if place < len(self._marks) and position > offset:
+            open_bound, stop = self._marks[place]
+            open_rows = stop - offset
+        found = state._replace(
+            bound=bound, offset=offset, open_bound=open_bound, open_rows=open_rows
+        )
+        if position < state.offset or found == state:
+            return
+        self._database.retried(lambda connection: let_go(connection, self._names, found))
+        self._state, self._marks = found, self._marks[place:]
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._database.close()

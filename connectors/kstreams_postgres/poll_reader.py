@@ -1,0 +1,113 @@
+"""Read rows of a table that is polled, in a worker."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from psycopg import sql
+
+from kstreams import Serde
+from kstreams.errors import DataLossError
+from kstreams.sources import Piece
+from kstreams_postgres.change_rows import ChangeRow, RowForm, table_of
+from kstreams_postgres.connecting import Connection, Database
+from kstreams_postgres.poll import PollNames, time_of
+from kstreams_postgres.poll_contents import PollPlace
+from kstreams_postgres.slot import table_name
+from kstreams_postgres.table_check import described_table
+
+__all__ = ("PollReader",)
+
+_AT_ONCE = 10_000
+
+
+class PollReader:
+    """Implements `kstreams.log.LogReader`.
+
+    Args:
+        database: Where the table is.
+        names: What it is called.
+        key: Serde of the keys.
+        wanted: Columns that values need; None for all.
+    """
+
+    def __init__(
+        self, database: Database, names: PollNames, key: Serde[Any], wanted: frozenset[str] | None
+    ) -> None:
+        self._database = database
+        self._names = names
+        self._key = key
+        self._wanted = wanted
+        self._columns: tuple[str, ...] = ()
+
+    def read(self, piece: Piece, *, max_bytes: int) -> pa.Table:
+        """Return the records of a piece.
+
+        Raises:
+            DataLossError: There are fewer rows, or more, than when it was planned.
+            SourceUnavailableError: The database does not answer.
+            SourceError: It is not as it has to be.
+        """
+        place = PollPlace.parse(piece.place)
+        rows = self._database.retried(lambda c: self._rows(c, place, piece, max_bytes))
+        return table_of(rows, self._key)
+
+    def _rows(
+        self, connection: Connection, place: PollPlace, piece: Piece, max_bytes: int
+    ) -> list[ChangeRow]:
+        if not self._columns:
+            _, self._columns = described_table(connection, self._names.table, frozenset())
+        rows, size, start = list[ChangeRow](), 0, piece.start
+        while start < piece.stop and size <= max_bytes:
+            stop = min(start + _AT_ONCE, piece.stop)
+            for row in self._some(connection, place, start, stop):
+                rows.append(row)
+                size += len(row.value)
+            start = stop
+        return rows
+
+    def _some(
+        self, connection: Connection, place: PollPlace, start: int, stop: int
+    ) -> list[ChangeRow]:
+        names = self._names
+        query = sql.SQL(
+            "SELECT count(*) OVER (), {ms}, t.* FROM {table} t WHERE {rows} ORDER BY {order} "
+            "OFFSET {skipped} LIMIT {count}"
+        ).format(
+            ms=time_of(names),
+            table=table_name(names.table),
+            rows=names.between(place.low, place.high),
+            order=names.order(self._columns),
+            skipped=sql.Literal(start - place.first),
+            count=sql.Literal(stop - start),
+        )
+        found = connection.execute(query).pgresult
+        count = 0 if found is None or not found.ntuples else int(found.get_value(0, 0) or 0)
+        if found is None or count != place.stop - place.first:
+            raise DataLossError(
+                f"rows of table {names.table!r} that were planned are not there any more, or were "
+                "changed",
+                hint="a table that is polled is appended to: rows may be deleted that an app has "
+                "committed, some batches later.",
+            )
+        columns = range(2, found.nfields)
+        form = RowForm(
+            [(found.fname(n) or b"").decode() for n in columns],
+            [found.ftype(n) for n in columns],
+            self._columns,
+            self._wanted,
+        )
+        rows: list[ChangeRow] = []
+        for row in range(found.ntuples):
+            time = found.get_value(row, 1)
+            cells = [found.get_value(row, n) for n in columns]
+            made = form.plain(start + row, int(time or 0), cells)
+            if time is None:
+                made = made._replace(unreadable=f"column {names.time!r}, the time, is null")
+            rows.append(made)
+        return rows
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._database.close()

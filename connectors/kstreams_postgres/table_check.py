@@ -1,0 +1,69 @@
+"""See that a table can be a source: its primary key, its columns, what its changes tell."""
+
+from __future__ import annotations
+
+from kstreams.errors import SourceError
+from kstreams_postgres.connecting import Connection
+from kstreams_postgres.slot import table_name
+
+__all__ = ("changed_table", "described_table")
+
+_KEY = """
+SELECT c.oid::int8, c.relreplident::text, coalesce(k.indisreplident, false),
+       ARRAY(SELECT attname::text FROM unnest(k.indkey::int2[]) WITH ORDINALITY AS n(number, place)
+             JOIN pg_attribute ON attrelid = c.oid AND attnum = number ORDER BY place),
+       ARRAY(SELECT attname::text FROM pg_attribute
+             WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped ORDER BY attnum)
+FROM pg_class c LEFT JOIN pg_index k ON k.indrelid = c.oid AND k.indisprimary
+WHERE c.oid = to_regclass(%s::text)
+"""
+
+
+def described_table(
+    connection: Connection, table: str, required: frozenset[str]
+) -> tuple[int, tuple[str, ...]]:
+    """Return a table's oid and the columns of its primary key.
+
+    Raises:
+        SourceError: There is no such table, key, or column that rows have to have.
+    """
+    oid, key, *_ = _described(connection, table, required)
+    return oid, key
+
+
+def changed_table(
+    connection: Connection, table: str, required: frozenset[str]
+) -> tuple[int, tuple[str, ...]]:
+    """Return the same of a table whose changes are read.
+
+    Raises:
+        SourceError: As above, or its changes do not tell rows apart.
+    """
+    oid, key, identity, is_index = _described(connection, table, required)
+    if identity == "n" or (identity == "i" and not is_index):
+        raise SourceError(
+            f"the replica identity of table {table!r} does not have its primary key: changes do "
+            "not say which rows they are of",
+            hint=f"ALTER TABLE {table} REPLICA IDENTITY DEFAULT, or FULL to have old rows, too.",
+        )
+    return oid, key
+
+
+def _described(
+    connection: Connection, table: str, required: frozenset[str]
+) -> tuple[int, tuple[str, ...], str, bool]:
+    found = connection.execute(_KEY, (table_name(table).as_string(connection),)).fetchone()
+    if found is None:
+        raise SourceError(f"there is no table {table!r}", hint="create it, or name its schema.")
+    oid, identity, is_index, key, columns = found
+    if not key:
+        raise SourceError(
+            f"table {table!r} has no primary key, which keys of records come from",
+            hint=f"give it one: ALTER TABLE {table} ADD PRIMARY KEY (...).",
+        )
+    if missing := sorted(required.difference(columns)):
+        raise SourceError(
+            f"table {table!r} has no column {missing[0]!r}, only {', '.join(columns)}",
+            hint="fields of the type of rows are named as columns; one without needs a default.",
+        )
+    return oid, tuple(key), identity, is_index
