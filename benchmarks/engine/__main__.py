@@ -4,6 +4,7 @@
     python -m benchmarks.engine --smoke              # a few records, to see that it runs
     python -m benchmarks.engine count-rocksdb-zipf spark    # some cases
     python -m benchmarks.engine backlog              # 20 M records, peak memory of workers
+    python -m benchmarks.engine telemetry            # what telemetry costs, in pairs of rounds
     python -m benchmarks.engine --json engine.json   # the figures as JSON too
     python -m benchmarks.engine --profile count-rocksdb-uniform   # where the time goes
 
@@ -18,14 +19,14 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engine import on_spark, one_task
+from benchmarks.engine import on_spark, one_task, telemetry
 from benchmarks.machine import machine
 
 BACKLOG = 20_000_000
 
 
 def main() -> None:
-    known = [*one_task.CASES, "spark", "backlog"]
+    known = [*one_task.CASES, "spark", "backlog", "telemetry"]
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
@@ -40,7 +41,7 @@ def main() -> None:
     if unknown := sorted(set(options.cases) - set(known)):
         parser.error(f"no such case: {' '.join(unknown)}; there are: {' '.join(known)}")
     smoke: bool = options.smoke
-    chosen = options.cases or known[:-1]
+    chosen = options.cases or known[:-2]
     sizes = one_task.Sizes(rounds=options.rounds)
     if smoke:
         sizes = one_task.Sizes(batch=1_000, batches=2, rounds=1)
@@ -54,6 +55,9 @@ def main() -> None:
         if "spark" in chosen:
             records, seconds = (20_000, 8) if smoke else (options.records, 25)
             figures["spark"] = on_spark.stages(home, records, seconds)
+        if "telemetry" in chosen:
+            records, rounds = (20_000, 1) if smoke else (1_000_000, 6)
+            figures["telemetry"] = telemetry.pairs(home, records, rounds)
         if "backlog" in chosen:
             figures["backlog"] = on_spark.backlog(home, 100_000 if smoke else BACKLOG)
     if options.json is not None:

@@ -43,6 +43,7 @@ class TaskReport:
         restored: Whether its state was restored from the durable log.
         node_seconds: How long its nodes took, by samples: nothing in most short batches, in the
             long run what they take. What was no node's is under "".
+        rows: How many rows each of its stores had before the batch, in some backends about.
     """
 
     task: TaskId
@@ -53,6 +54,7 @@ class TaskReport:
     attempts: int = 1
     restored: bool = False
     node_seconds: Mapping[str, float] = field(default_factory=dict)
+    rows: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -83,4 +83,5 @@ def _of_task(status: TaskStatus, jobs: int) -> TaskReport:
         numbers.attempt + jobs - 1,
         numbers.restored,
         {node: us / _MICROSECONDS for node, us in numbers.nodes_us.items()},
+        numbers.rows,
     )

@@ -26,6 +26,7 @@ class TaskNumbers:
         worker: Where it ran: machine and process.
         attempt: How often Spark has tried it, this time included.
         restored: Whether its state was restored from the durable log.
+        rows: How many rows each store had before the batch, in some backends about.
         ages: Of the records that it has read from topics.
         samples: Where a few of those came from that it has dropped.
     """
@@ -35,6 +36,7 @@ class TaskNumbers:
     worker: str = ""
     attempt: int = 1
     restored: bool = False
+    rows: Mapping[str, int] = field(default_factory=dict)
     ages: Ages = field(default_factory=Ages)
     samples: tuple[DropSample, ...] = ()
 
@@ -46,6 +48,7 @@ class TaskNumbers:
             "worker": self.worker,
             "attempt": self.attempt,
             "restored": self.restored,
+            "rows": dict(self.rows),
             "ages": self.ages.to_json(),
             "samples": [sample.to_json() for sample in self.samples],
         }
@@ -60,6 +63,7 @@ class TaskNumbers:
             fields.text("worker"),
             fields.integer("attempt"),
             fields.flag("restored"),
+            fields.integers("rows"),
             Ages.from_json(fields.anything("ages")),
             tuple(map(DropSample.from_json, fields.items("samples"))),
         )

@@ -141,6 +141,7 @@ class TaskRun:
         with ExitStack() as opened:
             with busy.during(RESTORE):
                 state = opened.enter_context(self._state.open(call.pointer, batch))
+                rows = state.rows() if settings.measures else {}
             with busy.during(READ):
                 queues = _joined([*read, *forwarded, *_received(state, call.loops)])
             with busy.during(PROCESS):
@@ -181,6 +182,7 @@ class TaskRun:
             numbers=TaskNumbers(
                 nodes_us=output.nodes_us,
                 restored=state.restored,
+                rows=rows,
                 ages=Ages.of(call.wall_ms, (_times(queue, output) for queue in fresh))
                 if settings.measures
                 else Ages(),

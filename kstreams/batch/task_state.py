@@ -42,6 +42,10 @@ class OpenState(Protocol):
         """Tell whether it was made again from the durable log, as this worker had no copy."""
         ...
 
+    def rows(self) -> dict[str, int]:
+        """Return how many rows each store has, in some backends about; before this batch."""
+        ...
+
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
         """Return what is in loops for the task.
 

@@ -63,7 +63,8 @@ class VersionedState:
         attempt = Attempt(new_attempt(), batch)
         loops = loops_prefix(query.scope, query.epoch)
         with versions.checkout(found, attempt) as checkout:
-            yield _Opened(checkout, key, self.worker.rows, log, home, loops)
+            names = [spec.name for spec in stores]
+            yield _Opened(checkout, key, self.worker.rows, log, home, loops, names)
 
 
 class _Opened:
@@ -77,9 +78,11 @@ class _Opened:
         log: CountedObjects,
         home: Path,
         loops: str,
+        stores: Sequence[str],
     ) -> None:
         pointer = checkout.pointer
         self.overlay = Overlay(checkout.store, rows.take(task, pointer.lineage))
+        self._names = stores
         self.meta = TaskMeta.from_json(pointer.meta)
         self.folder = home
         self.restored = not checkout.warm
@@ -88,6 +91,10 @@ class _Opened:
         self._rows = rows
         self._log = log
         self._loops = loops
+
+    def rows(self) -> dict[str, int]:
+        """Return how many rows each store has; see `OpenState`."""
+        return {name: self._checkout.store.count(name) for name in self._names}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
         """Return what is in loops for the task; see `OpenState`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.counted import totals_of
@@ -12,6 +12,7 @@ from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import SEED
 from kstreams.state.log.totals import Totals
+from kstreams.task.meta import NO_TIME, TaskMeta
 
 __all__ = ("QueryStatus", "query_statuses")
 
@@ -28,6 +29,7 @@ class QueryStatus:
         counted: Whether the commit has counts: one of an earlier version of the library has none.
         positions: Where reading goes on.
         state_bytes: By task, the size of its state in the durable log, compressed.
+        stream_times: By task, its stream time, ms since the epoch; those that have one.
     """
 
     query: str
@@ -37,6 +39,7 @@ class QueryStatus:
     counted: bool
     positions: Mapping[TopicPartition, int]
     state_bytes: Mapping[TaskId, int]
+    stream_times: Mapping[TaskId, int] = field(default_factory=dict)
 
 
 def query_statuses(checkpoint: Checkpoint, objects: ObjectStore) -> list[QueryStatus]:
@@ -57,6 +60,7 @@ def _status(checkpoint: Checkpoint, objects: ObjectStore, query: str) -> QuerySt
     last = checkpoint.commits(query, objects).last()
     if last is None:
         return QueryStatus(query, None, None, Totals(), counted=True, positions={}, state_bytes={})
+    pointers = last.pointers()
     return QueryStatus(
         query,
         None if last.batch == SEED else last.batch,
@@ -65,7 +69,11 @@ def _status(checkpoint: Checkpoint, objects: ObjectStore, query: str) -> QuerySt
         counted=last.totals is not None or last.batch == SEED,
         positions=positions_after(last),
         state_bytes={
-            task: pointer.snapshot_bytes + pointer.delta_bytes
-            for task, pointer in last.pointers().items()
+            task: pointer.snapshot_bytes + pointer.delta_bytes for task, pointer in pointers.items()
+        },
+        stream_times={
+            task: time
+            for task, pointer in pointers.items()
+            if (time := TaskMeta.from_json(pointer.meta).stream_time) != NO_TIME
         },
     )

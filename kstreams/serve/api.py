@@ -32,7 +32,7 @@ class Api:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._metrics = Metrics(context.apps, context.lag)
+        self._metrics = Metrics(context.apps, context.lag, context.times)
 
     def actions(self) -> Sequence[Action]:
         """Return them."""

@@ -10,6 +10,7 @@ from kstreams.serve.cursors import Cursors
 from kstreams.serve.doors import Doors
 from kstreams.serve.metrics import LagWatch
 from kstreams.serve.problems import Problem
+from kstreams.serve.request_times import RequestTimes
 from kstreams.serve.served_app import ServedApp
 from kstreams.serve.settings import Limits
 from kstreams.serve.streams import Streams
@@ -29,6 +30,7 @@ class Context:
         streams: Counts the followers, of all routes together.
         lag: Knows how far apps are behind, if somebody asks the topics.
         code_runs: Runs code of apps, in processes of their own.
+        times: Counts requests and how long they take.
     """
 
     apps: Mapping[str, ServedApp]
@@ -38,6 +40,7 @@ class Context:
     streams: Streams
     lag: LagWatch | None = None
     code_runs: CodeRuns = field(default_factory=CodeRuns)
+    times: RequestTimes = field(default_factory=RequestTimes)
 
     def app(self, name: str) -> ServedApp:
         """Return an app.

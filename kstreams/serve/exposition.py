@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal
 
 from kstreams.quoting import safe_text
@@ -25,17 +26,38 @@ class Family:
         name: By Prometheus' conventions: base units, and `_total` for counters.
         kind: What it is.
         help: What it says, in a line.
-        samples: Labels and value of each.
+        samples: Labels and value of each; of a histogram, after what follows its name.
     """
 
     name: str
-    kind: Literal["counter", "gauge"]
+    kind: Literal["counter", "gauge", "histogram"]
     help: str
-    samples: list[tuple[Mapping[str, str], float]] = field(default_factory=list)
+    samples: list[tuple[str, Mapping[str, str], float]] = field(default_factory=list)
 
     def add(self, value: float, /, **labels: object) -> None:
         """Add a sample."""
-        self.samples.append(({name: str(label) for name, label in labels.items()}, value))
+        self._add("", value, labels)
+
+    def add_histogram(
+        self, bounds: Sequence[float], counts: Sequence[int], total: float, /, **labels: object
+    ) -> None:
+        """Add a histogram.
+
+        Args:
+            bounds: Upper bounds of its buckets, rising.
+            counts: How many are in each, not in those before it; one more than bounds.
+            total: The sum of all.
+            labels: The labels.
+        """
+        names = [*map(str, map(float, bounds)), "+Inf"]
+        for name, count in zip(names, accumulate(counts), strict=True):
+            self._add("_bucket", count, {**labels, "le": name})
+        self._add("_sum", total, labels)
+        self._add("_count", sum(counts), labels)
+
+    def _add(self, suffix: str, value: float, labels: Mapping[str, object]) -> None:
+        texts = {name: str(label) for name, label in labels.items()}
+        self.samples.append((suffix, texts, value))
 
 
 def exposition(families: Iterable[Family], *, openmetrics: bool) -> str:
@@ -53,8 +75,8 @@ def exposition(families: Iterable[Family], *, openmetrics: bool) -> str:
         lines.append(f"# HELP {name} {family.help}")
         lines.append(f"# TYPE {name} {family.kind}")
         values: dict[str, float] = {}
-        for labels, value in family.samples:  # two names may be shown alike: one series then
-            series = _labels(labels)
+        for suffix, labels, value in family.samples:  # two names may be shown alike: one series
+            series = suffix + _labels(labels)
             values[series] = values.get(series, 0) + value
         lines += [f"{family.name}{series} {value}" for series, value in values.items()]
     if openmetrics:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from kstreams.checkpoint.status import QueryStatus
+from kstreams.clock import Clock, SystemClock
 from kstreams.connection import Connection
 from kstreams.errors import KStreamsError
 from kstreams.ids import TopicPartition
 from kstreams.serve.exposition import Family
-from kstreams.serve.served_app import ServedApp
+from kstreams.serve.request_times import RequestTimes
+from kstreams.serve.served_app import ServedApp, Told
+from kstreams.serve.told_metrics import TOLD, add_counters, add_live
 from kstreams.telemetry.formats import library_version
 from kstreams.telemetry.unread import Unread, unread_of
 
@@ -38,6 +41,15 @@ METRICS: Mapping[str, tuple[str, str]] = {
     "kstreams_source_lag_records": ("gauge", "Offsets of a partition that are not read yet."),
     "kstreams_source_oldest_unread_timestamp_seconds": (
         "gauge", "Timestamp of the first record of a partition that is not read yet.",
+    ),
+    "kstreams_source_lag_seconds": (
+        "gauge", "How old the first record of a partition is that is not read yet; 0 without one.",
+    ),
+    "kstreams_records_produced_total": ("counter", "Records that a sink has written."),
+    "kstreams_stream_time_seconds": ("gauge", "Stream time of a task."),
+    **TOLD,
+    "kstreams_serve_request_duration_seconds": (
+        "histogram", "How long the server took to answer, until the answer began.",
     ),
 }  # fmt: skip
 """All metrics, with what they are."""
@@ -100,15 +112,20 @@ class LagWatch:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Makes metrics of what apps have committed.
+    """Makes metrics of what apps have committed, and of what they tell of themselves.
 
     Args:
         apps: By name.
-        lag: Knows how far they are behind, if somebody asks the topics.
+        lag: Knows how far they are behind, if this server asks the topics; else what the apps
+            said last is taken, while they are heard.
+        requests: What this server has answered.
+        clock: Says what time it is.
     """
 
     apps: Mapping[str, ServedApp]
     lag: LagWatch | None = None
+    requests: RequestTimes | None = None
+    clock: Clock = field(default_factory=SystemClock)
 
     def families(self) -> Iterator[Family]:
         """Yield all metrics; those of an app that cannot be read are left out."""
@@ -123,15 +140,49 @@ class Metrics:
                 continue
             found["kstreams_app_readable"].add(1, app=name)
             found["kstreams_paused"].add(int(paused), app=name)
-            lag = {} if self.lag is None else self.lag.of(name)
+            told = app.told()
+            unread = self._unread(name, told)
             for status in statuses:
-                _of_query(found, name, status, lag)
+                _of_query(found, name, status, told)
+                for place in status.positions:
+                    if place in unread:
+                        self._of_place(found, {"app": name, "query": status.query}, place, unread)
+            if told.live is not None:
+                add_live(found, name, told.live)
+            if told.counters is not None:
+                for query, counters in told.counters.queries.items():
+                    add_counters(found, name, query, counters)
+        if self.requests is not None:
+            self.requests.add_to(found["kstreams_serve_request_duration_seconds"])
         yield from found.values()
 
+    def _unread(self, app: str, told: Told) -> Mapping[TopicPartition, Unread]:
+        if self.lag is not None:
+            return self.lag.of(app)
+        if told.live is None or not told.live.is_heard(self.clock.now_ms()):
+            return {}
+        queries = told.live.queries.values()
+        return {place: each for query in queries for place, each in query.partitions.items()}
 
-def _of_query(
-    found: Mapping[str, Family], app: str, status: QueryStatus, lag: Mapping[TopicPartition, Unread]
-) -> None:
+    def _of_place(
+        self,
+        found: Mapping[str, Family],
+        own: Mapping[str, str],
+        place: TopicPartition,
+        unread: Mapping[TopicPartition, Unread],
+    ) -> None:
+        behind = unread[place]
+        labels = {**own, "topic": place.topic, "partition": place.partition}
+        found["kstreams_source_lag_records"].add(behind.records, **labels)
+        oldest = behind.oldest_ms
+        if oldest is not None:
+            found["kstreams_source_oldest_unread_timestamp_seconds"].add(oldest / _MS, **labels)
+        if oldest is not None or not behind.records:
+            age = 0 if oldest is None else max(self.clock.now_ms() - oldest, 0)
+            found["kstreams_source_lag_seconds"].add(age / _MS, **labels)
+
+
+def _of_query(found: Mapping[str, Family], app: str, status: QueryStatus, told: Told) -> None:
     own = {"app": app, "query": status.query}
     if status.batch is not None and status.wall_ms is not None:
         found["kstreams_last_commit_timestamp_seconds"].add(status.wall_ms / _MS, **own)
@@ -150,11 +201,12 @@ def _of_query(
             found["kstreams_source_held_records"].add(read.held, **labels)
     for task, size in status.state_bytes.items():
         found["kstreams_state_bytes"].add(size, **own, group=task.group, partition=task.partition)
-    for place in status.positions:
-        behind = lag.get(place)
-        if behind is not None:
-            labels = {**own, "topic": place.topic, "partition": place.partition}
-            found["kstreams_source_lag_records"].add(behind.records, **labels)
-            if behind.oldest_ms is not None:
-                oldest = found["kstreams_source_oldest_unread_timestamp_seconds"]
-                oldest.add(behind.oldest_ms / _MS, **labels)
+        if task in status.stream_times:
+            place = {"group": task.group, "partition": task.partition}
+            time_ms = status.stream_times[task]
+            found["kstreams_stream_time_seconds"].add(time_ms / _MS, **own, **place)
+    for node in () if told.topology is None else told.topology.sinks():
+        counts = status.totals.nodes.get(node.name)
+        if counts is not None:
+            produced = found["kstreams_records_produced_total"]
+            produced.add(counts.records_out, **own, node=node.name, topic=node.topic)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from starlette.applications import Starlette
@@ -20,6 +21,7 @@ from kstreams.serve.explaining import Explaining
 from kstreams.serve.openapi import openapi
 from kstreams.serve.problems import Problem, answer_of
 from kstreams.serve.reads import Reads
+from kstreams.serve.request_times import RequestTimes
 from kstreams.serve.roles import Role, require
 
 __all__ = ("PARTS", "actions_of", "application")
@@ -54,15 +56,19 @@ def actions_of(context: Context) -> tuple[Action, ...]:
     return tuple(actions)
 
 
-def application(actions: Sequence[Action]) -> Starlette:
-    """Return what answers the actions; whoever asks has gone past the guard."""
-    routes = [Route(each.path, _endpoint(each), methods=[each.method]) for each in actions]
+def application(actions: Sequence[Action], times: RequestTimes) -> Starlette:
+    """Return what answers the actions, and counts; whoever asks has gone past the guard."""
+    routes = [Route(each.path, _endpoint(each, times), methods=[each.method]) for each in actions]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _no_route})  # type: ignore[dict-item]  # of the class that it is for
     app.router.redirect_slashes = False
     return app
 
 
-def _endpoint(action: Action) -> Callable[[Request], Awaitable[ASGIApp]]:
+def _endpoint(action: Action, times: RequestTimes) -> Callable[[Request], Awaitable[ASGIApp]]:
+    async def timed(request: Request) -> ASGIApp:
+        began = time.perf_counter()
+        return times.timed(action.path, began, await answer(request))
+
     async def answer(request: Request) -> ASGIApp:
         try:
             require(request.scope["role"], action.role)
@@ -75,7 +81,7 @@ def _endpoint(action: Action) -> Callable[[Request], Awaitable[ASGIApp]]:
             _LOG.exception("%s %s failed", action.method, action.path)
             return action.refuse(request, Problem(500, "this failed; the server's log says why"))
 
-    return answer
+    return timed
 
 
 async def _no_route(_: Request, exc: HTTPException) -> Response:

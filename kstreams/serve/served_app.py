@@ -11,19 +11,24 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.checkpoint.status import QueryStatus, query_statuses
 from kstreams.clock import SystemClock
+from kstreams.errors import KStreamsError
 from kstreams.partitioner import Partitioner
 from kstreams.serve.problems import Problem
 from kstreams.serve.restoring import Restoring
 from kstreams.serve.settings import Limits
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.telemetry.counters import Counters
+from kstreams.telemetry.live import Live
+from kstreams.telemetry.outline import Outline
+from kstreams.telemetry.reader import TelemetryReader
 from kstreams.views.pinned import Pinned
 from kstreams.views.reader import Reader, ReaderSettings
 from kstreams.views.state_source import CheckpointSource
@@ -33,6 +38,7 @@ __all__ = ("AppSource", "FindSpec", "ServedApp", "ServedStore")
 _LOG = logging.getLogger(__name__)
 _KEPT = 8
 _SAID_SECONDS = 1.0
+_FAR_TOLD = 10.0
 _OLDER = 4
 
 _ATTEMPTS = 5
@@ -173,6 +179,20 @@ class ServedStore:
             reader.close()
 
 
+class Told(NamedTuple):
+    """What an app tells of itself; None is what is not recorded, or cannot be read.
+
+    Attributes:
+        live: What it is doing.
+        counters: What has added up since its start.
+        topology: Its nodes.
+    """
+
+    live: Live | None = None
+    counters: Counters | None = None
+    topology: Outline | None = None
+
+
 class ServedApp:
     """One app, followed by a thread of its own.
 
@@ -199,6 +219,8 @@ class ServedApp:
         self._lock = threading.Lock()
         self._asking = threading.Lock()
         self._said: tuple[float, list[QueryStatus]] = (-_SAID_SECONDS, [])
+        self._told_seconds = _SAID_SECONDS if source.home.directory is not None else _FAR_TOLD
+        self._told: tuple[float, Told] = (-self._told_seconds, Told())
         self._stop = threading.Event()
         self._changed = asyncio.Event()
         self._thread: threading.Thread | None = None
@@ -257,6 +279,23 @@ class ServedApp:
                 checkpoint = self.checkpoint
                 found = query_statuses(checkpoint, (self._source.log or checkpoint.log).open())
                 self._said = time.monotonic(), found
+            return found
+
+    def told(self) -> Told:
+        """Return what the app tells of itself, at most a second ago; in an object storage, ten.
+
+        What cannot be read is not there: it is logged, and decides nothing.
+        """
+        with self._asking:
+            since, found = self._told
+            if time.monotonic() - since >= self._told_seconds:
+                reader = TelemetryReader(self._source.home)
+                try:
+                    found = Told(reader.live(), reader.counters(), reader.topology())
+                except (KStreamsError, OSError) as exc:
+                    _LOG.warning("what app %s tells of itself cannot be read: %s", self.name, exc)
+                    found = Told()
+                self._told = time.monotonic(), found
             return found
 
     def is_paused(self) -> bool:

@@ -87,7 +87,7 @@ class Server:
             self._lag,
             CodeRuns(code),
         )
-        inner = application(actions_of(self.context))
+        inner = application(actions_of(self.context), self.context.times)
         inner.router.lifespan_context = self._following
         guard = Guard(inner, settings, doors)
         self.config = config_of(guard, settings, lifespan="on")

@@ -6,7 +6,7 @@
         "latency": {"counts": [0, 3, ..], "sum_ms": 90},
         "tasks": {"by-word/3": {"read": 1.5, "process": 70.1, ..}},
         "nodes": {"count": 60.2, "": 3.1},
-        "restores": {"by-word": [4, 1.2]},
+        "restores": {"by-word": [4, 1.2]}, "rows": {"counts": {"by-word/3": 1200}},
         "log": [5, 13789, 0, 0, 0, 0]}}}
 
 Seconds of nodes are as far as samples tell; a group's restores are their number and their seconds.
@@ -80,6 +80,7 @@ class QueryCounters:
         nodes: Seconds by node.
         restores: By group: how many tasks had their state restored, and how long that took.
         log: What was asked of the durable log.
+        rows: By store and task, how many rows it had when the task ran last.
     """
 
     batches: int = 0
@@ -89,6 +90,7 @@ class QueryCounters:
     nodes: Counter[str] = field(default_factory=Counter)
     restores: dict[str, tuple[int, float]] = field(default_factory=dict)
     log: Traffic = field(default_factory=Traffic)
+    rows: dict[str, dict[TaskId, int]] = field(default_factory=dict)
 
     def add(self, report: BatchReport) -> None:
         """Add a batch."""
@@ -100,6 +102,8 @@ class QueryCounters:
         self.nodes.update(report.node_seconds)
         for task in report.tasks:
             self.tasks.setdefault(task.task, Counter()).update(task.seconds)
+            for store, count in task.rows.items():
+                self.rows.setdefault(store, {})[task.task] = count
             if task.restored:
                 count, seconds = self.restores.get(task.task.group, (0, 0.0))
                 more = task.seconds.get(RESTORE, 0.0)
@@ -115,6 +119,7 @@ class QueryCounters:
             "nodes": _rounded(self.nodes),
             "restores": {group: [n, round(s, _DIGITS)] for group, (n, s) in self.restores.items()},
             "log": self.log.to_json(),
+            "rows": {store: text_keys(tasks) for store, tasks in self.rows.items()},
         }
 
     @classmethod
@@ -130,6 +135,10 @@ class QueryCounters:
             Counter(checked_seconds(fields.mapping("nodes"))),
             {group: _restores(found) for group, found in fields.mapping("restores").items()},
             Traffic.from_json(checked_integer(n, "a count") for n in fields.items("log")),
+            {
+                store: parse_keys(TaskId, Fields(fields.mapping("rows")).integers(store))
+                for store in fields.mapping("rows")
+            },
         )
 
 

@@ -151,6 +151,11 @@ class Outline:
             ),
         )
 
+    def sinks(self) -> tuple[NodeOutline, ...]:
+        """Return the nodes that write what leaves the app."""
+        nodes = (node for group in self.groups for node in group.nodes)
+        return tuple(node for node in nodes if node.kind == "sink")
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return asdict(self)

@@ -7,16 +7,18 @@
      "lag": {"lines/3": 812},                  offsets left, by partition; the largest 256
      "nodes": {"split": [1227, 9951, 0, {}], "count": [9951, 9951, 0, {"late": 3}]},
      "tasks": {"by-word/3": [2401, 13789, "host/4711", 1, false,
-                             {"read": .02, "process": .07, "write": .02}, {"count": .06, "": .01}]},
+                             {"read": .02, "process": .07, "write": .02}, {"count": .06, "": .01},
+                             {"counts": 1200}]},
      "lat": {"counts": [0, 3, ..], "sum_ms": 90},
      "log": [5, 13789, 0, 0, 0, 0],            PUT and bytes, GET and bytes, LIST, DELETE
      "samples": [["count", "late", "lines/3", 1902]]}
 
 `rec` is records processed and those of topics; a node has in, out, held, and dropped by reason; a
 task has records, bytes written to the log, worker, attempts, whether it was restored, seconds by
-phase, and by node as far as samples tell (`""`: no node's). The longest 256 tasks are there. `lat`
-is `Latency`. Reading gives a `BatchReport` without `totals`, which are in the commit. Files are of
-8 MB, two for each query; in an object storage the last hour or more is kept.
+phase, and by node as far as samples tell (`""`: no node's), and the rows of its stores before the
+batch. The longest 256 tasks are there. `lat` is `Latency`. Reading gives a `BatchReport` without
+`totals`, which are in the commit. Files are of 8 MB, two for each query; in an object storage the
+last hour or more is kept.
 """
 
 from __future__ import annotations
@@ -115,12 +117,22 @@ def _of_task(task: TaskReport) -> list[object]:
         task.restored,
         _rounded(task.seconds),
         _rounded(task.node_seconds),
+        dict(task.rows),
     ]
 
 
 def _read_task(task: TaskId, data: object) -> TaskReport:
     match data:
-        case [records, put_bytes, worker, attempts, bool(restored), dict(seconds), dict(nodes)]:
+        case [
+            records,
+            put_bytes,
+            worker,
+            attempts,
+            bool(restored),
+            dict(seconds),
+            dict(nodes),
+            dict(rows),
+        ]:
             return TaskReport(
                 task,
                 checked_integer(records, "a count of records"),
@@ -130,9 +142,10 @@ def _read_task(task: TaskId, data: object) -> TaskReport:
                 checked_integer(attempts, "a count of attempts"),
                 restored,
                 checked_seconds(nodes),
+                {store: checked_integer(count, "a count of rows") for store, count in rows.items()},
             )
         case _:
-            raise WrongFieldError(f"what task {task} has done is not seven fields")
+            raise WrongFieldError(f"what task {task} has done is not eight fields")
 
 
 def _rounded(seconds: Mapping[str, float]) -> dict[str, float]:

@@ -12,6 +12,7 @@ import pytest
 from kstreams.serve.action import Action
 from kstreams.serve.doors import Doors
 from kstreams.serve.problems import Problem
+from kstreams.serve.request_times import RequestTimes
 from kstreams.serve.roles import Role
 from kstreams.serve.routes import actions_of, application
 from kstreams.serve.settings import Limits, ServeError, ServeSettings, read_tokens
@@ -39,7 +40,7 @@ _ACTIONS = [
 def test_every_route_is_an_action() -> None:
     """There is no way to add one that has no role."""
     actions = actions_of(context_of())
-    routes = application(actions).routes
+    routes = application(actions, RequestTimes()).routes
     assert [getattr(route, "path", None) for route in routes] == [a.path for a in actions]
     with pytest.raises(TypeError, match="role"):
         Action("GET", "/x", run=actions[0].run)  # type: ignore[call-arg]

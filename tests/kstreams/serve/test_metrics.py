@@ -13,6 +13,7 @@ import pyarrow as pa
 from kstreams import Embedded
 from kstreams.checkpoint.pause import pause
 from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.clock import FakeClock
 from kstreams.connection import Connection
 from kstreams.ids import TopicPartition
 from kstreams.serve.exposition import Family, exposition
@@ -20,9 +21,16 @@ from kstreams.serve.metrics import METRICS, LagWatch, Metrics
 from kstreams.serve.served_app import AppSource, ServedApp
 from kstreams.serve.settings import Limits
 from kstreams.state.log.commits import Commit
+from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals
+from kstreams.task.meta import TaskMeta
+from kstreams.telemetry.counters import Counters
+from kstreams.telemetry.formats import COUNTERS, LIVE, TOPOLOGY, to_bytes
+from kstreams.telemetry.live import Live, LiveQuery
+from kstreams.telemetry.outline import GroupOutline, NodeOutline, Outline
 from kstreams.telemetry.unread import Unread, unread_of
 from tests.kstreams.serve.serving import SCRAPER, serving
+from tests.kstreams.telemetry.reported import report
 from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
 
@@ -36,7 +44,11 @@ _SAMPLE = re.compile(r'[a-z_]+(\{([a-z_]+="(\\.|[^"\\\n])*"(,|(?=\})))*\})? -?[0
 def committed(path: Path, totals: Totals = TOTALS) -> Committing:
     app = Committing(path, COUNTS)
     app.put([("secret-key", 1)])
-    tasks = app.commits.at(0).tasks
+    meta = TaskMeta(stream_time=5_000).to_json()
+    tasks = {
+        task: Pointer.from_json(text).with_meta(meta).to_json()
+        for task, text in app.commits.at(0).tasks.items()
+    }
     commit = Commit(1, "run", 7_000, tasks, positions={TopicPartition("in", 2): 4}, totals=totals)
     app.commits.append(commit)
     return app
@@ -54,13 +66,15 @@ def samples(text: str) -> dict[str, float]:
     return found
 
 
-def watched(path: Path, connection: Connection | None = None) -> list[Family]:
+def watched(
+    path: Path, connection: Connection | None = None, *, now_ms: int = 9_000
+) -> list[Family]:
     """Return an app's metrics, with one look at its topics."""
     app = ServedApp(AppSource(checkpoint_of(path), lambda _, __: COUNTS), timedelta(1), Limits())
     lag = None if connection is None else LagWatch(connection, {"viewed": app})
     if lag is not None:
         lag.look()
-    return list(Metrics({"viewed": app}, lag).families())
+    return list(Metrics({"viewed": app}, lag, clock=FakeClock(now_ms)).families())
 
 
 def shown(families: Iterable[Family]) -> dict[str, float]:
@@ -82,10 +96,73 @@ def test_they_say_what_the_last_commit_says(tmp_path: Path) -> None:
     assert found[f'{dropped}"null-key"}}'] == 1
     assert sum(n for name, n in found.items() if name.startswith(dropped)) == 3
     assert any(name.startswith("kstreams_state_bytes") for name in found)
+    times = {n for name, n in found.items() if name.startswith("kstreams_stream_time_seconds")}
+    assert times == {5}
     assert not [name for name in found if "lag" in name or "unread" in name]
     assert found['kstreams_paused{app="viewed"}'] == 0
     pause(checkpoint_of(tmp_path), "why", 5)
     assert shown(watched(tmp_path))['kstreams_paused{app="viewed"}'] == 1
+
+
+def told(path: Path, *, heard_ms: int) -> None:
+    """Let an app have told of itself."""
+    counters = Counters("run", 5)
+    for batch in (1, 2):
+        counters.add(report(batch, query="in"))
+    unread = {TopicPartition("in", 2): Unread(4, 9, heard_ms - 1_500)}
+    query = LiveQuery(2, "job", 5, 1, unread, heard_ms)
+    live = Live("viewed", "run", "running", 5, heard_ms, 1_000, queries={"in": query})
+    outline = Outline(
+        "viewed", "", (GroupOutline("in", "in", 3, (NodeOutline("keep", "sink", "out"),)),)
+    )
+    files = checkpoint_of(path).telemetry()
+    files.replace(COUNTERS, to_bytes(counters.to_json()))
+    files.replace(LIVE, to_bytes(live.to_json()))
+    files.replace(TOPOLOGY, to_bytes(outline.to_json()))
+
+
+def test_they_say_what_the_app_tells_of_itself(tmp_path: Path) -> None:
+    committed(tmp_path)
+    told(tmp_path, heard_ms=60_000)
+    found = shown(watched(tmp_path, now_ms=61_000))
+    own = 'app="viewed",query="in"'
+    assert found['kstreams_app_state{app="viewed",state="running"}'] == 1
+    assert found['kstreams_app_state{app="viewed",state="failed"}'] == 0
+    assert found['kstreams_app_heard_timestamp_seconds{app="viewed"}'] == 60
+    job = f'{own},phase="job"'
+    seconds = "kstreams_batch_duration_seconds"
+    assert found[f"{seconds}_sum{{{job}}}"] == 0.4
+    assert found[f'{seconds}_bucket{{{job},le="0.1"}}'] == 0
+    assert found[f'{seconds}_bucket{{{job},le="0.25"}}'] == 2
+    assert found[f'{seconds}_bucket{{{job},le="+Inf"}}'] == found[f"{seconds}_count{{{job}}}"] == 2
+    assert found[f"kstreams_record_latency_seconds_count{{{own}}}"] == 10
+    task = f'{own},group="by/word",partition="3",phase="process"'
+    assert found[f"kstreams_task_busy_seconds_total{{{task}}}"] == 0.2
+    assert found[f'kstreams_node_busy_ratio{{{own},node="count"}}'] == 0.6
+    assert found[f'kstreams_store_rows{{{own},store="counts"}}'] == 1_200
+    assert found[f'kstreams_restores_total{{{own},group="by/word"}}'] == 2
+    assert found[f'kstreams_log_requests_total{{{own},operation="put"}}'] == 2
+    assert found[f'kstreams_log_bytes_total{{{own},operation="get"}}'] == 60
+    assert found[f'kstreams_records_produced_total{{{own},node="keep",topic="out"}}'] == 3
+    place = f'{own},topic="in",partition="2"'
+    assert found[f"kstreams_source_lag_records{{{place}}}"] == 5
+    assert found[f"kstreams_source_lag_seconds{{{place}}}"] == 2.5
+
+
+def test_lag_that_a_dead_app_has_told_is_not_taken(tmp_path: Path) -> None:
+    committed(tmp_path)
+    told(tmp_path, heard_ms=60_000)
+    found = shown(watched(tmp_path, now_ms=66_000))
+    assert found['kstreams_app_heard_timestamp_seconds{app="viewed"}'] == 60
+    assert not [name for name in found if "lag" in name]
+
+
+def test_what_an_app_tells_in_a_later_format_hides_nothing_else(tmp_path: Path) -> None:
+    committed(tmp_path)
+    checkpoint_of(tmp_path).telemetry().replace(LIVE, b'{"f": 2}')
+    found = shown(watched(tmp_path))
+    assert found['kstreams_app_readable{app="viewed"}'] == 1
+    assert not [name for name in found if name.startswith("kstreams_app_state")]
 
 
 def test_lag_is_known_when_the_app_is_dead(tmp_path: Path) -> None:
@@ -99,6 +176,7 @@ def test_lag_is_known_when_the_app_is_dead(tmp_path: Path) -> None:
     part = 'app="viewed",query="in",topic="in",partition="2"'
     assert found[f"kstreams_source_lag_records{{{part}}}"] == 5
     assert found[f"kstreams_source_oldest_unread_timestamp_seconds{{{part}}}"] == 4
+    assert found[f"kstreams_source_lag_seconds{{{part}}}"] == 5
     assert unread_of(topics, {TopicPartition("in", 2): 9, TopicPartition("gone", 0): 0}) == {
         TopicPartition("in", 2): Unread(9, 9)
     }
@@ -136,7 +214,10 @@ def test_programs_get_them_with_the_least_of_roles(tmp_path: Path) -> None:
         assert told.headers["content-type"].startswith("application/openmetrics-text")
         assert text.endswith("# EOF\n")
         assert "# TYPE kstreams_node_records counter" in text
-        assert samples(text) == plain
+        timed = 'kstreams_serve_request_duration_seconds_count{route="/metrics",code="200"}'
+        assert samples(text).pop(timed) == 1
+        names = {name for name in samples(text) if "_serve_request_" not in name}
+        assert {name: samples(text)[name] for name in names} == plain
         assert served.get("/metrics", token=None).status == 401
         assert served.get("/v1/apps", token=SCRAPER).status == 403
 

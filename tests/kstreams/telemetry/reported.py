@@ -39,6 +39,7 @@ def report(batch: int = 7, *, ms: int = 120_500, query: str = "lines") -> BatchR
                 2,
                 restored=True,
                 node_seconds={"count": 0.06, "": 0.04},
+                rows={"counts": 1_200},
             ),
             TaskReport(TaskId("lines", 0), 5, {"process": 0.02}),
         ),
