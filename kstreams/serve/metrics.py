@@ -201,12 +201,11 @@ def _of_query(found: Mapping[str, Family], app: str, status: QueryStatus, told: 
             found["kstreams_source_held_records"].add(read.held, **labels)
     for task, size in status.state_bytes.items():
         found["kstreams_state_bytes"].add(size, **own, group=task.group, partition=task.partition)
-        if task in status.stream_times:
-            place = {"group": task.group, "partition": task.partition}
-            time_ms = status.stream_times[task]
-            found["kstreams_stream_time_seconds"].add(time_ms / _MS, **own, **place)
-    for node in () if told.topology is None else told.topology.sinks():
-        counts = status.totals.nodes.get(node.name)
-        if counts is not None:
+    for task, time_ms in status.stream_times.items():
+        times = found["kstreams_stream_time_seconds"]
+        times.add(time_ms / _MS, **own, group=task.group, partition=task.partition)
+    for sink in () if told.topology is None else told.topology.sinks():
+        if sink.name in status.totals.nodes:
+            written = status.totals.nodes[sink.name].records_out
             produced = found["kstreams_records_produced_total"]
-            produced.add(counts.records_out, **own, node=node.name, topic=node.topic)
+            produced.add(written, **own, node=sink.name, topic=sink.topic)

@@ -83,9 +83,9 @@ def add_counters(
         found["kstreams_node_busy_ratio"].add(seconds / total if total else 0, **own, node=node)
     for store, tasks in counters.rows.items():
         found["kstreams_store_rows"].add(sum(tasks.values()), **own, store=store)
-    for group, (count, seconds) in counters.restores.items():
+    for group, (count, spent) in counters.restores.items():
         found["kstreams_restores_total"].add(count, **own, group=group)
-        found["kstreams_restore_seconds_total"].add(seconds, **own, group=group)
+        found["kstreams_restore_seconds_total"].add(spent, **own, group=group)
     for name, operation, value in _of_log(counters.log):
         found[f"kstreams_log_{name}_total"].add(value, **own, operation=operation)
 
