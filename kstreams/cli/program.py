@@ -14,6 +14,7 @@ from kstreams.cli.command import add_command
 from kstreams.cli.counts import counts
 from kstreams.cli.describe import describe
 from kstreams.cli.explain import explain
+from kstreams.cli.forecast import forecast
 from kstreams.cli.health import health
 from kstreams.cli.intake import intake
 from kstreams.cli.pausing import pause, resume
@@ -92,6 +93,7 @@ add_command(PROGRAM, "resume", resume)
 add_command(PROGRAM, "plan", plan)
 add_command(PROGRAM, "explain", explain)
 add_command(PROGRAM, "trace", trace)
+add_command(PROGRAM, "forecast", forecast)
 add_command(PROGRAM, "reset", reset)
 add_command(PROGRAM, "intake", intake)
 add_command(PROGRAM, "serve", serve)

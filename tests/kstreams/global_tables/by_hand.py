@@ -13,6 +13,7 @@ from kstreams.batch.batch_run import BatchRun, Parts
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.envelope import Content, Envelope
 from kstreams.batch.query_driver import QueryDriver
+from kstreams.batch.report import BatchReport
 from kstreams.batch.stage_run import StageRun
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.worker_state import WorkerState
@@ -56,6 +57,7 @@ class Query:
             run="run",
             tables=tables,
         )
+        self.reports: list[BatchReport] = []
         self._worker = app.worker
         self._batches = BatchRun(
             self.settings,
@@ -79,7 +81,7 @@ class Query:
     def run(self, plan: Plan) -> Plan:
         """Run a batch and commit it."""
         plan, statuses = self._batches.run(self.next, plan, self.driver.last, self._job)
-        self.driver.commit(self.next, plan, statuses, 0.0)
+        self.reports.append(self.driver.commit(self.next, plan, statuses, 0.0))
         self.next += 1
         return plan
 
