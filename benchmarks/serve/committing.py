@@ -25,6 +25,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.pointer import Pointer
+from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.versions import TaskVersions
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
@@ -50,6 +51,7 @@ class Committing:
         self._keys: dict[int, list[str]] = {partition: [] for partition in range(partitions)}
         for name, target in zip(names, targets.tolist(), strict=True):
             self._keys[target].append(name)
+        self._upkeep = BackgroundUpkeep()  # as a worker of Spark has one
         self._batch = -1
         self._at = 0
 
@@ -66,6 +68,7 @@ class Committing:
                 self._objects,
                 self._checkpoint.task_key(GROUP, TaskId(GROUP, partition)),
                 [COUNTS.name],
+                background=self._upkeep,
             )
             with versions.checkout(pointer, Attempt(new_attempt(), self._batch)) as checkout:
                 overlay = Overlay(checkout.store)

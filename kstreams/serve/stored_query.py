@@ -29,11 +29,13 @@ class StoredQuery:
     Attributes:
         partition: Of the store.
         version: A batch or a savepoint; None is the newest.
+        life: The line of versions that the client has looked at.
         look: Returns pairs, and whether there are no more.
     """
 
     partition: int
     version: int | str | None
+    life: object
     look: _Look
 
     @classmethod
@@ -41,10 +43,8 @@ class StoredQuery:
         """Return what a body asks for.
 
         Raises:
-            Problem: That means nothing; or the app has begun again since the client has looked.
+            Problem: That means nothing.
         """
-        if "life" in body and body["life"] != store.newest.life:
-            raise Problem(412, "the app was reset or upgraded: look at the store again")
         partition = body.get("partition")
         most = store.newest.partitions
         if (
@@ -54,17 +54,21 @@ class StoredQuery:
         ):
             raise Problem(400, f"partition is one of 0 to {most - 1}")
         look = _fetched(body, limits) if "keys" in body else _scanned(body, limits)
-        return cls(partition, as_of_in(body, "version").version, look)
+        life = body.get("life", store.newest.life)
+        return cls(partition, as_of_in(body, "version").version, life, look)
 
     async def answer(self, store: ServedStore) -> tuple[bytes, dict[str, str]]:
         """Return the rows as `views/wire.py` has them, and the headers that name their version.
 
         Raises:
-            Problem: The partition is being restored.
+            Problem: The app has begun again since the client has looked; or the partition is
+                being restored.
             StoreError: The version is not retained.
             SavepointError: There is no such savepoint.
         """
+        self._check_life(store.newest.life)
         pin = await store.pin(self.version, (self.partition,))
+        self._check_life(pin.life)  # it may have come while the partition was restored
         name = store.spec.name
 
         def found(rows: WorkingStore, times: FixedTimes) -> Found:
@@ -73,6 +77,10 @@ class StoredQuery:
 
         data = encode_found(pin.read_stored(self.partition, found))
         return data, Standing({name: store}, {name: pin}).headers
+
+    def _check_life(self, life: str) -> None:
+        if self.life != life:
+            raise Problem(412, "the app was reset or upgraded: look at the store again")
 
 
 def _fetched(body: Mapping[str, Any], limits: Limits) -> _Look:

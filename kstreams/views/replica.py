@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -153,7 +154,8 @@ class Replica(Generic[S]):
         copy = _Copy(self._backend, self._home / str(self._number), self._spec.name)
         try:
             for changed in self._changes(pointer.objects()):
-                copy.store.write({self._spec.name: changed})
+                for part in _slices(changed):
+                    copy.store.write({self._spec.name: part})
         except BaseException:
             copy.close()
             raise
@@ -173,12 +175,9 @@ class Replica(Generic[S]):
             layer = self._layers[-1]
             if any(s.newest < layer.number for s in list(self._states) if s.copy is copy):
                 return  # an older version is being read
-            ranges = layer.changes.ranges
-            pairs = layer.changes.pairs
-            for at in range(0, max(1, len(pairs)), _SLICE):
-                slice_ = StoreChanges(pairs[at : at + _SLICE], () if at else ranges)
+            for part in _slices(layer.changes):
                 with lock:
-                    copy.store.write({self._spec.name: slice_})
+                    copy.store.write({self._spec.name: part})
             self._layers = self._layers[:-1]
 
     def _close_retired(self) -> None:
@@ -193,3 +192,10 @@ class Replica(Generic[S]):
         self._retired, self._copy, self._at, self._layers = [], None, None, ()
         for copy in copies:
             copy.close()
+
+
+def _slices(changes: StoreChanges) -> Iterator[StoreChanges]:
+    """Yield changes in small parts, in their order; other threads go first between them."""
+    for at in range(0, max(1, len(changes.pairs)), _SLICE):
+        yield StoreChanges(changes.pairs[at : at + _SLICE], () if at else changes.ranges)
+        time.sleep(0)

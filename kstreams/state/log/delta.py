@@ -22,7 +22,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
-from itertools import accumulate, chain
+from itertools import chain
 from operator import itemgetter, lt
 
 import numpy as np
@@ -30,7 +30,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams.errors import StateCorruptError
-from kstreams.state.backend.working import Changes, KeyRange, StoreChanges
+from kstreams.state.backend.working import Changes, KeyRange, Pair, StoreChanges
 
 __all__ = ("DIGEST_BYTES", "DeltaHeader", "decode", "encode")
 
@@ -40,6 +40,7 @@ _FORMAT = 2
 _HEAD_BYTES = len(_MAGIC) + 1
 _DELETED = 2**32 - 1
 _LENGTH = np.dtype("<u4")
+_BLOCK = 4096
 _CODEC = "zstd"
 _MERGERS = ("first", "lineage")
 
@@ -154,11 +155,11 @@ def _decode_stores(
     for store, count, key_bytes, value_bytes, *more in stores:
         lengths = np.frombuffer(raw, _LENGTH, 2 * count, at)
         at += lengths.nbytes
-        keys = _split(raw[at : at + key_bytes], lengths[:count].tolist())
+        keys = _split(raw[at : at + key_bytes], lengths[:count])
         at += key_bytes
         deleted = lengths[count:] == _DELETED
         values: list[bytes | None] = list(
-            _split(raw[at : at + value_bytes], np.where(deleted, 0, lengths[count:]).tolist())
+            _split(raw[at : at + value_bytes], np.where(deleted, 0, lengths[count:]))
         )
         at += value_bytes
         for index in np.flatnonzero(deleted).tolist():
@@ -168,15 +169,26 @@ def _decode_stores(
             count, bounds_bytes = more
             lengths = np.frombuffer(raw, _LENGTH, 2 * count, at)
             at += lengths.nbytes
-            bounds = _split(raw[at : at + bounds_bytes], lengths.tolist())
+            bounds = _split(raw[at : at + bounds_bytes], lengths)
             at += bounds_bytes
             ranges = list(zip(bounds[::2], bounds[1::2], strict=True))
-        yield store, StoreChanges(list(zip(keys, values, strict=True)), ranges)
+        pairs: list[Pair] = []
+        for first in range(0, len(keys), _BLOCK):
+            block = slice(first, first + _BLOCK)
+            pairs += zip(keys[block], values[block], strict=True)
+        yield store, StoreChanges(pairs, ranges)
 
 
-def _split(joined: bytes, lengths: list[int]) -> list[bytes]:
-    ends = list(accumulate(lengths))
-    return [joined[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+def _split(joined: bytes, lengths: npt.NDArray[np.uint32]) -> list[bytes]:
+    """Return the parts of some bytes; in blocks, so that other threads come between."""
+    found: list[bytes] = []
+    at = 0
+    for first in range(0, len(lengths), _BLOCK):
+        block = lengths[first : first + _BLOCK]
+        ends = (at + np.cumsum(block, dtype=np.int64)).tolist()
+        found += [joined[start:end] for start, end in zip([at, *ends], ends, strict=False)]
+        at = ends[-1]
+    return found
 
 
 def _corrupt(name: str, problem: str) -> StateCorruptError:
