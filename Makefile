@@ -135,6 +135,10 @@ crash-frames: setup ## DataFrames: die at every moment of a batch, on every back
 kills: setup ## kill an app twenty times on each kind of topics, checkpoint and sink, and intakes (ARGS='-k postgres')
 	@KSTREAMS_KILLS=20 $(PYTEST) -s tests/kill $(ARGS) -m kill
 
+.PHONY: replays
+replays: setup ## run 1,000 committed batches of drawn topologies again, and compare their bytes (N=100)
+	@$(RUN_PYTHON) -m tests.differential.replays $(or $(N),1000)
+
 .PHONY: demo
 demo: setup ## count words on embedded topics
 	@$(RUN_PYTHON) examples/word_count.py

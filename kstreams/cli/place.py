@@ -89,6 +89,13 @@ class Place:
     label: str
     is_kafka: bool
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What says the same to another command, but for client options, which may be secret."""
+        if isinstance(self.connection, Embedded):
+            return {_DATA: str(self.connection.root), _BOOTSTRAP: ""}
+        return {_DATA: "", _BOOTSTRAP: self.label}
+
     def seen_once(self) -> Place:
         """Return it with results that are seen exactly once, as those of embedded topics are."""
         if isinstance(self.connection, Embedded):

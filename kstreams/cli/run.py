@@ -162,7 +162,7 @@ def run(
     settings = pairs_of(spark_config or (), "--spark-config")
     with for_option("MODULE:NAME"):
         topology = load_topology(target)
-    beside = None if serve is None else ServeBeside(serve, target)
+    beside = None if serve is None else ServeBeside(serve, target, place.environment)
     from kstreams.spark.app import App  # noqa: PLC0415  # usage errors need no pyspark
 
     progress = Progress(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 
 from kstreams.cli.serve import TOKEN, needs_extra
@@ -23,22 +24,24 @@ class ServeBeside:
     Args:
         port: Where it listens, on 127.0.0.1; 0 takes a free one.
         topology: What the app runs, as MODULE:NAME: gives stores of its own serdes.
+        topics: Where its topics are, as variables of the environment say it.
 
     Raises:
         ImportError: The extra `serve` is not installed.
     """
 
-    def __init__(self, port: int, topology: str) -> None:
+    def __init__(self, port: int, topology: str, topics: Mapping[str, str]) -> None:
         if find_spec("starlette") is None or find_spec("uvicorn") is None:
             raise needs_extra()
         self._options = ["--bind", f"127.0.0.1:{port}", "--topology", topology, "--until-eof"]
+        self._topics = dict(topics)
         self._token = os.environ.pop(TOKEN, None)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, checkpoint: str) -> None:
         """Start it; for an app whose checkpoint is there. A second call does nothing."""
         if self._process is None:
-            environment = dict(os.environ)
+            environment = {**os.environ, **self._topics}
             if self._token is not None:
                 environment[TOKEN] = self._token
             self._process = subprocess.Popen(  # noqa: S603  # our own program

@@ -11,12 +11,15 @@ from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
+from starlette.requests import Request
+
 from kstreams.serve.problems import Problem
 
 __all__ = ("CodeRuns",)
 
 _PROGRAM = "from kstreams.cli import main; main()"
 _MOST_SECONDS = 30.0
+_LOOK_SECONDS = 0.2
 _MOST_BYTES = 1 << 30
 _MOST_ANSWER = 16 * 1024 * 1024
 _MOST_ERROR = 2_000
@@ -48,10 +51,11 @@ class CodeRuns:
         self._seconds = seconds
         self.is_busy = False
 
-    async def run(self, app: str, command: str, *arguments: str) -> Any:  # noqa: ANN401  # JSON
+    async def run(self, request: Request, app: str, command: str, *arguments: str) -> Any:  # noqa: ANN401  # JSON
         """Run a command that prints JSON; return what it says.
 
         Args:
+            request: Whose it is: when whoever asks is gone, so is the process.
             app: The app's name.
             command: `explain` or `trace`.
             arguments: What it is given: options, then what an option cannot be taken for.
@@ -68,7 +72,17 @@ class CodeRuns:
         self.is_busy = True
         try:
             limits = ("--most-bytes", str(_MOST_BYTES))
-            return await self._run([command, *options, *limits, "--json", *arguments])
+            work = asyncio.ensure_future(
+                self._run([command, *options, *limits, "--json", *arguments])
+            )
+            try:
+                while not (await asyncio.wait({work}, timeout=_LOOK_SECONDS))[0]:
+                    if await request.is_disconnected():
+                        raise Problem(499, "whoever has asked is gone")
+                return work.result()
+            finally:
+                work.cancel()
+                await asyncio.wait({work})
         finally:
             self.is_busy = False
 

@@ -83,6 +83,7 @@ class Explaining:
         batch = given.whole("batch", 0, MOST)
         skip, count = given.whole("skip", 0, MOST) or 0, given.whole("limit", 1, _MOST_STEPS)
         found = await self._context.code_runs.run(
+            request,
             app.name,
             "explain",
             *("--key-bytes", b64encode(store.spec.key.serialize(key)).decode()),
@@ -104,5 +105,5 @@ class Explaining:
         if partition is None or offset is None or not 0 < len(topic) <= _MOST_TOPIC:
             raise Problem(400, "a record is named by topic, partition and offset")
         place = f"{topic}/{partition}@{offset}"
-        found = await self._context.code_runs.run(app.name, "trace", "--", app.name, place)
+        found = await self._context.code_runs.run(request, app.name, "trace", "--", app.name, place)
         return json_answer(found)

@@ -1,6 +1,6 @@
 """Run drawn cases batch by batch, and all that they have committed again.
 
-`python -m tests.differential.replays 1000` draws until so many batches of tasks have been
+`make replays` draws until so many batches of tasks have been
 compared, and says how.
 """
 
