@@ -41,7 +41,7 @@ class Explained:
         """Write records, and run until they are all processed."""
         self.hand.clock.advance(timedelta(seconds=1))
         for topic, key, value, time_ms in records:
-            with Emitter(topic, self.hand.connection) as emitter:
+            with Emitter(topic, self.hand.topics) as emitter:
                 emitter.emit(key, value, timestamp=time_ms)
         self.hand.run()
 
@@ -49,7 +49,7 @@ class Explained:
         """Return the app, to be run again, perhaps by other code."""
         checkpoint = Checkpoint.load(self.hand.settings.checkpoint)
         found = topology or self.topology
-        return ReplayedApp(checkpoint, found, self.hand.connection, checkpoint.log, **options)
+        return ReplayedApp(checkpoint, found, self.hand.topics, checkpoint.log, **options)
 
     def explain(self, spec: StoreSpec[Any], key: object, **options: Any) -> Explanation:
         """Say why a key has its value."""

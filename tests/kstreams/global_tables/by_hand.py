@@ -10,22 +10,23 @@ from typing import Any
 
 from kstreams import Embedded, Topic, Topology
 from kstreams.batch.batch_run import BatchRun, Parts
-from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.envelope import Content, Envelope
+from kstreams.batch.open_feed import feed_of
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.report import BatchReport
 from kstreams.batch.stage_run import StageRun
 from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.task_counts import count_tasks
 from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.opening import OpenedQuery, open_for_running
 from kstreams.checkpoint.plans import Plan
 from kstreams.clock import FakeClock
+from kstreams.connection import Connection
 from kstreams.emitter import Emitter
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.global_tables.versions import QueryTables, Versions
-from kstreams.graph.partitions import group_partitions
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.working import StateBackend
 
@@ -36,7 +37,7 @@ class Query:
     """One query of the app, on the driver and in its worker."""
 
     def __init__(self, app: ByHand, opened: OpenedQuery, tables: QueryTables) -> None:
-        feed = EmbeddedFeed(app.connection)
+        feed = feed_of(app.topics, [node for group in opened.groups for node in group.sources])
         self.settings = QuerySettings(
             app.settings.for_workers(),
             epoch=opened.epoch,
@@ -108,6 +109,8 @@ class ByHand:
         topology: What it runs.
         state: Backend of the stores; in memory by default.
         partitions: Of each topic that it reads; 2 by default.
+        topics: Where its topics are; embedded ones by default, of which those that it reads are
+            made.
         options: Settings of the app.
     """
 
@@ -118,12 +121,14 @@ class ByHand:
         *,
         state: StateBackend | None = None,
         partitions: Mapping[str, int] = MappingProxyType({}),
+        topics: Connection | None = None,
         **options: Any,
     ) -> None:
         self.connection = Embedded(home / "topics", default_partitions=PARTITIONS, durable=False)
+        self.topics: Connection = topics or self.connection
         sources = {node.topic.name for node in topology.sources if node.log is None}
         counts = {topic: partitions.get(topic, PARTITIONS) for topic in sources} | {**partitions}
-        for topic, count in counts.items():
+        for topic, count in counts.items() if topics is None else ():
             self.connection.log().ensure(topic, count)
         self.clock = FakeClock(1_000)
         self.worker = WorkerState()
@@ -134,7 +139,7 @@ class ByHand:
             state=state or Memory(directory=str(home / "local")),
             **given,
         )
-        self.tasks = group_partitions(topology, counts)
+        self.tasks = count_tasks(self.topics, topology)
         opened = open_for_running(
             self.settings, topology, self.tasks, run="run", publish=lambda *_: None
         )
