@@ -52,8 +52,8 @@ def from_files(home: Path) -> Topology:
     """Count the lines of files."""
     builder = TopologyBuilder("filed")
     log = folder("words", home / "in", Lines(TEXT), partitions=1)
-    keyed = map_(lambda _, line: (line, line))
-    node = builder.add_processor("keyed", keyed, builder.add_source("words", log))
+    words = builder.add_source("words", log)
+    node = builder.add_processor("keyed", map_(lambda _, line: (line, line)), words)
     edge = builder.repartition("by-word", node, key=TEXT, value=TEXT)
     builder.add_processor("count", made.Count, edge, stores=[made.COUNTS])
     return builder.build()

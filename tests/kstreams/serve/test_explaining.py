@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kstreams.serve.code_runs import CodeRuns
 from tests.kstreams.explain import topologies as made
 from tests.kstreams.explain.replaying import Explained
 from tests.kstreams.explain.test_explained import lines
@@ -55,6 +56,12 @@ def served(app: Explained, ask: Callable[[Served], None]) -> None:
         ask(server)
 
 
+def wait_until(runs: CodeRuns, *, busy: bool) -> None:
+    """Wait for it; the test's own time is the bound."""
+    while runs.is_busy != busy:
+        time.sleep(0.005)
+
+
 EXPLAIN = "/v1/apps/words/stores/counts/explain?key="
 
 
@@ -97,8 +104,7 @@ def test_one_at_a_time_with_limits_and_without_tokens(
         answers: list[Any] = []
         thread = threading.Thread(target=lambda: answers.append(server.get(f"{EXPLAIN}sleep")))
         thread.start()
-        while not runs.is_busy:
-            time.sleep(0.005)
+        wait_until(runs, busy=True)
         busy = server.get(f"{EXPLAIN}a")
         assert (busy.status, busy.headers["retry-after"]) == (503, "2")
         thread.join()
@@ -107,11 +113,9 @@ def test_one_at_a_time_with_limits_and_without_tokens(
         monkeypatch.setattr(runs, "_seconds", 60.0)
         gone = http.client.HTTPConnection("127.0.0.1", server.port)
         gone.request("GET", f"{EXPLAIN}sleep", headers={"Authorization": f"Bearer {TOKEN}"})
-        while not runs.is_busy:
-            time.sleep(0.005)
+        wait_until(runs, busy=True)
         gone.close()
-        while runs.is_busy:  # else the test's own time runs out
-            time.sleep(0.05)
+        wait_until(runs, busy=False)
 
     served(app, ask)
 
