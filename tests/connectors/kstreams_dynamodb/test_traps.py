@@ -1,0 +1,56 @@
+"""The traps of sinks, on DynamoDB; an attribute is called `batch`, which is reserved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any, ClassVar
+from urllib.parse import urlsplit
+
+import pytest
+
+from kstreams.sinks import Sink
+from tests.connectors.kstreams_dynamodb.tables import Tables
+from tests.connectors.traps import SECRET, Address, SinkTraps
+
+pytestmark = pytest.mark.connectors
+
+
+class TestTable(SinkTraps):
+    bad: ClassVar[Mapping[str, object]] = {
+        "more than 400 KB": "x" * 500_000,
+        "of another type": object(),
+        "more digits than numbers have": 10**200,
+    }
+
+    @pytest.fixture(autouse=True)
+    def _place(self, tables: Tables) -> None:
+        self.tables = tables
+        tables.make("word")
+
+    def address(self) -> Address:
+        parts = urlsplit(self.tables.url)
+        assert parts.hostname is not None
+        assert parts.port is not None
+        return parts.hostname, parts.port
+
+    def sink(self, address: Address, *, give_up_after: timedelta) -> Sink[str, Any]:
+        url = f"http://{address[0]}:{address[1]}"
+        return self.tables.sink(endpoint_url=url, row=_row, give_up_after=give_up_after)
+
+    def with_secret(self, address: Address, *, give_up_after: timedelta) -> Sink[str, Any]:
+        url = f"http://{address[0]}:{address[1]}"
+        return self.tables.sink(
+            endpoint_url=url,
+            row=_row,
+            secret_key=SECRET,
+            session_token=SECRET,
+            give_up_after=give_up_after,
+        )
+
+    def seen(self) -> Iterable[tuple[str, Any]]:
+        return [(item["word"], int(item["batch"])) for item in self.tables.items()]
+
+
+def _row(_key: str, value: Any) -> Any:
+    return None if value is None else {"batch": value}
