@@ -81,4 +81,6 @@ class Broker:
 def may_pass(exc: Exception) -> bool:
     """Tell whether an error is of the connection or the broker, not of what is asked."""
     code = getattr(exc, "reply_code", 0)
+    if "StreamLostError" in str(exc):
+        return True  # while it was opening: pika takes that for what the broker has against it
     return not isinstance(exc, _LASTING) and code not in _LASTING_CODES

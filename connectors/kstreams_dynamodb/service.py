@@ -12,6 +12,7 @@ from kstreams_dynamodb.sdk import boto3, config, exceptions
 from kstreams_rows.retrying import Faults, hidden, retried
 
 if TYPE_CHECKING:
+    from botocore.awsrequest import AWSResponse
     from types_boto3_dynamodb import DynamoDBClient
 
 __all__ = ("Access", "Service", "code_of", "reasons_of")
@@ -105,12 +106,27 @@ class Service:
             read_timeout=_TIMEOUT_S,
             retries={"mode": "standard", "total_max_attempts": 1},
         )
-        return session.client("dynamodb", endpoint_url=access.endpoint_url, config=options)
+        made = session.client("dynamodb", endpoint_url=access.endpoint_url, config=options)
+        made.meta.events.register("after-call.dynamodb", _see_whole)
+        return made
 
     def close(self) -> None:
         """Close its connections."""
         if "client" in self.__dict__:
             self.client.close()
+
+
+def _see_whole(http_response: AWSResponse, **_: object) -> None:
+    """See that an answer was not cut, which would make it an empty one.
+
+    Raises:
+        ConnectionClosedError: It was.
+    """
+    headers = http_response.headers
+    size = headers.get("Content-Length")
+    whole = size == str(len(http_response.content)) if size else "Transfer-Encoding" in headers
+    if not whole:
+        raise exceptions.ConnectionClosedError(endpoint_url=http_response.url)
 
 
 def reasons_of(exc: exceptions.ClientError) -> list[dict[str, object]]:

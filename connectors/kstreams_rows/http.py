@@ -16,6 +16,7 @@ __all__ = ("Answer", "BusyError", "HttpServer", "RefusedError", "shown_url")
 _MOST_BYTES = 64 * 1024 * 1024
 """Of an answer."""
 _SHOWN = 300
+_HTTP_1_1 = 11
 _BUSY = frozenset({408, 409, 425, 429})
 
 
@@ -103,7 +104,7 @@ class HttpServer:
             every = {**self._headers, **_checked_headers(headers or {})}
             connection.request(method, target + query, body, every)
             given = connection.getresponse()
-            answer = Answer(given.status, given.read(_MOST_BYTES))
+            answer = Answer(given.status, _whole(given))
             if not given.isclosed():
                 self.close()  # more than anybody reads
         except BaseException:
@@ -132,6 +133,21 @@ class HttpServer:
             else:
                 self._connection = http.client.HTTPConnection(host, port, timeout=self._timeout_s)
         return self._connection
+
+
+def _whole(given: http.client.HTTPResponse) -> bytes:
+    """Return the body of an answer, which may be cut in its headers, too: nobody else looks.
+
+    Raises:
+        http.client.IncompleteRead: It is cut.
+    """
+    stays = "close" not in (given.getheader("Connection") or "").lower()
+    if given.version == _HTTP_1_1 and given.length is None and not given.chunked and stays:
+        raise http.client.IncompleteRead(b"")
+    body = given.read(_MOST_BYTES)
+    if given.length and len(body) < _MOST_BYTES:
+        raise http.client.IncompleteRead(body, given.length)
+    return body
 
 
 def shown_url(url: str) -> str:

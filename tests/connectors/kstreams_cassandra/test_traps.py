@@ -22,7 +22,7 @@ class TestTable(SinkTraps):
         "of another type": "text",
         "a list": [1],
     }
-    connections = 3
+    lengths = (0, 100, 3_000, 1 << 24)  # its driver waits for 5 s where it is lost at the start
 
     @pytest.fixture(autouse=True)
     def _place(self, place: Place, cassandra: Keyspaces) -> None:
