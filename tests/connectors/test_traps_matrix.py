@@ -11,6 +11,7 @@ OWN = {
     "kstreams_objects": "files: no server, no rows; tests/connectors/kstreams_objects",
     "kstreams_delta": "files and a log of commits; tests/connectors/kstreams_delta",
     "kstreams_iceberg": "files and a catalog; tests/connectors/kstreams_iceberg",
+    "kstreams_sftp": "storage of files; tests/connectors/kstreams_sftp",
     "kstreams_rabbitmq": "the broker says where it is, past any proxy; kstreams_rabbitmq/test_sink",
 }
 """Sinks whose traps are others."""
