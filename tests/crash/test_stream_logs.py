@@ -10,18 +10,19 @@ from uuid import uuid4
 import pytest
 import redis as client
 
+from devtools.servers.rabbit import RabbitServer
 from devtools.servers.redis import RedisServer
 from kstreams import TEXT, Topology, TopologyBuilder
 from kstreams.partitioner import partition_of
 from kstreams.sources import Log
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
+from kstreams_rabbitmq import RabbitStreamLog
 from kstreams_redis import RedisStreamLog, numbering
+from tests.connectors.kstreams_rabbitmq.places import Place
 from tests.crash.failpoints import Point
 from tests.crash.harness import Harness, Recovery
 from tests.crash.workload import COUNTS, LAST, MARKS, OUT, PARTITIONS, Mark
-
-pytestmark = pytest.mark.slow
 
 POINTS = (
     Point("found-and-not-numbered", "before index", dies="driver"),
@@ -92,6 +93,28 @@ class RedisHarness(StreamHarness):
         self._patch.setattr("kstreams_redis.log_contents.look", looked)
 
 
+class RabbitHarness(StreamHarness):
+    """On a super stream of RabbitMQ: offsets are the broker's, and one is that of the mark."""
+
+    gaps = PARTITIONS
+
+    def __init__(self, server: RabbitServer, *given: Any) -> None:
+        parts = [Place(server.stream_url, server.url) for _ in range(PARTITIONS)]
+        name = parts[0].bind(*parts[1:])
+        self.log_of_streams = RabbitStreamLog(
+            server.stream_url,
+            name="words",
+            stream=name,
+            super_stream=True,
+            key=TEXT,
+            value=TEXT,
+            key_property="word",
+        )
+        self.put = lambda n, key, value: parts[n].add_by_amqp(value.encode(), {"word": key})
+        super().__init__(*given)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
 def test_each_entry_of_redis_counts_once(
@@ -104,4 +127,20 @@ def test_each_entry_of_redis_counts_once(
     state = Memory(directory=str(tmp_path / "local"))
     log = Directory(str(tmp_path / "log"))
     harness = RedisHarness(redis_server, tmp_path, state, log, point, recovery, monkeypatch)
+    harness.die_and_go_on(before=1)
+
+
+@pytest.mark.connectors
+@pytest.mark.parametrize("recovery", ["retry", "restart"])
+@pytest.mark.parametrize("point", POINTS[2:], ids=lambda point: point.name)
+def test_each_message_of_rabbitmq_counts_once(
+    point: Point,
+    recovery: Recovery,
+    rabbit: RabbitServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state = Memory(directory=str(tmp_path / "local"))
+    log = Directory(str(tmp_path / "log"))
+    harness = RabbitHarness(rabbit, tmp_path, state, log, point, recovery, monkeypatch)
     harness.die_and_go_on(before=1)

@@ -57,7 +57,7 @@ class TestTable(SinkTraps):
         )
 
     def seen(self) -> Iterable[tuple[str, Any]]:
-        return self.place.rows('word, "batch"')  # type: ignore[return-value]  # pairs
+        return self.place.rows('word, "batch"')
 
 
 def _row(_key: str, value: Any) -> Any:

@@ -43,6 +43,20 @@ class Place:
 
         self.act(work)
 
+    def bind(self, *others: Place) -> str:
+        """Make a super stream of this stream and others; return its name."""
+        name = f"all-of-{self.stream}"
+
+        def work(channel: Any) -> None:
+            about = {"x-super-stream": True}
+            channel.exchange_declare(name, "direct", durable=True, arguments=about)
+            for number, part in enumerate((self, *others)):
+                order = {"x-stream-partition-order": number}
+                channel.queue_bind(part.stream, name, str(number), arguments=order)
+
+        self.act(work)
+        return name
+
     def log(self, **given: Any) -> RabbitStreamLog[Any, Any]:
         known: dict[str, Any] = {"name": "orders", "stream": self.stream, "key": NONE}
         return RabbitStreamLog(self.url, **(known | {"value": TEXT} | given))

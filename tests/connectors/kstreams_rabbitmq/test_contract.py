@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import pytest
 
@@ -34,15 +33,7 @@ class TestSuperStream(LogContract[None, str]):
     def _place(self, rabbit: RabbitServer) -> None:
         self.parts = [Place(rabbit.stream_url, rabbit.url) for _ in range(2)]
         self.place = self.parts[0]
-        self.name = f"all-of-{self.place.stream}"
-        self.place.act(self._bind)
-
-    def _bind(self, channel: Any) -> None:
-        about = {"x-super-stream": True}
-        channel.exchange_declare(self.name, "direct", durable=True, arguments=about)
-        for number, part in enumerate(self.parts):
-            order = {"x-stream-partition-order": number}
-            channel.queue_bind(part.stream, self.name, str(number), arguments=order)
+        self.name = self.place.bind(*self.parts[1:])
 
     def make(self) -> Log[None, str]:
         return self.place.log(stream=self.name, super_stream=True)
