@@ -96,10 +96,10 @@ test-kills: setup ## processes on Spark and Kafka are killed, a few times each; 
 	@$(PYTEST) -n $(ENGINE_JOBS) -v --dist worksteal -m '(spark or kafka) and kill and not cluster' $(ARGS)
 
 .PHONY: test-connectors
-test-connectors: setup ## sinks and intakes on their real servers, also on those that `make test` leaves out
+test-connectors: setup ## sources, sinks and intakes on their real servers, also on those that `make test` leaves out; SERVERS=containers: in Docker
 	$(call stage,tests: connectors)
 	@$(RUN_PYTHON) -m devtools.servers.fetch databases
-	@$(PYTEST) -n $(JOBS) tests/connectors tests/stores/kstreams_gcs $(ARGS)
+	@KSTREAMS_SERVERS=$(SERVERS) $(PYTEST) -n $(JOBS) tests/connectors tests/stores/kstreams_gcs tests/crash/test_stream_logs.py $(ARGS)
 
 .PHONY: test-cluster
 test-cluster: setup ## minutes of kills, pauses and lost executors on a Spark cluster; no part of `make test`

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
@@ -11,6 +10,7 @@ from testcontainers.community.postgres import PostgresContainer
 from testcontainers.kafka import KafkaContainer
 from testcontainers.minio import MinioContainer
 
+from devtools.servers.docker import why_docker_is_silent
 from devtools.servers.kafka import create_topic
 from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket
 
@@ -32,7 +32,7 @@ class ContainerBroker:
 @contextmanager
 def container_broker() -> Iterator[ContainerBroker]:
     """Run a broker in a container; skip the test when Docker does not answer."""
-    if silence := _why_docker_is_silent():
+    if silence := why_docker_is_silent():
         pytest.skip(f"Docker does not answer: {silence}")
     with KafkaContainer().with_kraft() as container:
         yield ContainerBroker(container.get_bootstrap_server())
@@ -41,7 +41,7 @@ def container_broker() -> Iterator[ContainerBroker]:
 @contextmanager
 def container_bucket() -> Iterator[Bucket]:
     """Run MinIO in a container, with one bucket; skip the test when Docker does not answer."""
-    if silence := _why_docker_is_silent():
+    if silence := why_docker_is_silent():
         pytest.skip(f"Docker does not answer: {silence}")
     with MinioContainer(access_key=ACCESS_KEY, secret_key=SECRET_KEY) as container:
         yield Bucket(f"http://{container.get_config()['endpoint']}", "tests")
@@ -50,21 +50,7 @@ def container_bucket() -> Iterator[Bucket]:
 @contextmanager
 def container_postgres() -> Iterator[str]:
     """Run PostgreSQL in a container; skip the test when Docker does not answer."""
-    if silence := _why_docker_is_silent():
+    if silence := why_docker_is_silent():
         pytest.skip(f"Docker does not answer: {silence}")
     with PostgresContainer("postgres:16-alpine", driver=None) as container:
         yield container.get_connection_url()
-
-
-def _why_docker_is_silent() -> str:
-    try:
-        done = subprocess.run(
-            ["docker", "version", "--format", "{{.Server.Version}}"],
-            capture_output=True,
-            text=True,
-            timeout=20,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as exc:
-        return str(exc)
-    return done.stderr.strip() if done.returncode else ""

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import pytest
 
-from devtools.servers.process import NoServerError, Server
+from devtools.servers.process import NoServerError, Server, ServerProcess
 
-__all__ = ("or_skip",)
+__all__ = ("chosen", "or_skip")
 
 S = TypeVar("S", bound=Server)
+P = TypeVar("P", bound=ServerProcess)
+
+_CHOICE = "KSTREAMS_SERVERS"
+
+
+def chosen(server: Callable[[], P]) -> Callable[[], P]:
+    """Return a server as a process, or in a container where that was asked for."""
+    if os.environ.get(_CHOICE) != "containers":
+        return server
+    from devtools.servers.contained import CONTAINED
+
+    return cast("Callable[[], P]", CONTAINED[server])
 
 
 @contextmanager

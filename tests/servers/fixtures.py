@@ -17,7 +17,7 @@ from devtools.servers.rabbit import RabbitServer
 from devtools.servers.redis import RedisServer
 from devtools.servers.registry import Registry
 from devtools.servers.s3 import Bucket, S3Server
-from devtools.servers.skipping import or_skip
+from devtools.servers.skipping import chosen, or_skip
 from devtools.servers.spark_connect import SparkConnectServer
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _need_connect() -> None:
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[PostgresServer]:
     """A PostgreSQL server process for the whole run; never stop it."""
-    with or_skip(PostgresServer) as running:
+    with or_skip(chosen(PostgresServer)) as running:
         yield running
 
 
@@ -156,12 +156,12 @@ def database(postgres_server: PostgresServer) -> str:
 @pytest.fixture(scope="session")
 def rabbit() -> Iterator[RabbitServer]:
     """A RabbitMQ for the whole run, with streams; never stop it."""
-    with or_skip(RabbitServer) as running:
+    with or_skip(chosen(RabbitServer)) as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def redis_server() -> Iterator[RedisServer]:
     """A Redis server process for the whole run; never stop it, but empty it."""
-    with or_skip(RedisServer) as running:
+    with or_skip(chosen(RedisServer)) as running:
         yield running

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from devtools.servers.bigtable import BigtableServer
-from devtools.servers.skipping import or_skip
+from devtools.servers.skipping import chosen, or_skip
 from tests.connectors.kstreams_bigtable.places import Place
 
 
 @pytest.fixture(scope="session")
 def bigtable() -> Iterator[BigtableServer]:
     """A server process for the whole run; never stop it."""
-    with or_skip(BigtableServer) as running:
+    with or_skip(chosen(BigtableServer)) as running:
         yield running
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from devtools.servers.cassandra import CassandraServer
-from devtools.servers.skipping import or_skip
+from devtools.servers.skipping import chosen, or_skip
 from tests.connectors.kstreams_cassandra.places import Keyspaces, Place
 
 
 @pytest.fixture(scope="session")
 def cassandra() -> Iterator[Keyspaces]:
     """A node for the whole run, with a session; never stop it."""
-    with or_skip(CassandraServer) as server:
+    with or_skip(chosen(CassandraServer)) as server:
         made = Keyspaces(*server.address)
         yield made
         made.close()

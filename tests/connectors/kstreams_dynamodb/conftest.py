@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from devtools.servers.dynamodb import DynamoServer
-from devtools.servers.skipping import or_skip
+from devtools.servers.skipping import chosen, or_skip
 from tests.connectors.kstreams_dynamodb.tables import Tables
 
 
 @pytest.fixture(scope="session")
 def dynamo() -> Iterator[DynamoServer]:
     """A server process for the whole run; never stop it."""
-    with or_skip(DynamoServer) as server:
+    with or_skip(chosen(DynamoServer)) as server:
         yield server
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from devtools.servers.mongodb import MongoServer
-from devtools.servers.skipping import or_skip
+from devtools.servers.skipping import chosen, or_skip
 from tests.connectors.kstreams_mongodb.places import Place
 
 
 @pytest.fixture(scope="session")
 def mongo() -> Iterator[MongoServer]:
     """A server process for the whole run; never stop it."""
-    with or_skip(MongoServer) as server:
+    with or_skip(chosen(MongoServer)) as server:
         yield server
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import pytest
 
 from devtools.servers.opensearch import OpenSearchServer
-from devtools.servers.skipping import or_skip
+from devtools.servers.skipping import chosen, or_skip
 from tests.connectors.kstreams_opensearch.indexes import Index
 
 
 @pytest.fixture(scope="session")
 def opensearch() -> Iterator[OpenSearchServer]:
     """A node for the whole run; never stop it."""
-    with or_skip(OpenSearchServer) as server:
+    with or_skip(chosen(OpenSearchServer)) as server:
         yield server
 
 

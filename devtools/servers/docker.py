@@ -1,0 +1,22 @@
+"""Whether Docker answers on this machine."""
+
+from __future__ import annotations
+
+import subprocess
+
+__all__ = ("why_docker_is_silent",)
+
+
+def why_docker_is_silent() -> str:
+    """Return why it does not answer; empty where it does."""
+    try:
+        done = subprocess.run(
+            ["docker", "version", "--format", "{{.Server.Version}}"],
+            capture_output=True,
+            text=True,
+            timeout=20,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        return str(exc)
+    return done.stderr.strip() if done.returncode else ""
