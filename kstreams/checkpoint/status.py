@@ -29,7 +29,7 @@ class QueryStatus:
         counted: Whether the commit has counts: one of an earlier version of the library has none.
         positions: Where reading goes on.
         state_bytes: By task, the size of its state in the durable log, compressed.
-        stream_times: By task, its stream time, ms since the epoch; those that have one.
+        metas: By task, what it remembers besides its stores: stream time, positions.
     """
 
     query: str
@@ -39,7 +39,13 @@ class QueryStatus:
     counted: bool
     positions: Mapping[TopicPartition, int]
     state_bytes: Mapping[TaskId, int]
-    stream_times: Mapping[TaskId, int] = field(default_factory=dict)
+    metas: Mapping[TaskId, TaskMeta] = field(default_factory=dict)
+
+    @property
+    def stream_times(self) -> Mapping[TaskId, int]:
+        """By task, its stream time, ms since the epoch; those that have one."""
+        times = {task: meta.stream_time for task, meta in self.metas.items()}
+        return {task: time for task, time in times.items() if time != NO_TIME}
 
 
 def query_statuses(checkpoint: Checkpoint, objects: ObjectStore) -> list[QueryStatus]:
@@ -71,9 +77,5 @@ def _status(checkpoint: Checkpoint, objects: ObjectStore, query: str) -> QuerySt
         state_bytes={
             task: pointer.snapshot_bytes + pointer.delta_bytes for task, pointer in pointers.items()
         },
-        stream_times={
-            task: time
-            for task, pointer in pointers.items()
-            if (time := TaskMeta.from_json(pointer.meta).stream_time) != NO_TIME
-        },
+        metas={task: TaskMeta.from_json(pointer.meta) for task, pointer in pointers.items()},
     )

@@ -23,7 +23,7 @@ from kstreams.partitioner import Partitioner
 from kstreams.serve.problems import Problem
 from kstreams.serve.restoring import Restoring
 from kstreams.serve.settings import Limits
-from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.telemetry.counters import Counters
 from kstreams.telemetry.live import Live
@@ -224,6 +224,15 @@ class ServedApp:
         self._stop = threading.Event()
         self._changed = asyncio.Event()
         self._thread: threading.Thread | None = None
+
+    @property
+    def home(self) -> CheckpointHome:
+        """Where its checkpoint is."""
+        return self._source.home
+
+    def objects(self) -> ObjectStore:
+        """Return its durable log."""
+        return (self._source.log or self.checkpoint.log).open()
 
     @property
     def checkpoint(self) -> Checkpoint:

@@ -1,0 +1,87 @@
+"""Keys and values of stores as cells of a table."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kstreams.quoting import one_line
+from kstreams.serde.base import Serde
+from kstreams.serde.values import exact
+from kstreams.windowed import Windowed
+
+__all__ = ("Cell", "cells_of", "key_parameters", "shown_key")
+
+_LONGEST = 300
+_LONGEST_WHOLE = 20_000
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value, ready to be shown.
+
+    Attributes:
+        text: What it is, on one line; the beginning of what is long.
+        kind: `text`, `number`, `time`, `bytes`, `json` or `null`.
+        ms: Of a time, ms since the epoch.
+    """
+
+    text: str
+    kind: str
+    ms: int = 0
+
+
+def cells_of(row: Mapping[str, object], *, whole: bool = False) -> list[Cell]:
+    """Return the cells of a row, as `RowText.row` makes it.
+
+    Args:
+        row: Its parts, by the names of their columns.
+        whole: Whether more of long texts is shown.
+    """
+    longest = _LONGEST_WHOLE if whole else _LONGEST
+    return [_cell(name, value, longest) for name, value in row.items()]
+
+
+def _cell(column: str, value: object, longest: int) -> Cell:
+    if column.endswith("_ms") and isinstance(value, int):
+        return Cell(str(value), "time", value)
+    match value:
+        case None:
+            return Cell("null", "null")
+        case bool():
+            return Cell(str(value).lower(), "text")
+        case int():
+            return Cell(f"{value:,}", "number")
+        case float():
+            return Cell(repr(value), "number")
+        case str():
+            return Cell(one_line(value, longest), "text")
+        case {"base64": str(text), **rest} if not rest:
+            data = b64decode(text)
+            tail = " …" if len(data) > longest // 2 else ""
+            return Cell(f"{data[: longest // 2].hex(' ')}{tail}", "bytes")
+        case _:
+            return Cell(one_line(json.dumps(value, ensure_ascii=False), longest), "json")
+
+
+def key_parameters(serde: Serde[Any], parts: tuple[Any, ...]) -> dict[str, str]:
+    """Return the parameters of an address that mean the key of a row.
+
+    Args:
+        serde: Of the store's keys.
+        parts: The row, as `rows_of` yields it.
+    """
+    is_windowed = serde.type_token is Windowed
+    key = Windowed(parts[0], parts[1], parts[2]) if is_windowed else parts[0]
+    found = exact(key, serde)
+    if serde.type_token is str and isinstance(found, str):
+        return {"key": found}
+    return {"key": json.dumps(found), "key_format": "json"}
+
+
+def shown_key(key: object, serde: Serde[Any]) -> str:
+    """Return a key as the title of its page shows it."""
+    return _cell("key", exact(key, serde), _LONGEST).text

@@ -1,0 +1,94 @@
+"""The page of what was dropped: by node and reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kstreams.serve.pages.app_facts import AppFacts
+from kstreams.serve.pages.recordings import Recording
+from kstreams.serve.pages.visits import Page, Visit
+from kstreams.serve.served_app import ServedApp
+from kstreams.state.log.totals import MISPLACED
+
+__all__ = ("DropLine", "SampleLine", "drop_lines", "drop_samples", "dropped")
+
+_MOST_SAMPLES = 50
+
+
+@dataclass(frozen=True)
+class DropLine:
+    """What a node has dropped for a reason.
+
+    Attributes:
+        node: The node.
+        reason: The reason.
+        count: How many records.
+        part: Of those that came to the node, 0 to 1.
+        is_lost: Whether they are lost: misplaced keys are counted, and go on.
+    """
+
+    node: str
+    reason: str
+    count: int
+    part: float
+    is_lost: bool
+
+
+def drop_lines(facts: AppFacts) -> list[DropLine]:
+    """Return what was dropped since counting began, the most first."""
+    found = [
+        DropLine(
+            node, reason, count, min(count / max(counts.records_in, 1), 1.0), reason != MISPLACED
+        )
+        for status in facts.statuses
+        for node, counts in status.totals.nodes.items()
+        for reason, count in counts.dropped.items()
+        if count
+    ]
+    return sorted(found, key=lambda each: (-each.count, each.node, each.reason))
+
+
+@dataclass(frozen=True)
+class SampleLine:
+    """A record that was dropped: where it came from.
+
+    Attributes:
+        query: The query.
+        batch: The batch.
+        node: The node that dropped it.
+        reason: Why.
+        place: Its partition.
+        offset: Its offset there.
+    """
+
+    query: str
+    batch: int
+    node: str
+    reason: str
+    place: str
+    offset: int
+
+
+def drop_samples(recording: Recording) -> list[SampleLine] | None:
+    """Return where some dropped records came from, newest first; None: that is not recorded."""
+    if not recording.batches:
+        return None
+    return [
+        SampleLine(each.query, each.batch, found.node, found.reason, str(found.place), found.offset)
+        for each in reversed(recording.batches)
+        for found in each.samples
+    ][:_MOST_SAMPLES]
+
+
+async def dropped(visit: Visit, _: ServedApp, facts: AppFacts) -> Page:
+    """Return the page of what was dropped."""
+    visit.given(())
+    lines = drop_lines(facts)
+    content = {
+        "lines": lines,
+        "lost": facts.dropped,
+        "came": facts.consumed,
+        "counted": all(status.counted for status in facts.statuses),
+        "samples": drop_samples(facts.recording),
+    }
+    return Page("dropped.html", "Dropped", content, tab="Dropped")

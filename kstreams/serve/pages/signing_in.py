@@ -1,0 +1,90 @@
+"""The way in for browsers: a token, once, for a cookie that ends by itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from kstreams.clock import SystemClock
+from kstreams.serve.doors import Doors
+from kstreams.serve.pages.app_facts import AppFacts
+from kstreams.serve.pages.visits import Page, Visit
+from kstreams.serve.problems import Problem
+from kstreams.serve.roles import Role
+
+__all__ = ("SigningIn",)
+
+_OWN = re.compile(r"/(?![/\\])[!-\[\]-~]{0,4000}")
+_MOST_BYTES = 8192
+
+
+class SigningIn:
+    """The login page, and what its form and the button to leave do.
+
+    Args:
+        doors: Knows the tokens.
+        show: Makes an answer of the page.
+    """
+
+    def __init__(self, doors: Doors, show: Callable[[Visit, Page], Response]) -> None:
+        self._doors = doors
+        self._show = show
+        self._clock = SystemClock()
+
+    async def form(self, visit: Visit) -> tuple[Page, AppFacts | None]:
+        """Show where a token can be given."""
+        given = visit.given(("next",))
+        return _login_page(_own(given.get("next") or "/")), None
+
+    async def sign_in(self, request: Request) -> Response:
+        """Take a token, and lead to where the visitor wanted to go."""
+        fields = await _form(request, ("token", "next"))
+        after = _own(fields.get("next", "/"))
+        address = request.client.host if request.client is not None else ""
+        try:
+            cookie = self._doors.log_in(fields.get("token", "").strip(), address)
+        except Problem as problem:
+            said = {
+                401: "This token is none of this server's.",
+                429: "Too many wrong tokens came from your address. Try again in a minute.",
+            }
+            page = _login_page(after, said.get(problem.status, problem.detail), problem.status)
+            visit = Visit(request, Role.OPEN, self._clock.now_ms())
+            answer = self._show(visit, page)
+            answer.headers.update(problem.headers if problem.status != 401 else {})
+            return answer
+        return RedirectResponse(after, 303, {"Set-Cookie": cookie})
+
+    async def sign_out(self, request: Request) -> Response:
+        """Take the visitor's cookie away."""
+        await _form(request, ())
+        return RedirectResponse("/login", 303, {"Set-Cookie": self._doors.log_out()})
+
+
+def _login_page(after: str, problem: str = "", status: int = 200) -> Page:
+    return Page("login.html", "Sign in", {"next": after, "problem": problem}, status, is_live=False)
+
+
+def _own(path: str) -> str:
+    """Return an address of ours: as it is, or the first page's where it leads elsewhere."""
+    return path if _OWN.fullmatch(path) else "/"
+
+
+async def _form(request: Request, known: tuple[str, ...]) -> dict[str, str]:
+    kind = request.headers.get("content-type", "application/x-www-form-urlencoded")
+    if kind.partition(";")[0].strip() != "application/x-www-form-urlencoded":
+        raise Problem(415, "expected a form")
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > _MOST_BYTES:
+            raise Problem(413, f"the form is larger than {_MOST_BYTES} bytes")
+    try:
+        pairs = parse_qsl(data.decode("ascii"), keep_blank_values=True, max_num_fields=10)
+    except ValueError as exc:
+        raise Problem(400, "the form cannot be read") from exc
+    return {name: value for name, value in pairs if name in known}
