@@ -19,7 +19,7 @@ from kstreams.serve.pages.app_facts import AppFacts
 from kstreams.serve.pages.cells import Cell, cells_of, key_parameters, shown_key
 from kstreams.serve.pages.store_versions import versions_of
 from kstreams.serve.pages.visits import Page, Visit
-from kstreams.serve.paging import Row, RowText
+from kstreams.serve.paging import Row
 from kstreams.serve.parameters import key_of
 from kstreams.serve.problems import Problem
 from kstreams.serve.queries import Queries, Wanted
@@ -27,6 +27,7 @@ from kstreams.serve.served_app import ServedApp
 from kstreams.serve.standing import stand
 from kstreams.state.log.fields import MOST
 from kstreams.views.flat_rows import key_serde, lies_by_key, rows_of
+from kstreams.views.row_text import RowText
 from kstreams.views.store_reads import StoreReads
 
 __all__ = ("KeyPages",)

@@ -13,12 +13,13 @@ from kstreams.serve.pages.app_facts import AppFacts
 from kstreams.serve.pages.cells import Cell, cells_of, key_parameters
 from kstreams.serve.pages.store_versions import versions_of
 from kstreams.serve.pages.visits import Page, Visit
-from kstreams.serve.paging import Make, Row, RowText
+from kstreams.serve.paging import Make, Row
 from kstreams.serve.parameters import Parameters
 from kstreams.serve.queries import Answered, Queries
 from kstreams.serve.row_query import RowQuery
 from kstreams.serve.served_app import ServedApp, ServedStore
 from kstreams.views.flat_rows import columns_of, key_serde
+from kstreams.views.row_text import RowText
 from kstreams.views.store_reads import StoreReads
 
 __all__ = ("StorePages",)
