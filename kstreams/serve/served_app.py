@@ -17,6 +17,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.checkpoint.status import QueryStatus, query_statuses
+from kstreams.checkpoint.store_place import StorePlace
 from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
 from kstreams.partitioner import Partitioner
@@ -229,6 +230,20 @@ class ServedApp:
     def home(self) -> CheckpointHome:
         """Where its checkpoint is."""
         return self._source.home
+
+    @property
+    def partitioner(self) -> Partitioner | None:
+        """The rule by which its keys are routed, if it is not Kafka's."""
+        return self._source.partitioner
+
+    def place(self, store: ServedStore) -> StorePlace:
+        """Return where a store is.
+
+        Raises:
+            NoCheckpointError: The app is being reset.
+            CheckpointMismatchError: It has no such store any more.
+        """
+        return StorePlace.find(self._source.home, self._source.log, store.spec)
 
     def objects(self) -> ObjectStore:
         """Return its durable log."""

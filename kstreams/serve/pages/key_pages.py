@@ -1,4 +1,4 @@
-"""The page of a key of a store, and the search for a key in all stores."""
+"""The pages of a key of a store: what it is and was; and the search for one in all stores."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from kstreams.errors import KStreamsError
+from kstreams.explain.history import KeyHistory, history_of
+from kstreams.explain.key_rows import KeyRows, Rows
 from kstreams.serve.as_of import NEWEST, as_of_in
 from kstreams.serve.context import Context
 from kstreams.serve.lookup import store_of
@@ -34,12 +36,22 @@ __all__ = ("KeyPages",)
 
 _NEAR = 3
 _MOST_STORES = 50
+_MOST_CHANGES = 60
+_MOST_ROWS = 5
 
 
 @dataclass(frozen=True)
 class _KeyRow:
     cells: list[Cell]
     link: dict[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class _ChangeLine:
+    batch: int
+    wall_ms: int
+    before: list[list[Cell]]
+    after: list[list[Cell]]
 
 
 @dataclass(frozen=True)
@@ -97,6 +109,41 @@ class KeyPages:
         return Page("key.html", f"{shown_key(key, serde)} in {store.spec.name}", content, status,
                     tab="Stores")  # fmt: skip
 
+    async def history(self, visit: Visit, _: ServedApp, __: AppFacts) -> Page:
+        """Return the page of what a key was at each version that is retained."""
+        app, store = await store_of(self._context, visit.request)
+        given = visit.given(("key", "key_format"))
+        text, form = given.required("key"), given.get("key_format", "text")
+        key = key_of(store.spec.key, text, form, self._context.limits.key_bytes)
+        rows = KeyRows(store.spec, key)
+
+        def read() -> KeyHistory:
+            return history_of(app.place(store), rows, app.partitioner)
+
+        found = await app.restoring.result(("history", store.spec.name, text, form), read)
+        newest = [
+            _ChangeLine(
+                each.batch, each.wall_ms, _lines(rows, each.before), _lines(rows, each.after)
+            )
+            for each in reversed(found.changes)
+        ]
+        content = {
+            "store": store.spec.name,
+            "key": shown_key(key, store.spec.key),
+            "parameters": {"key": text, "key_format": given.get("key_format")},
+            "query": found.query,
+            "task": found.task,
+            "retained": found.retained,
+            "first": _lines(rows, found.first),
+            "changes": newest[:_MOST_CHANGES],
+            "more": max(0, len(newest) - _MOST_CHANGES),
+            "points": _points(found),
+            "columns": store.spec.kind.columns[1:],
+            "command": _explain_command(app.name, store.spec.name, text, form),
+        }
+        title = f"History of {shown_key(key, store.spec.key)}"
+        return Page("history.html", title, content, tab="Stores", is_live=False)
+
     async def look(self, visit: Visit, app: ServedApp, _: AppFacts) -> Page:
         """Return the page that says in which stores a key is."""
         given = visit.given(("key",))
@@ -121,6 +168,24 @@ class KeyPages:
             return _Hit(name, 0, [], link, exc.message)
         rows = found.rows[0]
         return _Hit(name, len(rows), rows[0].cells, link) if rows else None
+
+
+def _lines(rows: KeyRows, found: Rows) -> list[list[Cell]]:
+    return [cells_of(row) for row in rows.to_json(found)[:_MOST_ROWS]]
+
+
+def _points(history: KeyHistory) -> list[float]:
+    """Return the values of a key from version to version, if all are numbers."""
+    versions = [history.first, *(each.after for each in history.changes)]
+    known = [rows[0][0] for rows in versions if len(rows) == 1]
+    if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in known):
+        return []
+    return [float(value) for value in known] if all(len(rows) <= 1 for rows in versions) else []
+
+
+def _explain_command(app: str, store: str, text: str, form: str) -> str:
+    key = shlex.quote(text) if form == "text" else "KEY"
+    return f"kstreams explain {shlex.quote(app)} {shlex.quote(store)} {key} --topology MODULE:NAME"
 
 
 def _whole_rows(reads: StoreReads[Any]) -> Callable[[list[Row]], tuple[list[_KeyRow], int]]:

@@ -76,6 +76,7 @@ class Site:
             ("/stores", Role.VIEW, stores.all),
             ("/stores/{store}", Role.VIEW, stores.one),
             ("/stores/{store}/key", Role.DATA, keys.key),
+            ("/stores/{store}/history", Role.DATA, keys.history),
             ("/look", Role.DATA, keys.look),
             ("/node", Role.VIEW, node),
             ("/tasks", Role.VIEW, tasks),

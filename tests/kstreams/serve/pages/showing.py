@@ -110,6 +110,7 @@ def paths_of(app: Showcase) -> dict[str, str]:
         "store": store,
         "windows": f"{base}/stores/{quote(names.windows, safe='')}",
         "key": f"{store}/key?key={word}",
+        "history": f"{store}/history?key={word}",
         "no key": f"{store}/key?key=nowhere",
         "look": f"{base}/look?key={word}",
         "dropped": f"{base}/dropped",

@@ -129,6 +129,18 @@ def test_pages_of_rows_go_on_at_the_same_version(app: Showcase, served: Served) 
     assert (set(keys), len(keys) > 50) == (set(app._counts), True)
 
 
+def test_the_history_of_a_key_says_which_batches_have_changed_it(
+    app: Showcase, served: Served
+) -> None:
+    page = html(served, f"{paths_of(app)['store']}/history?key=the")
+    rows = page.rows()
+    assert [row[0] for row in rows] == sorted((row[0] for row in rows), key=int, reverse=True)
+    assert (rows[0][3], rows[-1][2]) == (str(app._counts["the"]), "no such key")
+    assert [row[2] for row in rows[:-1]] == [row[3] for row in rows[1:]]
+    then = html(served, page.all("a", aria_label=f"As of batch {rows[1][0]}")[0].attributes["href"])
+    assert then.one("p", class_="big").text == rows[1][3]
+
+
 def test_a_key_that_is_not_there_shows_those_beside_it(app: Showcase, served: Served) -> None:
     page = html(served, f"{paths_of(app)['store']}/key?key=thb", status=404)
     near = [each.text for each in page.all("a", class_="mono")]
@@ -157,7 +169,7 @@ def test_each_page_asks_for_its_role(app: Showcase, served: Served) -> None:
         answer = served.get(path, token=None)
         assert (answer.status, answer.headers["location"][:12]) == (303, "/login?next=")
         assert html(served, path, status=403, token=SCRAPER).one("h1").text
-    for name in ("key", "look"):
+    for name in ("key", "history", "look"):
         page = html(served, paths_of(app)[name], status=403, token=VIEWER)
         assert "role data" in page.text
 
