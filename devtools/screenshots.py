@@ -1,0 +1,142 @@
+"""Take pictures of the pages of `kstreams serve`, for the documentation.
+
+    python -m devtools.screenshots [FOLDER]
+
+They are of an app that never ran (`showcase.py`), as WebP, in docs/pages by default.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Literal
+
+import uvicorn
+from playwright.sync_api import Browser, Page
+
+from devtools.browser import chromium, chromium_path
+from devtools.showcase import Showcase
+from kstreams.batch.report import AppState
+from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.clock import SystemClock
+from kstreams.serve.roles import Role
+from kstreams.serve.served_app import AppSource
+from kstreams.serve.server import Server
+from kstreams.serve.settings import ServeSettings
+
+__all__ = ("main",)
+
+_FOLDER = Path(__file__).parents[1] / "docs" / "pages"
+_TOKEN = "only-for-these-pictures"  # of a server that ends with this command
+_BATCHES = 60
+_QUALITY = 70
+_HIGHEST = 1500
+_APP = "/apps/word-count"
+_STORE = f"{_APP}/stores/counts"
+_PAGES = {
+    "overview": _APP,
+    "apps": "/",
+    "node": f"{_APP}/node?name=count",
+    "tasks": f"{_APP}/tasks?sort=lag",
+    "batches": f"{_APP}/batches",
+    "batch": f"{_APP}/batch?query=lines&number=36",
+    "stores": f"{_APP}/stores",
+    "store": f"{_STORE}?prefix=t",
+    "key": f"{_STORE}/key?key=the",
+    "history": f"{_STORE}/history?key=the",
+    "no-key": f"{_STORE}/key?key=thx",
+    "dropped": f"{_APP}/dropped",
+    "errors": f"{_APP}/errors",
+    "versions": f"{_APP}/versions",
+}
+
+
+@dataclass(frozen=True)
+class _Look:
+    name: str
+    width: int
+    scheme: Literal["light", "dark"]
+    pages: tuple[str, ...]
+
+
+_LOOKS = (
+    _Look("", 1280, "light", tuple(_PAGES)),
+    _Look("-dark", 1280, "dark", ("overview", "key")),
+    _Look("-phone", 360, "light", ("overview", "tasks")),
+    _Look("-phone-dark", 360, "dark", ("overview", "batches")),
+)
+
+
+def main(folder: Path) -> None:
+    """Take all pictures.
+
+    Args:
+        folder: Where they go.
+    """
+    path = chromium_path()
+    if path is None:
+        raise SystemExit(
+            "there is no Chromium: apt-get install chromium, or KSTREAMS_CHROMIUM=PATH"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix="kstreams-pages-") as home:
+        app = Showcase(Path(home), SystemClock().now_ms()).run(_BATCHES)
+        app.fail(app.now_ms - 86_400_000)
+        with _served(app) as url, chromium(path) as browser:
+            for look in _LOOKS:
+                _take(browser, url, app, look, folder)
+
+
+def _take(browser: Browser, url: str, app: Showcase, look: _Look, folder: Path) -> None:
+    context = browser.new_context(
+        viewport={"width": look.width, "height": 700}, color_scheme=look.scheme
+    )
+    page = context.new_page()
+    page.goto(f"{url}/login")
+    if not look.name:
+        _save(page, folder / "login.webp")
+    page.fill("#token", _TOKEN)
+    page.press("#token", "Enter")
+    page.wait_for_url(f"{url}/")
+    for name in look.pages:
+        app.now_ms = SystemClock().now_ms()
+        app.commit(app.now_ms)
+        app.beat(AppState.RUNNING)
+        page.goto(f"{url}{_PAGES[name]}")
+        page.wait_for_timeout(900)  # so that it is live
+        _save(page, folder / f"{name}{look.name}.webp")
+    context.close()
+
+
+def _save(page: Page, file: Path) -> None:
+    session = page.context.new_cdp_session(page)
+    height = min(page.evaluate("document.documentElement.scrollHeight"), _HIGHEST)
+    width = page.evaluate("innerWidth")
+    area = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+    options = {"format": "webp", "quality": _QUALITY, "captureBeyondViewport": True, "clip": area}
+    found = session.send("Page.captureScreenshot", options)
+    file.write_bytes(b64decode(found["data"]))
+
+
+@contextmanager
+def _served(app: Showcase) -> Iterator[str]:
+    source = AppSource(checkpoint_of(app.path), lambda _, name: app.specs[name])
+    server = Server(ServeSettings({_TOKEN: Role.DATA}, port=0), [source])
+    runner = uvicorn.Server(server.config)
+    thread = threading.Thread(target=runner.run, kwargs={"sockets": [server.socket]})
+    thread.start()
+    try:
+        yield server.url
+    finally:
+        runner.should_exit = True
+        thread.join()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else _FOLDER)
