@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks.connectors.asking import calls
 from benchmarks.connectors.kafka import deliveries
+from benchmarks.connectors.lakes import tables
 from benchmarks.connectors.postgres import rates, small_batches
 from benchmarks.machine import machine
 from devtools.servers.postgres import PostgresServer
@@ -18,22 +19,23 @@ __all__ = ("add_to",)
 
 _ROUNDS = 5
 _AT_ONCE = 64
+_PARTS = ("postgres", "kafka", "lakes", "calls")
 
 
 def add_to(commands: Any) -> None:
     """Add the command."""
     connectors = commands.add_parser(
-        "connectors", help="PostgreSQL and Kafka as sinks, many calls at once"
+        "connectors", help="PostgreSQL, Kafka, Delta and Iceberg as sinks, many calls at once"
     )
     connectors.add_argument("--rows", type=int, default=50_000, metavar="N", help="%(default)s")
     connectors.add_argument("--calls", type=int, default=4_000, metavar="N", help="%(default)s")
-    connectors.add_argument("--part", action="append", choices=("postgres", "kafka", "calls"))
+    connectors.add_argument("--part", action="append", choices=_PARTS)
     connectors.add_argument("--json", type=Path, help="where to put the figures")
     connectors.set_defaults(call=_connectors)
 
 
 def _connectors(options: argparse.Namespace) -> int:
-    parts = options.part or ("postgres", "kafka", "calls")
+    parts = options.part or _PARTS
     figures: dict[str, Any] = {"machine": machine()}
     print(json.dumps(figures["machine"]))
     if "postgres" in parts:
@@ -45,6 +47,9 @@ def _connectors(options: argparse.Namespace) -> int:
     if "kafka" in parts:
         figures["kafka"] = dict(deliveries(options.rows, _ROUNDS))
         _table("Kafka, results of one task", figures["kafka"], "{:12,.1f}")
+    if "lakes" in parts:
+        figures["lakes"] = dict(tables(options.rows, _ROUNDS))
+        _table("tables of files on a disk, results of one task", figures["lakes"], "{:12,.1f}")
     if "calls" in parts:
         figures["calls"] = calls(options.calls, _AT_ONCE)
         _table("calls of 20 ms, a second", figures["calls"], "{:10,.1f}")

@@ -21,6 +21,8 @@ T = TypeVar("T")
 """What a piece of work gives."""
 
 _OPTIONS = {"timeout": "30s", "connect_timeout": "5s", "max_retries": "3", "retry_timeout": "15s"}
+_SECRET = 6
+"""Characters of the shortest."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _SPACES = re.compile(r"\s+")
 
@@ -43,7 +45,7 @@ class Storage:
             (exceptions.DeltaError, OSError),
             _may_pass,
             lambda exc: type(exc).__name__,
-            lambda exc: hidden(_plain(str(exc)), options.values()),
+            lambda exc: hidden(_plain(str(exc)), _secrets(options)),
             "see that the table, the storage's options and the rights are as the sink needs them.",
         )
 
@@ -122,6 +124,10 @@ def _may_pass(exc: Exception) -> bool:
     if isinstance(exc, OSError):
         return not isinstance(exc, (FileNotFoundError, PermissionError, NotADirectoryError))
     return isinstance(exc, exceptions.CommitFailedError)
+
+
+def _secrets(options: Mapping[str, str]) -> list[str]:
+    return [value for value in options.values() if len(value) >= _SECRET]  # "true" is none
 
 
 def _plain(text: str) -> str:

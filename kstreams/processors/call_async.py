@@ -46,7 +46,8 @@ def call_async(
         retries: Calls after the first one; 0 calls once.
         backoff: Delay before the second call; it doubles from call to call.
         max_backoff: Longest delay between two calls.
-        retry_on: Exceptions that are worth another call; others fail at once, as they are.
+        retry_on: Exceptions that are worth another call; others fail at once, as they are. Clients
+            whose errors are no `OSError`, such as httpx, need theirs named.
         timeout: Time for all calls and delays of one record; a call that is under way then is
             cancelled. None: no limit.
         loop: Makes the event loop; a test gives `kstreams.testing.VirtualTimeLoop`.
@@ -137,15 +138,22 @@ class _Calls(Generic[K, V, V2]):
         return list(turns.values())
 
     async def _settled(self, record: Record[K, V]) -> V2 | _Failure:
+        """Return an answer, or what came instead; what one call does spoils no other."""
         timeout = self._retries.timeout
+        most_s = None if timeout is None else timeout.total_seconds()
+        asking = asyncio.ensure_future(self._answer(record))
         try:
-            if timeout is None:
-                return await self._answer(record)
-            return await asyncio.wait_for(self._answer(record), timeout.total_seconds())
-        except asyncio.TimeoutError as exc:
-            if timeout is None:
-                return _Failure(exc)
-            return _Failure(_late(timeout))
+            await asyncio.wait((asking,), timeout=most_s)
+            if timeout is not None and not asking.done():
+                asking.cancel()
+                await asyncio.wait((asking,))
+                return _Failure(_late(timeout))
+        finally:
+            asking.cancel()  # where this is itself cancelled
+        try:
+            return asking.result()
+        except asyncio.CancelledError:
+            return _Failure(RuntimeError("a call has cancelled itself"))
         except Exception as exc:  # noqa: BLE001  # user code
             return _Failure(exc)
 
@@ -155,6 +163,8 @@ class _Calls(Generic[K, V, V2]):
         while True:
             try:
                 return await self._function(record)
+            except (KeyboardInterrupt, SystemExit) as exc:  # would end the loop of all
+                raise RuntimeError(f"a call wanted to end the process: {exc!r}") from exc
             except self._retries.retry_on as exc:
                 delay_ms = next(delays, None)
                 if delay_ms is None:

@@ -17,7 +17,7 @@ from kstreams.testing import SinkContract
 from kstreams_rows.publishing import TableLog
 from tests.connectors.sinking import commit_of, given
 
-__all__ = ("LakeContract", "Total")
+__all__ = ("LakeContract", "Line", "Total")
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,14 @@ class Total:
 
     word: str
     total: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """A part of a row."""
+
+    item: str
+    count: int | None
 
 
 class LakeContract(SinkContract):

@@ -18,6 +18,7 @@ from kstreams_delta import DeltaTable
 from kstreams_delta.log import DeltaLog
 from tests.connectors.kstreams_delta.reading import rows_of
 from tests.connectors.lakes import LakeContract, Total
+from tests.connectors.sinking import commit_of
 
 
 class TestOnDisk(LakeContract):
@@ -35,6 +36,15 @@ class TestOnDisk(LakeContract):
     def others_append(self) -> None:
         rows = pa.table({"word": ["other"], "total": [0]})
         deltalake.write_deltalake(str(self.folder), rows, mode="append")
+
+    def test_a_batch_that_comes_again_when_its_files_were_joined_changes_nothing(self) -> None:
+        """By its path alone, a file that is still in the table would count once."""
+        first = self.staged(commit_of(0), ("a", 1))
+        self.make().publish(first)
+        self.make().publish(self.staged(commit_of(1), ("b", 2)))
+        deltalake.DeltaTable(str(self.folder)).optimize.compact()
+        self.make().publish(first)
+        assert sorted(self.seen()) == [("a", 1), ("b", 2)]
 
 
 class TestPartitioned(TestOnDisk):

@@ -18,16 +18,10 @@ from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams_iceberg import IcebergTable
 from kstreams_iceberg.storage import Storage
 from tests.connectors.kstreams_iceberg.catalogs import NAME, catalog_in, opened, rows_of
-from tests.connectors.lakes import Total
+from tests.connectors.lakes import Line, Total
 from tests.connectors.sinking import commit_of, given, write
 
 NOON = datetime(2026, 1, 1, 12, 0, 0, 5, tzinfo=timezone.utc)
-
-
-@dataclass(frozen=True)
-class Line:
-    item: str
-    count: int | None
 
 
 @dataclass(frozen=True)

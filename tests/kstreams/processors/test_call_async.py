@@ -130,6 +130,29 @@ def test_a_call_that_takes_too_long_is_cancelled() -> None:
     assert party.under_way == 0
 
 
+@pytest.mark.parametrize(
+    ("raised", "why"),
+    [
+        (asyncio.CancelledError(), "cancelled itself"),
+        (SystemExit(3), "end the process"),
+        (asyncio.TimeoutError("the client's own"), "the client's own"),
+    ],
+    ids=["cancelled", "exit", "timeout"],
+)
+def test_what_one_call_does_spoils_no_other(raised: BaseException, why: str) -> None:
+    async def ask(record: Record[str, int]) -> int:
+        if record.key == "bad":
+            raise raised
+        return record.value
+
+    options: dict[str, Any] = {"retries": 0, "timeout": 1_000 * MS, "retry_on": (ConnectionError,)}
+    records = [("a", 1), ("bad", 2), ("c", 3)]
+    found, _, letters = run(ask, *records, on_error=DeadLetter("letters"), **options)
+    assert found == [("a", 1), ("c", 3)]
+    ((_, message),) = [h for h in letters[0].headers if h[0] == "kstreams-error-message"]
+    assert why in message.decode()
+
+
 def test_the_loop_stays_from_batch_to_batch_in_a_thread_of_its_own() -> None:
     party = Party()
     run(party.ask, ("a", 1), batches=3)
