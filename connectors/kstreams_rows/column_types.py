@@ -13,7 +13,7 @@ import pyarrow as pa
 from kstreams.errors import SinkError
 from kstreams_rows.columnar import Columns
 
-__all__ = ("as_columns", "check_columns", "missing_columns", "schema_of")
+__all__ = ("ToColumns", "check_columns", "missing_columns", "schema_of")
 
 _SIMPLE: Mapping[object, pa.DataType] = {
     bool: pa.bool_(),
@@ -88,23 +88,33 @@ def _type(hint: object) -> pa.DataType | None:
     return _SIMPLE.get(hint)
 
 
-def as_columns(row: object, schema: pa.Schema) -> Columns:
-    """Return a row as a mapping.
+class ToColumns:
+    """Makes rows, mappings or objects of dataclasses, mappings by column.
 
     Args:
-        row: A mapping, or an object of a dataclass.
-        schema: Of the rows: where no column is nested, objects are not copied.
-
-    Raises:
-        TypeError: It is neither.
+        schema: Of the rows: where no column is nested, what is in objects is not copied.
     """
-    if isinstance(row, Mapping):
-        return row
-    if not is_dataclass(row) or isinstance(row, type):
-        raise TypeError(f"a row is a mapping or a dataclass, not a {type(row).__name__}")
-    if any(pa.types.is_nested(each.type) for each in schema):
-        return asdict(row)
-    return {each.name: getattr(row, each.name) for each in fields(row)}
+
+    def __init__(self, schema: pa.Schema) -> None:
+        self._nested = any(pa.types.is_nested(each.type) for each in schema)
+        self._names: dict[type, tuple[str, ...]] = {}
+
+    def __call__(self, row: object) -> Columns:
+        """Return a row as a mapping.
+
+        Raises:
+            TypeError: It is no mapping, and no object of a dataclass.
+        """
+        names = self._names.get(type(row))
+        if names is None:
+            if isinstance(row, Mapping):
+                return row
+            if not is_dataclass(row) or isinstance(row, type):
+                raise TypeError(f"a row is a mapping or a dataclass, not a {type(row).__name__}")
+            if self._nested:
+                return asdict(row)
+            names = self._names[type(row)] = tuple(each.name for each in fields(row))
+        return {name: getattr(row, name) for name in names}
 
 
 def missing_columns(rows: pa.Schema, table: pa.Schema) -> list[pa.Field]:

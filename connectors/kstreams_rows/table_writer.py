@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from kstreams import Record
 from kstreams.sinks import CommitId, Results
-from kstreams_rows.column_types import as_columns
+from kstreams_rows.column_types import ToColumns
 from kstreams_rows.columnar import Columns, columnar
 from kstreams_rows.encoding import made
 from kstreams_rows.refusing import Refusals, refused
@@ -84,16 +84,16 @@ class TableWriter(Generic[K, V]):
         self._open = table
         self._row = row
         self._retried = retried
-        self._opened: tuple[TableFormat, Staging] | None = None
+        self._opened: tuple[TableFormat, Staging, ToColumns] | None = None
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
         """Stage a batch's results; return what their table is to be told."""
         if self._opened is None:
             table = self._retried(self._open)
-            self._opened = table, Staging(table.files)
-        table, staging = self._opened
+            self._opened = table, Staging(table.files), ToColumns(table.schema)
+        table, staging, to_columns = self._opened
         records = results.records()
-        found, wrong = made(records, lambda record: self._columns(table, record))
+        found, wrong = made(records, lambda record: self._columns(table, to_columns, record))
         rows, unfit = columnar([columns for _, columns in found], table.schema)
         for place, reason in unfit.items():
             number, columns = found[place]
@@ -106,11 +106,13 @@ class TableWriter(Generic[K, V]):
     def close(self) -> None:
         """Hold nothing."""
 
-    def _columns(self, table: TableFormat, record: Record[Any, Any]) -> Columns | None:
+    def _columns(
+        self, table: TableFormat, to_columns: ToColumns, record: Record[Any, Any]
+    ) -> Columns | None:
         row = self._row(record.key, record.value)
         if row is None:
             return None
-        columns = as_columns(row, table.schema)
+        columns = to_columns(row)
         table.check(columns)
         return columns
 

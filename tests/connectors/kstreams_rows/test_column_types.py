@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from kstreams.errors import SinkError
-from kstreams_rows.column_types import as_columns, check_columns, schema_of
+from kstreams_rows.column_types import ToColumns, check_columns, schema_of
 
 
 @dataclass(frozen=True)
@@ -88,18 +88,18 @@ def test_what_has_no_columns_is_told(rows: type, why: str) -> None:
 
 def test_rows_are_objects_or_mappings() -> None:
     line = Line("tea", 2)
-    assert as_columns(line, schema_of(Line)) == {"item": "tea", "count": 2}
+    assert ToColumns(schema_of(Line))(line) == {"item": "tea", "count": 2}
     nested = pa.schema([pa.field("line", LINE)])
-    assert as_columns({"line": 1}, nested) == {"line": 1}
+    assert ToColumns(nested)({"line": 1}) == {"line": 1}
 
     @dataclass
     class Outer:
         line: Line
 
-    assert as_columns(Outer(line), nested) == {"line": {"item": "tea", "count": 2}}
+    assert ToColumns(nested)(Outer(line)) == {"line": {"item": "tea", "count": 2}}
     for wrong in (5, ("tea", 2), Line):
         with pytest.raises(TypeError, match="a mapping or a dataclass"):
-            as_columns(wrong, nested)
+            ToColumns(nested)(wrong)
 
 
 def test_a_table_may_have_other_widths_and_more_columns() -> None:
