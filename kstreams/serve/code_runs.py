@@ -51,6 +51,10 @@ class CodeRuns:
         self._seconds = seconds
         self.is_busy = False
 
+    def knows(self, app: str) -> bool:
+        """Return whether the server was given the app's topology."""
+        return app in self._options
+
     async def run(self, request: Request, app: str, command: str, *arguments: str) -> Any:  # noqa: ANN401  # JSON
         """Run a command that prints JSON; return what it says.
 

@@ -16,9 +16,10 @@ from kstreams.serve.lookup import app_of, store_of
 from kstreams.serve.parameters import KEY_FORMATS, Parameters, key_of
 from kstreams.serve.problems import Problem
 from kstreams.serve.roles import Role
+from kstreams.serve.served_app import ServedApp, ServedStore
 from kstreams.state.log.fields import MOST
 
-__all__ = ("Explaining",)
+__all__ = ("Explaining", "explanation_of")
 
 _TEXT: Mapping[str, Any] = {"type": "string"}
 _WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
@@ -82,14 +83,8 @@ class Explaining:
         key = key_of(store.spec.key, given.required("key"), form, limit)
         batch = given.whole("batch", 0, MOST)
         skip, count = given.whole("skip", 0, MOST) or 0, given.whole("limit", 1, _MOST_STEPS)
-        found = await self._context.code_runs.run(
-            request,
-            app.name,
-            "explain",
-            *("--key-bytes", b64encode(store.spec.key.serialize(key)).decode()),
-            *(() if batch is None else ("--batch", str(batch))),
-            *("--skip", str(skip), "--limit", str(count or _STEPS)),
-            *("--", app.name, store.spec.name),
+        found = await explanation_of(
+            self._context, request, app, store, key, batch=batch, skip=skip, limit=count or _STEPS
         )
         return json_answer(found)
 
@@ -107,3 +102,40 @@ class Explaining:
         place = f"{topic}/{partition}@{offset}"
         found = await self._context.code_runs.run(request, app.name, "trace", "--", app.name, place)
         return json_answer(found)
+
+
+async def explanation_of(
+    context: Context,
+    request: Request,
+    app: ServedApp,
+    store: ServedStore,
+    key: object,
+    *,
+    batch: int | None,
+    skip: int,
+    limit: int,
+) -> Any:  # noqa: ANN401  # JSON
+    """Return `Explanation.to_json` of a key; a batch of the app runs again for it.
+
+    Args:
+        context: What all routes share.
+        request: Whose it is: the run ends with it.
+        app: The app.
+        store: Its store.
+        key: The key.
+        batch: The batch that runs again; None is the last that has changed the key.
+        skip: How many of the batch's steps are left out first.
+        limit: How many there are at most.
+
+    Raises:
+        Problem: See `CodeRuns.run`.
+    """
+    return await context.code_runs.run(
+        request,
+        app.name,
+        "explain",
+        *("--key-bytes", b64encode(store.spec.key.serialize(key)).decode()),
+        *(() if batch is None else ("--batch", str(batch))),
+        *("--skip", str(skip), "--limit", str(limit)),
+        *("--", app.name, store.spec.name),
+    )

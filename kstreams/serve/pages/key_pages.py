@@ -139,6 +139,7 @@ class KeyPages:
             "more": max(0, len(newest) - _MOST_CHANGES),
             "points": _points(found),
             "columns": store.spec.kind.columns[1:],
+            "explains": self._context.code_runs.knows(app.name),
             "command": _explain_command(app.name, store.spec.name, text, form),
         }
         title = f"History of {shown_key(key, store.spec.key)}"

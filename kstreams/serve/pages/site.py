@@ -19,6 +19,7 @@ from kstreams.serve.pages.app_facts import AppFacts, facts_of
 from kstreams.serve.pages.assets import ASSETS, Asset
 from kstreams.serve.pages.batches import batch, batches
 from kstreams.serve.pages.dropped import dropped
+from kstreams.serve.pages.explain_page import ExplainPage
 from kstreams.serve.pages.failures import failures
 from kstreams.serve.pages.frames import frame_of
 from kstreams.serve.pages.key_pages import KeyPages
@@ -77,6 +78,7 @@ class Site:
             ("/stores/{store}", Role.VIEW, stores.one),
             ("/stores/{store}/key", Role.DATA, keys.key),
             ("/stores/{store}/history", Role.DATA, keys.history),
+            ("/stores/{store}/explain", Role.DATA, ExplainPage(self._context).page),
             ("/look", Role.DATA, keys.look),
             ("/node", Role.VIEW, node),
             ("/tasks", Role.VIEW, tasks),

@@ -15,6 +15,7 @@ from kstreams.serve.code_runs import CodeRuns
 from tests.kstreams.explain import topologies as made
 from tests.kstreams.explain.replaying import Explained
 from tests.kstreams.explain.test_explained import lines
+from tests.kstreams.serve.pages.showing import html
 from tests.kstreams.serve.serving import TOKEN, VIEWER, Served, serving
 
 MODULE = """
@@ -75,6 +76,12 @@ def test_a_key_and_a_record(app: Explained) -> None:
         place = "&".join(f"{name}={record[name]}" for name in ("topic", "partition", "offset"))
         trace = server.get(f"/v1/apps/words/trace?{place}").json
         assert "wrote" in {step["what"] for step in trace["batches"][0]["steps"]}
+        page = html(server, f"{EXPLAIN.removeprefix('/v1')}b")
+        assert "it ends with what was committed, byte for byte" in page.text
+        of = f"{record['topic']}/{record['partition']}@{record['offset']}"
+        assert (page.rows()[0][0].startswith(of), page.rows()[0][-1]) == (True, "1")
+        history = html(server, "/apps/words/stores/counts/history?key=b")
+        assert history.one("a", aria_label="Explain batch 0").text == "explain"
         other = server.get(f"{EXPLAIN}b&batch=1")
         assert (other.status, "has not changed the key" in other.json["detail"]) == (409, True)
         for bad in (f"{EXPLAIN}b&batch=x", f"{EXPLAIN}b&limit=0", EXPLAIN[:-4] + "k=b"):

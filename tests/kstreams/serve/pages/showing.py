@@ -125,6 +125,7 @@ def refused_paths(app: Showcase) -> dict[str, str]:
     return {
         "no app": "/apps/nowhere",
         "no store": f"{base}/stores/nowhere",
+        "no topology": f"{base}/stores/{quote(app.names.counts, safe='')}/explain?key=a",
         "no batch": f"{base}/batch?query={quote(app.query, safe='')}&number=99999",
         "no node": f"{base}/node?name=nowhere",
         "no sorting": f"{base}/tasks?sort=nowhere",
