@@ -18,6 +18,7 @@ _TABS = (
     ("Dropped", "/dropped"),
     ("Errors", "/errors"),
     ("Versions", "/versions"),
+    ("Forecast", "/forecast"),
 )
 
 

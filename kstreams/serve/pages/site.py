@@ -21,6 +21,7 @@ from kstreams.serve.pages.batches import batch, batches
 from kstreams.serve.pages.dropped import dropped
 from kstreams.serve.pages.explain_page import ExplainPage
 from kstreams.serve.pages.failures import failures
+from kstreams.serve.pages.forecast_page import forecast
 from kstreams.serve.pages.frames import frame_of
 from kstreams.serve.pages.key_pages import KeyPages
 from kstreams.serve.pages.live import LivePages
@@ -87,6 +88,7 @@ class Site:
             ("/dropped", Role.VIEW, dropped),
             ("/errors", Role.VIEW, failures),
             ("/versions", Role.VIEW, versions),
+            ("/forecast", Role.VIEW, forecast),
         )
         return (
             self._action("/", Role.VIEW, self._apps),

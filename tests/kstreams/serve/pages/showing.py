@@ -116,6 +116,7 @@ def paths_of(app: Showcase) -> dict[str, str]:
         "dropped": f"{base}/dropped",
         "errors": f"{base}/errors",
         "versions": f"{base}/versions",
+        "forecast": f"{base}/forecast",
     }
 
 

@@ -141,6 +141,13 @@ def test_the_history_of_a_key_says_which_batches_have_changed_it(
     assert then.one("p", class_="big").text == rows[1][3]
 
 
+def test_the_forecast_follows_the_trigger(app: Showcase, served: Served) -> None:
+    path = f"{paths_of(app)['overview']}/forecast"
+    assert "43,200" in html(served, path).text  # a batch each two seconds
+    assert "8,640" in html(served, f"{path}?trigger=10").text
+    assert "trigger" in html(served, f"{path}?trigger=0", status=400).text
+
+
 def test_a_key_that_is_not_there_shows_those_beside_it(app: Showcase, served: Served) -> None:
     page = html(served, f"{paths_of(app)['store']}/key?key=thb", status=404)
     near = [each.text for each in page.all("a", class_="mono")]
