@@ -54,6 +54,7 @@ _PAGES = {
     "dropped": f"{_APP}/dropped",
     "errors": f"{_APP}/errors",
     "versions": f"{_APP}/versions",
+    "forecast": f"{_APP}/forecast",
 }
 
 
