@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import click
 import pytest
+import typer
 
 from devtools.showcase import Names, Showcase
 from kstreams.batch.report import AppState
 from kstreams.checkpoint.pause import pause
+from kstreams.cli.program import PROGRAM
 from kstreams.clock import SystemClock
 from kstreams.serve.pages.site import Site
 from kstreams.serve.roles import Role
@@ -145,7 +150,7 @@ def test_the_forecast_follows_the_trigger(app: Showcase, served: Served) -> None
     path = f"{paths_of(app)['overview']}/forecast"
     assert "43,200" in html(served, path).text  # a batch each two seconds
     assert "8,640" in html(served, f"{path}?trigger=10").text
-    assert "trigger" in html(served, f"{path}?trigger=0", status=400).text
+    assert "whole number" in html(served, f"{path}?trigger=0", status=400).text
 
 
 def test_a_key_that_is_not_there_shows_those_beside_it(app: Showcase, served: Served) -> None:
@@ -163,6 +168,23 @@ def test_addresses_that_mean_nothing_are_told_so_in_html(app: Showcase, served: 
     for name, path in refused_paths(app).items():
         page = html(served, path, status=400 if name == "no sorting" else 404)
         assert page.one("h1").text, name
+
+
+def test_commands_that_pages_show_are_those_that_there_are(app: Showcase, served: Served) -> None:
+    shown = {
+        each.text
+        for name, path in paths_of(app).items()
+        for each in html(served, path, status=404 if name == "no key" else 200).all("pre")
+        if each.attributes["aria-label"] == "Command" and each.text.startswith("kstreams ")
+    }
+    assert len(shown) > 8
+    for text in shown:
+        command: Any = typer.main.get_command(PROGRAM)
+        context = click.Context(command)
+        words = shlex.split(text)[1:]
+        while isinstance(command, click.Group):
+            command = command.commands[words.pop(0)]
+        command.make_parser(context).parse_args(words)  # raises for what is no option
 
 
 # ---------------------------------------------------------------- roles
