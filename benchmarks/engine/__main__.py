@@ -4,7 +4,7 @@
     python -m benchmarks.engine --smoke              # a few records, to see that it runs
     python -m benchmarks.engine count-rocksdb-zipf spark    # some cases
     python -m benchmarks.engine backlog              # 20 M records, peak memory of workers
-    python -m benchmarks.engine telemetry            # what telemetry costs, in pairs of rounds
+    python -m benchmarks.engine telemetry            # what telemetry costs, in pairs of batches
     python -m benchmarks.engine --json engine.json   # the figures as JSON too
     python -m benchmarks.engine --profile count-rocksdb-uniform   # where the time goes
 
@@ -56,8 +56,8 @@ def main() -> None:
             records, seconds = (20_000, 8) if smoke else (options.records, 25)
             figures["spark"] = on_spark.stages(home, records, seconds)
         if "telemetry" in chosen:
-            records, rounds = (20_000, 1) if smoke else (1_000_000, 6)
-            figures["telemetry"] = telemetry.pairs(home, records, rounds)
+            batch, count = (1_000, 4) if smoke else (25_000, 30)
+            figures["telemetry"] = telemetry.pairs(home, batch, count)
         if "backlog" in chosen:
             figures["backlog"] = on_spark.backlog(home, 100_000 if smoke else BACKLOG)
     if options.json is not None:

@@ -29,7 +29,7 @@ from kstreams import (
     TopologyBuilder,
     key_value_store,
 )
-from kstreams.app import BatchReport, Telemetry
+from kstreams.app import BatchReport
 from kstreams.partitioner import partitions_of
 from kstreams.processors import BatchProcessor, PunctuationType
 from kstreams.state import StateBackend
@@ -173,7 +173,6 @@ def drain(
     *,
     state: StateBackend | None = None,
     max_records: int = 250_000,
-    telemetry: Telemetry | None = None,
 ) -> list[tuple[float, BatchReport]]:
     """Run to the end; return each batch's report and when it was committed (seconds)."""
     batches: list[tuple[float, BatchReport]] = []
@@ -184,7 +183,6 @@ def drain(
         checkpoint=home / f"checkpoint-{topology.name}-{time.monotonic_ns()}",
         max_records_per_batch=max_records,
         trigger=timedelta(0),
-        telemetry=telemetry,
         on_batch=lambda report: batches.append((time.perf_counter(), report)),
     )
     app.run(until="end")

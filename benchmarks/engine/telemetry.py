@@ -1,48 +1,105 @@
-"""What telemetry costs: rounds with all of it and without, in turns, on the same topics.
+"""What telemetry costs: one task with all that workers measure and without, batch by batch.
 
     python -m benchmarks.engine telemetry
 
-The ratio of each pair of rounds is taken, and their median: what else a machine does changes
-slower than that.
+Processor time of the whole process, the sampler's thread among it; the median of the ratios of
+pairs of the same batch. What the driver's thread takes to write is measured by itself.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import median
 
-from benchmarks.engine.on_spark import counting, drain, fill, idling, rate
-from kstreams import Embedded, Topology
-from kstreams.app import Telemetry
+from benchmarks.engine.one_task import CASES, KEYS, Bench, Sizes, drawn, queues
+from kstreams.batch.latency import Ages, Latency
+from kstreams.batch.report import BatchReport, TaskReport
+from kstreams.checkpoint.directory_home import DirectoryHome
+from kstreams.clock import SystemClock
+from kstreams.ids import TaskId
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.totals import NodeCounts
+from kstreams.task.node_sampler import NodeSampler
+from kstreams.task.outputs import TaskOutput
+from kstreams.task.queues import Queue
+from kstreams.task.task import Task
+from kstreams.telemetry.recorder import Recorder
 
-ALL = Telemetry(files=True, sample_hz=50)
-NONE = Telemetry(files=False, sample_hz=0)
+_CASES = ("chain-classes", "chain-blocks", "count-memory-uniform", "count-tables-memory-uniform")
+_HZ = 50
 
 
-def pairs(home: Path, records: int, rounds: int) -> dict[str, float]:
-    """Measure throughput with telemetry against without."""
-    connection = Embedded(home / "topics", durable=False)
-    fill(connection, records)
-    print(f"\ntelemetry: {records:,} records of embedded topics, 4 partitions, {rounds} pairs\n")
+class _Told(Bench):
+    """Measures what a worker does."""
+
+    def __init__(self, *args: object, sampler: NodeSampler) -> None:
+        super().__init__(*args)  # type: ignore[arg-type]  # as those of `Bench`
+        self._sampler = sampler
+
+    def _run(self, queues: Sequence[Queue], overlay: Overlay) -> TaskOutput:
+        task = Task(self.group, 0, overlay, self.meta, tables=self.tables)
+        output = task.run(queues, wall_ms=0, sampler=self._sampler)
+        Ages.of(10**9, (queue.table.column("timestamp").to_numpy() for queue in queues)).to_json()
+        task.close()
+        return output
+
+
+def pairs(home: Path, batch: int, count: int) -> dict[str, float]:
+    """Measure workers' throughput per processor second, and what the driver writes."""
+    print(f"\ntelemetry: pairs of {count} batches of {batch:,} records, {_HZ} samples a second\n")
     figures = {}
-    for name, topology in {
-        "nothing, per record": idling(),
-        "count per record to a sink": counting(sink=True),
-    }.items():
-        found = [_pair(topology, connection, home, number) for number in range(rounds)]
-        for part, at in (("records/s", 0), ("busy seconds of tasks", 1)):
-            ratio = median(pair[at] for pair in found)
-            figures[f"{name}: {part}, with against without"] = ratio
-            print(f"{name + ': ' + part:50}{ratio:10.3f}  {[round(p[at], 3) for p in found]}")
+    sampler = NodeSampler(_HZ)
+    for case in _CASES:
+        make, backend, keys = CASES[case]
+        group = make().groups[0]
+        sides = (
+            Bench(group, backend, home / f"{case}-without"),
+            _Told(group, backend, home / f"{case}-with", sampler=sampler),
+        )
+        ratios = []
+        for number, queue in enumerate(queues(drawn(keys, Sizes(batch, count)), KEYS)):
+            spent = {}
+            for side in sides if number % 2 else sides[::-1]:
+                began = time.process_time()
+                side.run(queue)
+                spent[side] = time.process_time() - began
+            ratios.append(spent[sides[0]] / spent[sides[1]])
+        found = sorted(ratios[2:])
+        figures[f"{case}: with against without"] = median(found)
+        low, high = found[len(found) // 4], found[-len(found) // 4]
+        print(f"{case:30}{median(found):8.3f}   quartiles {low:.3f} {high:.3f}", flush=True)
+    written = figures["writing a report of 8 tasks, CPU ms"] = _written(home)
+    print(f"{'writing a report of 8 tasks':30}{written:8.3f} ms")
     return figures
 
 
-def _pair(topology: Topology, connection: Embedded, home: Path, number: int) -> tuple[float, float]:
-    """Return both ratios of one pair; which comes first changes from pair to pair."""
-    found: dict[Telemetry, tuple[float, float]] = {}
-    for telemetry in (ALL, NONE) if number % 2 else (NONE, ALL):
-        batches = drain(topology, connection, home, max_records=100_000, telemetry=telemetry)
-        busy = sum(sum(task.seconds.values()) for _, report in batches for task in report.tasks)
-        found[telemetry] = rate(batches), busy
-    (rate_with, busy_with), (rate_without, busy_without) = found[ALL], found[NONE]
-    return rate_with / rate_without, busy_with / busy_without
+def _written(home: Path, batches: int = 200) -> float:
+    """Return the processor milliseconds that the driver's thread takes for a batch."""
+    checkpoint = DirectoryHome(home / "written")
+    recorder = Recorder(checkpoint, app="a", run="r", clock=SystemClock())
+    began = time.process_time()
+    for number in range(batches):
+        recorder.committed(_report(number))
+        recorder._write(checkpoint.telemetry(), ends=False)
+    return 1000 * (time.process_time() - began) / batches
+
+
+def _report(batch: int) -> BatchReport:
+    busy = dict.fromkeys(("read", "restore", "process", "write", "commit"), 0.01)
+    task = partial(TaskReport, records=1_000, seconds=busy, put_bytes=1_000, worker="host/4711")
+    return BatchReport(
+        "lines",
+        batch,
+        records=9_000,
+        nodes={f"node-{n}": NodeCounts(1_000, 1_000) for n in range(12)},
+        committed_ms=1_790_000_000_000 + batch,
+        phases=dict.fromkeys(("wait", "plan", "job", "commit", "publish"), 0.01),
+        tasks=tuple(
+            task(TaskId("by-word", n), node_seconds={"count": 0.01}, rows={"counts": 1_000})
+            for n in range(8)
+        ),
+        latency=Latency(),
+    )

@@ -101,6 +101,11 @@ class BatchProgress:
             if self.doing.phase == WAIT:
                 self._seconds[WAIT] = self._seconds.get(WAIT, 0.0) - seconds
 
+    def planned_s(self, batch: int) -> float:
+        """Return how long it took to plan a batch that is under way, seconds."""
+        with self._mutex:
+            return self._plans.get(batch, 0.0)
+
     def done(self, batch: int) -> BatchTimes:
         """End a batch; return how long it took. What comes is the wait for the next."""
         with self._mutex:

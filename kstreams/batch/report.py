@@ -43,6 +43,7 @@ class TaskReport:
         restored: Whether its state was restored from the durable log.
         node_seconds: How long its nodes took, by samples: nothing in most short batches, in the
             long run what they take. What was no node's is under "".
+        began_ms: When it began to read, by its worker's clock, ms since the epoch.
         rows: How many rows each of its stores had before the batch, in some backends about.
     """
 
@@ -55,6 +56,7 @@ class TaskReport:
     restored: bool = False
     node_seconds: Mapping[str, float] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
+    began_ms: int = 0
 
 
 @dataclass(frozen=True)

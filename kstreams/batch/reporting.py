@@ -84,4 +84,5 @@ def _of_task(status: TaskStatus, jobs: int) -> TaskReport:
         numbers.restored,
         {node: us / _MICROSECONDS for node, us in numbers.nodes_us.items()},
         numbers.rows,
+        numbers.began_ms,
     )

@@ -21,6 +21,7 @@ from kstreams.batch.task_settings import EdgeTarget, TaskSettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.versioned_state import VersionedState
 from kstreams.batch.worker_state import WorkerState
+from kstreams.clock import SystemClock
 from kstreams.errors import ExecutionError, KStreamsError, RecordRefusedError
 from kstreams.global_tables.versions import Versions
 from kstreams.ids import TaskId
@@ -110,7 +111,7 @@ class StageRun:
             return  # what came from the stage before is not all
         tasks = {task: inboxes[task] for task in sorted(inboxes) if inboxes[task].is_called}
         calls = {task: self._call(task, inbox) for task, inbox in tasks.items()}
-        began = time.perf_counter()
+        began, began_ms = time.perf_counter(), SystemClock().now_ms()
         try:
             read = self._query.io.read(
                 [each for call in calls.values() for each in call.slices],
@@ -129,12 +130,13 @@ class StageRun:
             done[task].busy.add(READ, seconds * sum(queue.table.num_rows for queue in queues))
         for task, result in done.items():  # one's state is written while the next runs
             with self._placed(task):
-                yield self._addressed(Envelope(DRIVER, task, self._told(result.status)))
+                status = self._told(result.status, began_ms)
+                yield self._addressed(Envelope(DRIVER, task, status))
 
-    def _told(self, status: TaskStatus) -> TaskStatus:
-        """Say where a task has run."""
-        numbers = replace(status.numbers, worker=worker_name(), attempt=self._attempt)
-        return replace(status, numbers=numbers)
+    def _told(self, status: TaskStatus, began_ms: int) -> TaskStatus:
+        """Say where and when a task has run."""
+        where = {"worker": worker_name(), "attempt": self._attempt}
+        return replace(status, numbers=replace(status.numbers, began_ms=began_ms, **where))
 
     def _call(self, task: int, inbox: _Inbox) -> TaskCall:
         if len(inbox.calls) != 1:

@@ -24,6 +24,7 @@ class TaskNumbers:
         busy_us: Microseconds by phase, of `kstreams.batch.busy.TASK_PHASES`.
         nodes_us: The same by node, as far as samples tell; what was no node's is under "".
         worker: Where it ran: machine and process.
+        began_ms: When it began to read, by the worker's clock, ms since the epoch.
         attempt: How often Spark has tried it, this time included.
         restored: Whether its state was restored from the durable log.
         rows: How many rows each store had before the batch, in some backends about.
@@ -34,6 +35,7 @@ class TaskNumbers:
     busy_us: Mapping[str, int] = field(default_factory=dict)
     nodes_us: Mapping[str, int] = field(default_factory=dict)
     worker: str = ""
+    began_ms: int = 0
     attempt: int = 1
     restored: bool = False
     rows: Mapping[str, int] = field(default_factory=dict)
@@ -46,6 +48,7 @@ class TaskNumbers:
             "busy": dict(self.busy_us),
             "nodes": dict(self.nodes_us),
             "worker": self.worker,
+            "began": self.began_ms,
             "attempt": self.attempt,
             "restored": self.restored,
             "rows": dict(self.rows),
@@ -61,6 +64,7 @@ class TaskNumbers:
             fields.integers("busy"),
             fields.integers("nodes"),
             fields.text("worker"),
+            fields.integer("began"),
             fields.integer("attempt"),
             fields.flag("restored"),
             fields.integers("rows"),

@@ -23,6 +23,8 @@ class Telemetry:
             is in them. `kstreams serve` and its pages read them.
         sample_hz: How often a second workers look which node is running, for each node's share of
             the time; 0: never.
+        otel: Whether it tells OpenTelemetry's API, in the driver, of batches and what they took;
+            for that the extra `otel` is needed, and an SDK that the program sets up.
         texts: Whether messages of errors are written down that may quote a record, as those of
             the user's own code may. Without it their class and place are.
 
@@ -33,6 +35,7 @@ class Telemetry:
     files: bool = True
     sample_hz: int = 50
     texts: bool = False
+    otel: bool = False
 
     def __post_init__(self) -> None:
         """Check the range."""
@@ -42,4 +45,4 @@ class Telemetry:
     @property
     def measures(self) -> bool:
         """Tell whether workers measure what somebody will read."""
-        return self.files
+        return self.files or self.otel

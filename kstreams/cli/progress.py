@@ -19,6 +19,7 @@ from rich.spinner import Spinner
 from rich.table import Table
 
 from kstreams.cli.consoles import counted, new_table
+from kstreams.telemetry.json_log import JsonFormatter
 
 if TYPE_CHECKING:
     from kstreams.batch.report import BatchReport
@@ -153,10 +154,18 @@ def shown_live(progress: Progress, console: Console, title: str) -> Iterator[Non
 
 
 @contextmanager
-def logging_to(console: Console) -> Iterator[None]:
-    """Show the library's log lines, above the live table on a terminal."""
+def logging_to(console: Console, json_of: str | None = None) -> Iterator[None]:
+    """Show the library's log lines, above the live table on a terminal.
+
+    Args:
+        console: Where.
+        json_of: Id of the app, if each line is to be a JSON object.
+    """
     handler: logging.Handler
-    if console.is_terminal:
+    if json_of is not None:
+        handler = logging.StreamHandler(console.file)
+        handler.setFormatter(JsonFormatter(json_of))
+    elif console.is_terminal:
         handler = RichHandler(console=console, show_path=False, markup=False)
     else:
         handler = logging.StreamHandler(console.file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from kstreams.checkpoint.telemetry_settings import Telemetry
 from kstreams.cli.backends import state_backend
 from kstreams.cli.consoles import stderr
 from kstreams.cli.describe import TargetArgument
@@ -23,15 +25,23 @@ from kstreams.cli.progress import Progress, logging_to, shown_live
 from kstreams.cli.quiet import quiet_spark
 from kstreams.cli.serve_beside import ServeBeside
 from kstreams.cli.usage import WrongUsageError, for_option
+from kstreams.errors import PluginError
 
 if TYPE_CHECKING:
     from kstreams.batch.report import AppState
     from kstreams.spark.app import App
 
-__all__ = ("Until", "run")
+__all__ = ("LogFormat", "Until", "run")
 
 _LOG = logging.getLogger(__name__)
 _PANEL = "Spark"
+
+
+class LogFormat(str, Enum):
+    """How lines of the log look."""
+
+    TEXT = "text"
+    JSON = "json"
 
 
 class Until(str, Enum):
@@ -138,6 +148,17 @@ def run(
             rich_help_panel=_PANEL,
         ),
     ] = None,
+    log_format: Annotated[
+        LogFormat,
+        typer.Option(help="Of the log: json has fields such as app, query, batch, trace_id."),
+    ] = LogFormat.TEXT,
+    otel: Annotated[
+        bool,
+        typer.Option(
+            "--otel",
+            help="Send metrics and traces by OTLP; OTEL_EXPORTER_OTLP_ENDPOINT says where.",
+        ),
+    ] = False,
     package: PackageOption = None,
 ) -> None:
     """Run a topology on Spark: until Ctrl-C, or to the end of its topics.
@@ -169,7 +190,9 @@ def run(
         [groups[0].name for groups in topology.pipelines()],
         logs=not console.is_terminal,
     )
-    with logging_to(console), quiet_spark(settings) as config:
+    name = app_id or topology.name
+    log = logging_to(console, name if log_format is LogFormat.JSON else None)
+    with log, _exporting(name, wanted=otel), quiet_spark(settings) as config:
         app = App(
             topology,
             place.seen_once().connection if exactly_once else place.connection,
@@ -183,6 +206,7 @@ def run(
             packages=package or "auto",
             config=config,
             on_batch=progress.note,
+            telemetry=Telemetry(otel=otel),
         )
         _run(
             app,
@@ -193,6 +217,18 @@ def run(
             close_windows=close_windows,
             beside=beside,
         )
+
+
+def _exporting(app: str, *, wanted: bool) -> AbstractContextManager[None]:
+    if not wanted:
+        return nullcontext()
+    try:
+        from kstreams.telemetry.otel_sdk import exporting  # noqa: PLC0415  # needs the extra
+    except ImportError as exc:
+        raise PluginError(
+            f"--otel needs OpenTelemetry: {exc}", hint="pip install 'kstreams-spark[otel]'."
+        ) from exc
+    return exporting(app)
 
 
 def _run(

@@ -26,8 +26,7 @@ from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.upkeep import Upkeep
-from kstreams.telemetry.recorder import Recorder
-from kstreams.telemetry.watching import Watchers
+from kstreams.telemetry.watchers import watchers_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,7 +88,8 @@ class App:
 
     Raises:
         CompileError: A setting is out of range.
-        PluginError: No installed package serves the checkpoint's URL.
+        PluginError: No installed package serves the checkpoint's URL, or OpenTelemetry is to be
+            told and is not installed.
         SavepointError: `fork` is a text that names no savepoint.
     """
 
@@ -144,14 +144,6 @@ class App:
         )
         clock = clock or SystemClock()
         run = new_run()
-        recorder = Recorder(
-            home,
-            app=self.app_id,
-            run=run,
-            clock=clock,
-            texts=self._settings.telemetry.texts,
-            paused=lambda: self._run.paused.known,
-        )
         self._parts = AppParts(
             topology=topology,
             connection=NO_TOPICS if connection is None else connection,
@@ -160,7 +152,7 @@ class App:
             report=partial(report_batch, on_batch),
             spark=spark,
             run=run,
-            watchers=Watchers([recorder] if self._settings.telemetry.files else []),
+            watchers=watchers_of(self._settings, run, clock, lambda: self._run.paused.known),
         )
         self._run = AppRun(self._settings, self._parts)
 

@@ -22,6 +22,7 @@ from kstreams.scratch import scratch_directory
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.batch_jobs import BatchJobs
 from kstreams.spark.failure import jvm_is_gone, typed
+from kstreams.telemetry.log_context import log_context
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
@@ -199,7 +200,10 @@ class Pipeline:
             if plan is None:
                 self._await_end()
                 return  # a batch without a plan changes nothing, whether Spark notes it or not
-            self._run_batch(frame, batch, plan)
+            with log_context(query=self.name, batch=batch):
+                planned_s = self.driver.progress.planned_s(batch)
+                self._parts.watchers.began(self.name, batch, planned_s)
+                self._run_batch(frame, batch, plan)
         except _StoppedError:
             raise
         except Exception as exc:  # noqa: BLE001  # kept, and raised in the app's thread

@@ -106,6 +106,9 @@ class Recorder:
         self._state = state
         self._wake.set()
 
+    def began(self, query: str, batch: int, planned_s: float) -> None:
+        """Do nothing: what a query is doing is asked for with each beat."""
+
     def committed(self, report: BatchReport) -> None:
         """Write down the report, with the next beat."""
         try:

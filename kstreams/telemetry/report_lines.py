@@ -8,17 +8,17 @@
      "nodes": {"split": [1227, 9951, 0, {}], "count": [9951, 9951, 0, {"late": 3}]},
      "tasks": {"by-word/3": [2401, 13789, "host/4711", 1, false,
                              {"read": .02, "process": .07, "write": .02}, {"count": .06, "": .01},
-                             {"counts": 1200}]},
+                             {"counts": 1200}, 1700000000000]},
      "lat": {"counts": [0, 3, ..], "sum_ms": 90},
      "log": [5, 13789, 0, 0, 0, 0],            PUT and bytes, GET and bytes, LIST, DELETE
      "samples": [["count", "late", "lines/3", 1902]]}
 
 `rec` is records processed and those of topics; a node has in, out, held, and dropped by reason; a
 task has records, bytes written to the log, worker, attempts, whether it was restored, seconds by
-phase, and by node as far as samples tell (`""`: no node's), and the rows of its stores before the
-batch. The longest 256 tasks are there. `lat` is `Latency`. Reading gives a `BatchReport` without
-`totals`, which are in the commit. Files are of 8 MB, two for each query; in an object storage the
-last hour or more is kept.
+phase, and by node as far as samples tell (`""`: no node's), the rows of its stores before the
+batch, and when it began by its worker's clock. The longest 256 tasks are there. `lat` is `Latency`.
+Reading gives a `BatchReport` without `totals`, which are in the commit. Files are of 8 MB, two for
+each query; in an object storage the last hour or more is kept.
 """
 
 from __future__ import annotations
@@ -118,6 +118,7 @@ def _of_task(task: TaskReport) -> list[object]:
         _rounded(task.seconds),
         _rounded(task.node_seconds),
         dict(task.rows),
+        task.began_ms,
     ]
 
 
@@ -132,6 +133,7 @@ def _read_task(task: TaskId, data: object) -> TaskReport:
             dict(seconds),
             dict(nodes),
             dict(rows),
+            began_ms,
         ]:
             return TaskReport(
                 task,
@@ -143,9 +145,10 @@ def _read_task(task: TaskId, data: object) -> TaskReport:
                 restored,
                 checked_seconds(nodes),
                 {store: checked_integer(count, "a count of rows") for store, count in rows.items()},
+                checked_integer(began_ms, "a time"),
             )
         case _:
-            raise WrongFieldError(f"what task {task} has done is not eight fields")
+            raise WrongFieldError(f"what task {task} has done is not nine fields")
 
 
 def _rounded(seconds: Mapping[str, float]) -> dict[str, float]:

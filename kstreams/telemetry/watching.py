@@ -66,6 +66,16 @@ class Watcher(Protocol):
         """Hear into which state it has come."""
         ...
 
+    def began(self, query: str, batch: int, planned_s: float) -> None:
+        """Hear of a batch that begins, in the thread that runs it; planning it took some time.
+
+        Args:
+            query: Whose batch.
+            batch: Its number.
+            planned_s: How long it took to plan it, seconds.
+        """
+        ...
+
     def committed(self, report: BatchReport) -> None:
         """Hear of a batch that is committed and published."""
         ...
@@ -98,6 +108,11 @@ class Watchers(tuple[Watcher, ...]):
         """Tell all of them; see `Watcher`."""
         for each in self:
             each.entered(state)
+
+    def began(self, query: str, batch: int, planned_s: float) -> None:
+        """Tell all of them; see `Watcher`."""
+        for each in self:
+            each.began(query, batch, planned_s)
 
     def committed(self, report: BatchReport) -> None:
         """Tell all of them; see `Watcher`."""
