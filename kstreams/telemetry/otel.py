@@ -133,7 +133,7 @@ class OtelWatcher:
         if span is None:
             return
         end = self._now()
-        bounds = {}
+        bounds: dict[str, tuple[int, int]] = {}
         for phase in (PUBLISH, COMMIT, JOB):
             start = end - int(report.phases.get(phase, 0.0) * _NS)
             bounds[phase], end = (start, end), start
@@ -144,9 +144,10 @@ class OtelWatcher:
             self._spans_of(task, job, start, end)
         job.end(end)
         for phase in (COMMIT, PUBLISH):
-            self._span(phase, span, *bounds[phase], {})
+            start, end = bounds[phase]
+            self._span(phase, span, start, end, {})
         span.set_attribute(names.MESSAGE_COUNT, report.source_records)
-        span.end(bounds[PUBLISH][1])
+        span.end(end)
 
     def failed(self, error: KStreamsError) -> None:
         """End what is under way as failed; the error's text, which may quote a record, stays."""

@@ -28,8 +28,8 @@ def exporting(app: str) -> Iterator[None]:
     Args:
         app: The service's name, unless `OTEL_SERVICE_NAME` says another.
     """
-    resource = Resource({"service.name": app}).merge(Resource.create())
-    if resource.attributes.get("service.name", "").startswith("unknown_service"):
+    resource = Resource.create()
+    if str(resource.attributes.get("service.name")).startswith("unknown_service"):
         resource = resource.merge(Resource({"service.name": app}))
     tracers = TracerProvider(resource=resource)
     tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
