@@ -135,8 +135,10 @@ class StageRun:
 
     def _told(self, status: TaskStatus, began_ms: int) -> TaskStatus:
         """Say where and when a task has run."""
-        where = {"worker": worker_name(), "attempt": self._attempt}
-        return replace(status, numbers=replace(status.numbers, began_ms=began_ms, **where))
+        numbers = replace(
+            status.numbers, worker=worker_name(), attempt=self._attempt, began_ms=began_ms
+        )
+        return replace(status, numbers=numbers)
 
     def _call(self, task: int, inbox: _Inbox) -> TaskCall:
         if len(inbox.calls) != 1:

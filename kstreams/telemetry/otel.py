@@ -118,7 +118,11 @@ class OtelWatcher:
         """Begin the span of a batch, which lines of the log then name."""
         now = self._now()
         start = now - int(planned_s * _NS)
-        about = {"kstreams.app": self._app, "kstreams.query": query, "kstreams.batch": batch}
+        about: dict[str, str | int] = {
+            "kstreams.app": self._app,
+            "kstreams.query": query,
+            "kstreams.batch": batch,
+        }
         span = self._tracer.start_span("kstreams.batch", start_time=start, attributes=about)
         self._spans[query] = span
         self._span(PLAN, span, start, now, {})
@@ -271,7 +275,8 @@ class OtelWatcher:
 
     def _count_task(self, task: TaskReport, own: Mapping[str, str]) -> None:
         group = task.task.group
-        place = {**own, "kstreams.group": group, "kstreams.partition": task.task.partition}
+        partition = str(task.task.partition)
+        place = {**own, "kstreams.group": group, "kstreams.partition": partition}
         for phase, seconds in task.seconds.items():
             self._busy.add(seconds, {**place, "kstreams.phase": phase})
         if task.restored:
@@ -307,7 +312,7 @@ class OtelWatcher:
             for share in (0.5, 0.99):
                 age = report.latency.quantile_ms(share)
                 if age is not None:
-                    about = {"kstreams.query": query, "kstreams.quantile": share}
+                    about = {"kstreams.query": query, "kstreams.quantile": str(share)}
                     yield Observation(age / 1000, about)
 
     def _batches(self) -> Iterable[Observation]:

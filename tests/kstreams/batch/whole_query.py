@@ -10,18 +10,21 @@ from kstreams import Embedded, Topology
 from kstreams.batch.batch_run import BatchRun, Parts
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.envelope import Content, Envelope
+from kstreams.batch.open_feed import publish_commit
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.report import BatchReport
 from kstreams.batch.stage_run import Message, StageRun
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.fork import ForkSource
 from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.opening import opened_query
+from kstreams.checkpoint.opening import open_for_running
 from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.reset import reset
 from kstreams.checkpoint.resume import positions_after
+from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.connection import RawRecord
 from kstreams.global_tables.versions import Versions
 from kstreams.ids import TopicPartition
@@ -42,6 +45,7 @@ class WholeQuery:
         partitions: Of all topics, and so tasks of all groups.
         most: How many records a batch has at most.
         max_bytes: How many bytes.
+        fork: What it begins on a copy of.
 
     Attributes:
         plans: What was run and committed, in order.
@@ -56,6 +60,7 @@ class WholeQuery:
         partitions: int = 1,
         most: int = 100,
         max_bytes: int = 1 << 28,
+        fork: ForkSource | None = None,
     ) -> None:
         self.connection = Embedded(home / "topics", default_partitions=partitions, durable=False)
         self.clock = FakeClock(1_790_000_000_000)
@@ -68,11 +73,34 @@ class WholeQuery:
             state=Memory(directory=str(home / "local"), log=Directory(str(home / "log"))),
             max_records_per_batch=most,
             max_bytes_per_batch=max_bytes,
+            fork=fork,
         )
+        self._begun: dict[TopicPartition, int] = {}
         self.plans: list[Plan] = []
         self.reports: list[BatchReport] = []
-        for node in topology.sources:
-            self.connection.log().ensure(node.topic.name, partitions)
+        self._ensure_topics()
+
+    def _ensure_topics(self) -> None:
+        for node in self._topology.sources:
+            self.connection.log().ensure(node.topic.name, self._partitions)
+
+    @property
+    def savepoints(self) -> Savepoints:
+        """Its savepoints."""
+        log = self._settings.state.log
+        assert log is not None
+        return Savepoints(Checkpoint.load(self._settings.checkpoint), log.open())
+
+    def upgrade(self, topology: Topology) -> None:
+        """Start the app with another topology."""
+        self._topology, self._groups = topology, topology.pipelines()[0]
+        self._ensure_topics()
+        self.start()
+
+    def reset(self) -> None:
+        """Start the app fresh."""
+        reset("whole", checkpoint=self._settings.checkpoint.named, state=self._settings.state)
+        self.start()
 
     def start(self) -> None:
         """Start the app, for the first time or again: nothing is known but what is on disk."""
@@ -80,8 +108,16 @@ class WholeQuery:
         settings = self._settings
         log = settings.state.log
         assert log is not None
-        opened = Checkpoint.open(settings.checkpoint, settings.app_id, self._topology, tasks=tasks)
-        query = opened_query(begin_logs(opened, log.open(), {}), self._groups, log)
+        (query,) = open_for_running(
+            settings,
+            self._topology,
+            tasks,
+            run="run",
+            publish=lambda last: publish_commit(self.connection, self._topology, last, log.open()),
+        )
+        if settings.fork is not None and not self._begun:  # a fork counts from its beginning
+            assert query.resumed.last is not None
+            self._begun = positions_after(query.resumed.last)
         feed = EmbeddedFeed(self.connection)
         self._query = QuerySettings(
             settings,
@@ -142,7 +178,7 @@ class WholeQuery:
         for places in last.totals.sources.values():
             ends = positions_after(last)
             assert {place: counts.taken for place, counts in places.items()} == {
-                place: ends[place] for place in places
+                place: ends[place] - self._begun.get(place, 0) for place in places
             }
 
     def run(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.kstreams.cli.terminal import kstreams, say, words_module
+from tests.kstreams.telemetry.collector import collecting
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -27,9 +29,10 @@ def _lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     say("topics", "produce", "lines", given="1\ta b a\n2\tb a\n")
 
 
-def run(*options: str) -> subprocess.CompletedProcess[str]:
+def run(*options: str, **variables: str) -> subprocess.CompletedProcess[str]:
     command = [*KSTREAMS, "run", "words", *options]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    env = {**os.environ, **variables}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=env)
 
 
 def totals() -> list[tuple[str, int]]:
@@ -53,8 +56,17 @@ def test_to_the_end_and_after_a_reset_from_the_beginning() -> None:
     assert "log level" not in first.stderr
 
     say("reset", "word-count", "--yes")
-    assert run("--until", "end", "--state", "rocksdb").returncode == 0
+    with collecting() as found:
+        options = "--until", "end", "--state", "rocksdb", "--otel", "--log-format", "json"
+        second = run(*options, OTEL_EXPORTER_OTLP_ENDPOINT=found.url)
+    assert second.returncode == 0, second.stderr
     assert totals() == sorted([*COUNTED, *COUNTED])
+    told = [json.loads(line) for line in second.stderr.splitlines() if line.startswith("{")]
+    assert {line["app"] for line in told} == {found.service} == {"word-count"}
+    batches = {line["trace_id"] for line in told if "batch" in line}
+    assert batches == {s.trace_id.hex() for s in found.spans if s.name == "kstreams.batch"} != set()
+    assert {"process lines", "commit", "publish"} <= {span.name for span in found.spans}
+    assert "messaging.client.consumed.messages" in found.metrics
 
 
 def test_a_failing_processor_is_a_clear_error() -> None:

@@ -25,6 +25,7 @@ class Collected:
         spans: All spans.
         metrics: The newest of each name.
         service: The service's name that the spans came with.
+        schemas: Of the spans.
     """
 
     def __init__(self) -> None:
@@ -45,9 +46,8 @@ class Collected:
                     self.spans += scope.spans
         elif path == "/v1/metrics":
             found = ExportMetricsServiceRequest.FromString(body)
-            for resource in found.resource_metrics:
-                for scope in resource.scope_metrics:
-                    self.metrics |= {metric.name: metric for metric in scope.metrics}
+            scopes = (scope for each in found.resource_metrics for scope in each.scope_metrics)
+            self.metrics |= {metric.name: metric for scope in scopes for metric in scope.metrics}
         else:
             raise AssertionError(f"nothing is sent to {path}")
 

@@ -1,0 +1,112 @@
+"""In is out, dropped and held at every commit, through all that may happen to an app."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from kstreams import (
+    INT64,
+    TEXT,
+    Emitter,
+    FixedKeyProcessor,
+    ProcessorContext,
+    Record,
+    Topic,
+    Topology,
+    TopologyBuilder,
+    key_value_store,
+)
+from kstreams.checkpoint.fork import ForkSource
+from kstreams.operators import map_values
+from kstreams.state.log.directory import Directory
+from kstreams.testing import FakeClock
+from tests.kstreams.batch.whole_query import WholeQuery
+
+IN, MORE = Topic("in", TEXT, TEXT), Topic("more", TEXT, TEXT)
+OUT = Topic("out", TEXT, INT64)
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+
+
+class Count(FixedKeyProcessor[str, str, int]):
+    """Forwards how often a key has come."""
+
+    def init(self, context: ProcessorContext[str, int]) -> None:
+        self.context, self.counts = context, context.store(COUNTS)
+
+    def process(self, record: Record[str, str]) -> None:
+        total = (self.counts.get(record.key) or 0) + 1
+        self.counts.put(record.key, total)
+        self.context.forward(record.with_value(total))
+
+
+def refused(value: str) -> str:
+    if value == "bad":
+        raise ValueError(value)
+    return value
+
+
+def topology(*sources: Topic[str, str]) -> Topology:
+    """Return a count behind a repartition, of any sources, which skip what fails."""
+    builder = TopologyBuilder("whole")
+    read = [builder.add_source(topic.name, topic, on_error="skip") for topic in sources]
+    checked = [
+        builder.add_processor(f"check-{node.name}", map_values(refused), node) for node in read
+    ]
+    again = builder.repartition("again", *checked, key=TEXT, value=TEXT)
+    counts = builder.add_processor("count", Count, again, stores=[COUNTS])
+    builder.add_sink("out", OUT, counts)
+    return builder.build()
+
+
+def emit(query: WholeQuery, topic: Topic[str, str]) -> None:
+    """Write 10 records: one of them is skipped."""
+    with Emitter(topic, query.connection) as emitter:
+        emitter.emit_many(Record(f"k{n % 3}", "bad" if n == 4 else "v", n) for n in range(10))
+
+
+def came(query: WholeQuery, node: str) -> tuple[int, int]:
+    """Return how many records a node has taken and lost, since the app began."""
+    last = query.driver.last
+    assert last is not None
+    assert last.totals is not None
+    counts = last.totals.nodes[node]
+    return counts.records_in, counts.lost
+
+
+def test_through_all_that_may_happen_to_an_app(tmp_path: Path) -> None:
+    query = WholeQuery(tmp_path, topology(IN), most=4)
+    query.start()
+    emit(query, IN)
+    query.run()  # each batch checks all nodes, and each partition
+    assert came(query, "in") == (10, 1)
+
+    emit(query, IN)  # nothing is planned meanwhile: it is paused, and started again
+    query.start()
+    assert came(query, "in") == (10, 1)
+    query.batch(dies=True)
+    query.run()
+    assert came(query, "in") == (20, 2)
+
+    query.savepoints.create("before", FakeClock(5))
+    emit(query, MORE)
+    query.upgrade(topology(IN, MORE))
+    emit(query, IN)
+    query.run()
+    assert (came(query, "in"), came(query, "more")) == ((30, 3), (10, 1))
+    assert came(query, "count") == (36, 0)
+
+    shutil.copytree(tmp_path / "topics", tmp_path / "forked" / "topics")
+    source = ForkSource(tmp_path / "checkpoint", "before", Directory(str(tmp_path / "log")))
+    fork = WholeQuery(tmp_path / "forked", topology(IN), most=4, fork=source)
+    fork.start()
+    fork.run()
+    assert came(fork, "in") == (10, 1)  # what came after the savepoint
+    fork.start()
+    emit(fork, IN)
+    fork.run()
+    assert came(fork, "in") == (20, 2)
+
+    query.reset()
+    query.run()
+    assert (came(query, "in"), came(query, "more")) == ((30, 3), (10, 1))
