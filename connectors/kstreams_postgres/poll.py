@@ -14,9 +14,18 @@ from kstreams_postgres.connecting import Connection
 from kstreams_postgres.slot import table_name
 from kstreams_postgres.table_check import described_table
 
-__all__ = ("Mark", "PollNames", "PollState", "find_marks", "first_at", "let_go", "made_state")
+__all__ = (
+    "Mark",
+    "PollNames",
+    "PollState",
+    "find_marks",
+    "first_at",
+    "let_go",
+    "made_state",
+    "time_of",
+)
 
-SYSTEM = "xmin"
+_SYSTEM = "xmin"
 """The column that each row has anyway: 32 bits of the number of its transaction."""
 _EPOCH = 1 << 32
 _MARK_ROWS = 10_000
@@ -61,7 +70,7 @@ class PollNames(NamedTuple):
 
     def between(self, low: int, high: int) -> sql.Composable:
         """Return the condition that a row's transaction has a number of a range."""
-        if self.transaction == SYSTEM:
+        if self.transaction == _SYSTEM:
             return sql.SQL("{number} >= {low} AND {number} < {high}").format(
                 number=self.number, low=sql.Literal(low), high=sql.Literal(high)
             )
@@ -142,7 +151,7 @@ def made_state(connection: Connection, names: PollNames, required: frozenset[str
 
 
 def _check(connection: Connection, names: PollNames, state: PollState) -> None:
-    if names.transaction == SYSTEM and state.next >= _EPOCH:
+    if names.transaction == _SYSTEM and state.next >= _EPOCH:
         raise SourceError(
             "the numbers of transactions have gone round: xmin does not tell old rows from new",
             hint=f"ALTER TABLE {names.table} ADD transaction xid8 DEFAULT pg_current_xact_id(), "
