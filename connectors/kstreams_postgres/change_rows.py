@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kstreams import Serde
 from kstreams.errors import SourceError
+from kstreams_msgspec import forget_caches
 from kstreams_postgres.change import Operation
 from kstreams_postgres.json_values import ToJson, json_of
 from kstreams_postgres.pgoutput import (
@@ -37,15 +38,20 @@ class ChangeRow(NamedTuple):
 
 def wanted_fields(type_: object) -> frozenset[str] | None:
     """Return which columns a type of rows has; None: all, as it takes any."""
-    shape = msgspec.inspect.type_info(type_)
-    fields = getattr(shape, "fields", None)
+    fields = _fields(type_)
     return None if fields is None else frozenset(field.encode_name for field in fields)
 
 
 def required_fields(type_: object) -> frozenset[str]:
     """Return which columns there have to be: those of fields without a default."""
-    fields = getattr(msgspec.inspect.type_info(type_), "fields", ())
-    return frozenset(field.encode_name for field in fields if field.required)
+    return frozenset(field.encode_name for field in _fields(type_) or () if field.required)
+
+
+def _fields(type_: object) -> tuple[msgspec.inspect.Field, ...] | None:
+    shape = msgspec.inspect.type_info(type_)
+    forget_caches(shape)
+    found: tuple[msgspec.inspect.Field, ...] | None = getattr(shape, "fields", None)
+    return found
 
 
 class RowForm:
