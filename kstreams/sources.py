@@ -10,6 +10,7 @@ r"""Sources that are no topics: files, and other places that can be read again b
   `Whole`; `Gzip` or `Zip` around one of them. It passes over the file in `Mark`s and reads `Rows`.
 - `Files` is a place of files, of your own perhaps, which opens each `FileInfo` as `FileData`;
   `is_unfinished` says of which names none is read. `ObjectFiles` is one of a bucket's objects.
+- `items` is a list as an `ItemLog`, `rate` numbers at a rate as a `RateLog`: for tests and load.
 
 `kstreams.testing` has a `LogContract` to prove a log by.
 
@@ -49,6 +50,8 @@ from kstreams.file_logs.parquet import Parquet
 from kstreams.file_logs.whole import Whole
 from kstreams.file_logs.zipped import Zip
 from kstreams.log import Log, LogContents, LogReader, Piece, ReadOnce
+from kstreams.made_logs.item_log import ItemLog, items
+from kstreams.made_logs.rate_log import RateLog, rate
 
 __all__ = (
     "Csv",
@@ -58,6 +61,7 @@ __all__ = (
     "Files",
     "Format",
     "Gzip",
+    "ItemLog",
     "Lines",
     "Log",
     "LogContents",
@@ -66,10 +70,13 @@ __all__ = (
     "ObjectFiles",
     "Parquet",
     "Piece",
+    "RateLog",
     "ReadOnce",
     "Rows",
     "Whole",
     "Zip",
     "folder",
     "is_unfinished",
+    "items",
+    "rate",
 )

@@ -113,7 +113,7 @@ class TopologyTestDriver:
         self._io = DriverIO(self._topics, limits or {})
         self._sinks = DriverSinks(topology, real=real_sinks)
         self._batch = 0
-        self._sources = DriverSources(topology, self._topics, real=real_sources)
+        self._sources = DriverSources(topology, self._topics, self.clock, real=real_sources)
         self._read = self._sources.io(self._io)
         self._recreate = recreate_processors
         self._check_keys = check_keys

@@ -7,11 +7,13 @@ from kstreams.batch.logs.feed import logs_of
 from kstreams.batch.logs.io import LogIO, close_readers
 from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.plans import Slice
+from kstreams.clock import Clock
 from kstreams.errors import TopologyError, UnknownTopicError
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import Topology
 from kstreams.ids import TopicPartition
 from kstreams.log import Log, LogContents
+from kstreams.made_logs.rate_log import RateLog
 from kstreams.testing.driver_task import DriverTask
 from kstreams.testing.driver_topics import DriverTopics
 from kstreams.topic import Topic
@@ -26,9 +28,13 @@ class DriverSources:
         topology: What is run.
         topics: Made-up topics, which stand for logs, too, unless those are real.
         real: Whether logs are read in their places.
+        clock: The driver's.
     """
 
-    def __init__(self, topology: Topology, topics: DriverTopics, *, real: bool) -> None:
+    def __init__(
+        self, topology: Topology, topics: DriverTopics, clock: Clock, *, real: bool
+    ) -> None:
+        self._clock = clock
         self._nodes = {node.topic.name: node for node in topology.sources}
         self._topics = topics
         self._logs = logs_of(topology.sources) if real else {}
@@ -44,8 +50,11 @@ class DriverSources:
     def look(self) -> None:
         """Look at where logs end: up to there the next batch reads."""
         for name, log in self._logs.items():
-            contents = self._contents.setdefault(name, log.contents())
-            self._ends[name] = contents.ends()
+            if name not in self._contents:
+                self._contents[name] = (
+                    log.contents(self._clock) if isinstance(log, RateLog) else log.contents()
+                )
+            self._ends[name] = self._contents[name].ends()
 
     def fresh(self, task: DriverTask) -> tuple[Slice, ...]:
         """Return what a task has to read."""

@@ -1,0 +1,157 @@
+"""Logs whose records follow from their numbers, dealt round to the partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams.clock import Clock
+from kstreams.errors import DataLossError
+from kstreams.log import Piece
+from kstreams.serde.base import Serde
+
+__all__ = ("NumberedContents", "NumberedLog", "NumberedReader")
+
+_AT_ONCE = 10_000
+
+
+class NumberedLog(Protocol):
+    """What is to be known of such a log: number `n` is in partition `n % partitions`."""
+
+    @property
+    def name(self) -> str:
+        """Name of its positions."""
+        ...
+
+    @property
+    def partitions(self) -> int:
+        """How many there are."""
+        ...
+
+    @property
+    def value(self) -> Serde[Any]:
+        """Serde of the values."""
+        ...
+
+    @property
+    def log_id(self) -> str:
+        """Differs where a number is another record."""
+        ...
+
+    def count(self, clock: Clock) -> int:
+        """Return how many records there are by now."""
+        ...
+
+    def time_ms(self, number: int) -> int:
+        """Return the time of a record, ms since the epoch; rises with the number."""
+        ...
+
+    def values(self, numbers: range) -> Sequence[Any]:
+        """Return the values of records."""
+        ...
+
+
+class NumberedContents:
+    """Implements `kstreams.log.LogContents`.
+
+    Args:
+        log: What is in it.
+        clock: Says how many records there are by now.
+    """
+
+    look_every_s = 0.0
+
+    def __init__(self, log: NumberedLog, clock: Clock) -> None:
+        self._log = log
+        self._clock = clock
+        self._count = 0
+
+    @property
+    def log_id(self) -> str:
+        """The log's."""
+        return self._log.log_id
+
+    def beginnings(self) -> dict[int, int]:
+        """Return zero for each partition: nothing is ever gone."""
+        return dict.fromkeys(range(self._log.partitions), 0)
+
+    def ends(self) -> dict[int, int]:
+        """Return how many records each partition has by now; never fewer than before."""
+        self._count = max(self._count, self._log.count(self._clock))
+        parts = self._log.partitions
+        return {part: (self._count - part + parts - 1) // parts for part in range(parts)}
+
+    def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
+        """Return offset and time of the first record that is not before a time."""
+        parts = self._log.partitions
+        low, high = 0, (self._count - partition + parts - 1) // parts
+        end = high
+        while low < high:
+            middle = (low + high) // 2
+            if self._log.time_ms(partition + middle * parts) < timestamp_ms:
+                low = middle + 1
+            else:
+                high = middle
+        return None if low == end else (low, self._log.time_ms(partition + low * parts))
+
+    def pieces(self, partition: int, start: int, stop: int) -> Iterator[Piece]:
+        """Yield all as one."""
+        if start < stop:
+            yield Piece(partition, start, stop)
+
+    def mean_bytes(self, partition: int, offset: int) -> float | None:
+        """Return None: it is not known."""
+        return None
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to let go of."""
+
+
+class NumberedReader:
+    """Implements `kstreams.log.LogReader`.
+
+    Args:
+        log: What is in it.
+    """
+
+    def __init__(self, log: NumberedLog) -> None:
+        self._log = log
+
+    def read(self, piece: Piece, *, max_bytes: int) -> pa.Table:
+        """Return the records of a piece.
+
+        Raises:
+            DataLossError: The log has fewer of them than were planned.
+            SerializationError: A value is none of the serde's.
+        """
+        log, parts = self._log, self._log.partitions
+        columns: list[pa.Array] = []
+        stop, size = piece.start, 0
+        while stop < piece.stop and size <= max_bytes:
+            start, stop = stop, min(stop + _AT_ONCE, piece.stop)
+            numbers = range(piece.partition + start * parts, piece.partition + stop * parts, parts)
+            values = log.values(numbers)
+            if len(values) < len(numbers):
+                raise DataLossError(
+                    f"log {log.name!r} has fewer records than were planned",
+                    hint="give it what it had, or reset the app.",
+                )
+            columns.append(log.value.serialize_many(values))
+            size += columns[-1].nbytes
+        offsets = np.arange(piece.start, stop, dtype=np.int64)
+        times = [log.time_ms(piece.partition + offset * parts) for offset in offsets.tolist()]
+        return pa.table(
+            {
+                "offset": pa.array(offsets),
+                "timestamp": pa.array(times, pa.int64()),
+                "key": pa.nulls(len(offsets), pa.binary()),
+                "value": pa.chunked_array(columns, pa.binary()),
+                "headers": pa.nulls(len(offsets)),
+            }
+        )
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to give back."""

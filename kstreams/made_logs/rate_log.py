@@ -1,0 +1,94 @@
+"""Numbers that come at a rate, as a log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from datetime import datetime
+
+from kstreams.clock import Clock, SystemClock, to_ms
+from kstreams.errors import CompileError
+from kstreams.log import LogContents, LogReader
+from kstreams.made_logs.numbered import NumberedContents, NumberedReader
+from kstreams.names import TOPIC_RULE, is_topic, shown_name
+from kstreams.partitioner import count_problem
+from kstreams.serde.base import Serde
+from kstreams.serde.none import NONE
+from kstreams.serde.numbers import INT64
+
+__all__ = ("RateLog", "rate")
+
+
+@dataclass(frozen=True)
+class RateLog:
+    """What `rate` returns: a `Log` of the numbers from 0 on, as many as the time has brought."""
+
+    name: str
+    per_second: int
+    _: KW_ONLY
+    start: datetime
+    partitions: int = 1
+    key: Serde[None] = field(default=NONE, init=False)
+    value: Serde[int] = field(default=INT64, init=False)
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        if not is_topic(self.name):
+            raise CompileError(f"{shown_name(self.name)} cannot name a log: use {TOPIC_RULE}")
+        if problem := count_problem(self.partitions):
+            raise CompileError(f"log {self.name!r}: {problem}")
+        if self.per_second < 1:
+            raise ValueError(f"per_second is {self.per_second}, expected at least 1")
+        to_ms(self.start)
+
+    @property
+    def label(self) -> str:
+        """The rate."""
+        return f"{self.per_second} numbers a second"
+
+    @property
+    def log_id(self) -> str:
+        """Rate and beginning, which say the time of each number."""
+        return f"{self.per_second}-{to_ms(self.start)}-{self.partitions}"
+
+    def count(self, clock: Clock) -> int:
+        """Return how many numbers have come by now."""
+        return max((clock.now_ms() - to_ms(self.start)) * self.per_second // 1000, 0)
+
+    def time_ms(self, number: int) -> int:
+        """Return when a number comes."""
+        return to_ms(self.start) + number * 1000 // self.per_second
+
+    def values(self, numbers: range) -> Sequence[int]:
+        """Return the numbers."""
+        return numbers
+
+    def contents(self, clock: Clock | None = None) -> LogContents:
+        """Open the driver's side, by a clock; the system's is the default."""
+        return NumberedContents(self, clock or SystemClock())
+
+    def reader(self) -> LogReader:
+        """Open the worker's side."""
+        return NumberedReader(self)
+
+
+def rate(name: str, per_second: int, *, start: datetime, partitions: int = 1) -> RateLog:
+    """Return the log of the numbers 0, 1, 2, ..., so many a second: a load to measure by.
+
+    A number is there from its time on, and is the same in each run; what an app has not read while
+    it stood still waits for it. In `TopologyTestDriver(real_sources=True)` the driver's clock
+    says how many there are: `advance_wall_clock` brings more.
+
+    Args:
+        name: Of the log, for its positions in checkpoints.
+        per_second: How many come in a second, in all partitions together.
+        start: When number 0 comes, aware; the same at each start of an app.
+        partitions: How many; numbers are dealt to them in turn.
+
+    Raises:
+        CompileError: The name or the number of partitions cannot be.
+        ValueError: `per_second` is below 1, or `start` is naive.
+
+    Source: Spark's source `rate`, whose beginning is that of the query.
+    """
+    return RateLog(name, per_second, start=start, partitions=partitions)

@@ -1,0 +1,3 @@
+"""Tests of logs that are made up."""
+
+from __future__ import annotations
