@@ -27,6 +27,10 @@ _WITH_REGISTRY = {
     ],
 }
 _WITH_POSTGRES = {
+    "changes_to_tables": [
+        "[(1, 'tea for Nina'), (2, 'milk for Nina'), (3, 'salt for Ada')]",
+        "[(1, 'tea for Nina Simone'), (3, 'salt for Ada'), (4, 'oil for Ada')]",
+    ],
     "files_to_postgres": ["[('ann', 5), ('bob', 7)]", "[('ann', 8), ('bob', 7)]"],
     "orders_to_postgres": [
         "[('ann/1', 8), ('ann/2', 7), ('bob/1', 9)]",
@@ -135,5 +139,10 @@ def test_every_example_is_run() -> None:
 
 @pytest.mark.parametrize("path", _IDEAS, ids=lambda path: path.stem)
 def test_it_is_one_idea_on_one_screen(path: Path) -> None:
-    longest = {"custom_store": 100, "dataframes": 70, "webhook_orders": 75}.get(path.stem, 60)
+    longest = {
+        "changes_to_tables": 120,
+        "custom_store": 100,
+        "dataframes": 70,
+        "webhook_orders": 75,
+    }.get(path.stem, 60)
     assert 20 <= len(path.read_text().splitlines()) <= longest
