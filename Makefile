@@ -99,7 +99,8 @@ test-kills: setup ## processes on Spark and Kafka are killed, a few times each; 
 test-connectors: setup ## sources, sinks and intakes on their real servers, also on those that `make test` leaves out; SERVERS=containers: in Docker
 	$(call stage,tests: connectors)
 	@$(RUN_PYTHON) -m devtools.servers.fetch databases
-	@KSTREAMS_SERVERS=$(SERVERS) $(PYTEST) -n $(JOBS) tests/connectors tests/stores/kstreams_gcs tests/crash/test_stream_logs.py $(ARGS)
+	@KSTREAMS_SERVERS=$(SERVERS) $(PYTEST) -n $(JOBS) tests/connectors tests/stores/kstreams_gcs \
+	    tests/crash/test_stream_logs.py tests/examples/test_with_servers.py $(ARGS)
 
 .PHONY: test-cluster
 test-cluster: setup ## minutes of kills, pauses and lost executors on a Spark cluster; no part of `make test`

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kstreams import TEXT, App, Embedded, Emitter, Kafka, Record, Topic, TopologyBuilder
-from kstreams.connection import Connection
+from kstreams.io import Connection
 from kstreams.processors import FixedKeyProcessor, ProcessorContext
 from kstreams.stores import key_value_store
 

@@ -11,6 +11,8 @@ r"""Sources that are no topics: files, and other places that can be read again b
 - `Files` is a place of files, of your own perhaps, which opens each `FileInfo` as `FileData`;
   `is_unfinished` says of which names none is read. `ObjectFiles` is one of a bucket's objects.
 - `items` is a list as an `ItemLog`, `rate` numbers at a rate as a `RateLog`: for tests and load.
+- `WhenRead` says what becomes of a file when all that was made of it is committed: it stays, is
+  deleted or goes elsewhere (`MoveTo`), in places that are `FinishedFiles`.
 
 `kstreams.testing` has a `LogContract` to prove a log by.
 
@@ -39,6 +41,7 @@ from __future__ import annotations
 
 from kstreams.file_logs.csv_rows import Csv
 from kstreams.file_logs.files import FileData, FileInfo, Files
+from kstreams.file_logs.finished import FinishedFiles, MoveTo, WhenRead
 from kstreams.file_logs.folder import folder
 from kstreams.file_logs.format import Format, Mark, Rows
 from kstreams.file_logs.gzipped import Gzip
@@ -59,6 +62,7 @@ __all__ = (
     "FileInfo",
     "FileLog",
     "Files",
+    "FinishedFiles",
     "Format",
     "Gzip",
     "ItemLog",
@@ -67,12 +71,14 @@ __all__ = (
     "LogContents",
     "LogReader",
     "Mark",
+    "MoveTo",
     "ObjectFiles",
     "Parquet",
     "Piece",
     "RateLog",
     "ReadOnce",
     "Rows",
+    "WhenRead",
     "Whole",
     "Zip",
     "folder",

@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from kstreams.errors import FileChangedError, SourceError
-from kstreams.sources import FileData, FileInfo, FileLog, Format, is_unfinished
+from kstreams.sources import FileData, FileInfo, FileLog, Format, WhenRead, is_unfinished
 from kstreams.state import ObjectStoreSettings
+from kstreams_sftp.paths import exists, make_parents
 from kstreams_sftp.session import Session
 from kstreams_sftp.settings import Sftp
 
@@ -46,6 +47,7 @@ def sftp_folder(
     partitions: int = 1,
     steady_for: timedelta = timedelta(seconds=2),
     look_every: timedelta = timedelta(seconds=5),
+    when_read: WhenRead = "leave",
 ) -> FileLog[K, V]:
     """Return the log that the files of a server's directory are.
 
@@ -66,6 +68,8 @@ def sftp_folder(
         steady_for: How long a file must have had the same size and time before it is read, where
             whoever writes it does not rename it. The first look waits so long.
         look_every: How often to look for new files.
+        when_read: What becomes of a file after the commit of what was made of it: `"leave"`,
+            `"delete"` or `MoveTo("_done")`; see `FileLog`.
 
     Raises:
         CompileError: The name or the number of partitions cannot be.
@@ -79,6 +83,7 @@ def sftp_folder(
         partitions=partitions,
         steady_for=steady_for,
         look_every=look_every,
+        when_read=when_read,
     )
 
 
@@ -136,6 +141,38 @@ class _SftpFiles:
             data.close()
             raise
         return data
+
+    def take_away(self, file: FileInfo, to: str) -> None:
+        """Delete a file at its version, or give it another path below the directory.
+
+        Raises:
+            SourceError: It may not be taken away, or there is another file of that path.
+        """
+        path = _path(self.place, file.name)
+
+        def retire(client: Client) -> bool:
+            try:
+                found = client.lstat(path)
+            except FileNotFoundError:
+                return True  # also where an answer was lost
+            if _info(file.name, found).version != file.version or is_unfinished(file.name):
+                return True
+            if not to:
+                client.remove(path)
+                return True
+            target = f"{self.place.root.rstrip('/')}/{to}"
+            if exists(client, target):
+                return False
+            make_parents(client, target)
+            client.rename(path, target)
+            return True
+
+        if not _session(self.place).run(f"take {file.name!r} away", retire):
+            raise SourceError(
+                f"file {file.name!r} of {self.place.place} was read and goes to {to!r}, where "
+                "another is",
+                hint="take that one away: it is of a file that had this name before.",
+            )
 
 
 class _SftpData(FileData):

@@ -6,13 +6,13 @@ import errno
 import io
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from posixpath import dirname
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from kstreams.state import object_name_parts
+from kstreams_sftp.paths import exists, make_parents
 from kstreams_sftp.session import Session
 
 if TYPE_CHECKING:
@@ -63,9 +63,9 @@ class SftpStore:
 
         def create(client: Client) -> bool:
             nonlocal renaming
-            if _exists(client, path):
-                return renaming and not _exists(client, aside)
-            _make_parents(client, path)
+            if exists(client, path):
+                return renaming and not exists(client, aside)
+            make_parents(client, path)
             with client.open(aside, "wb") as file:
                 file.set_pipelined(True)
                 for start in range(0, len(data), io.DEFAULT_BUFFER_SIZE * 4):
@@ -80,7 +80,7 @@ class SftpStore:
             try:
                 client.rename(aside, path)
             except OSError:
-                if not _exists(client, path):
+                if not exists(client, path):
                     raise
                 client.remove(aside)
                 return False
@@ -101,11 +101,11 @@ class SftpStore:
         path, target = self._path(name), self._path(to)
 
         def rename(client: Client) -> bool:
-            if not replace and _exists(client, target):
+            if not replace and exists(client, target):
                 return _remove(client, path)
-            if not _exists(client, path):
+            if not exists(client, path):
                 return False
-            _make_parents(client, target)
+            make_parents(client, target)
             if replace:
                 _replace(client, path, target)
             else:
@@ -156,14 +156,6 @@ class SftpStore:
         return f"{self._settings.root.rstrip('/')}/{name}"
 
 
-def _exists(client: Client, path: str) -> bool:
-    try:
-        client.lstat(path)
-    except FileNotFoundError:
-        return False
-    return True
-
-
 def _remove(client: Client, path: str) -> bool:
     try:
         client.remove(path)
@@ -181,16 +173,6 @@ def _replace(client: Client, path: str, target: str) -> None:
             raise
         _remove(client, target)
         client.rename(path, target)
-
-
-def _make_parents(client: Client, path: str) -> None:
-    """Make the directories above a path; the one of the settings is there."""
-    parent = dirname(path)
-    if _exists(client, parent):
-        return
-    _make_parents(client, parent)
-    with suppress(OSError):  # made by another task meanwhile, or what comes next says why not
-        client.mkdir(parent)
 
 
 def _below(client: Client, path: str, base: str, prefix: str) -> Iterator[str]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
 from kstreams.errors import DeserializationError, FileChangedError
 from kstreams.file_logs.files import FileInfo, Files
+from kstreams.file_logs.finished import Finishing
 from kstreams.file_logs.format import Format, Mark
 from kstreams.file_logs.index import FileIndex, Scanned
 from kstreams.log import Piece
@@ -26,23 +27,30 @@ _MAX_PROBLEM_CHARS = 1_000
 
 
 class FileContents:
-    """Implements `kstreams.log.LogContents`.
+    """Implements `kstreams.log.LogContents` and `ReadOnce`.
 
     Args:
         files: Where files are.
         form: What makes records of them.
         index: Which have offsets.
         look_every_s: How often to look for files, in seconds.
+        finishing: Takes away those that were read.
     """
 
     def __init__(
-        self, files: Files, form: Format[Any, Any], index: FileIndex, look_every_s: float = 0.0
+        self,
+        files: Files,
+        form: Format[Any, Any],
+        index: FileIndex,
+        look_every_s: float,
+        finishing: Finishing,
     ) -> None:
+        self._finishing = finishing
         self._look_every_s = look_every_s
         self._files = files
         self._form = form
         self._index = index
-        self._present: frozenset[str] | None = None
+        self._present: dict[str, FileInfo] | None = None
 
     @property
     def log_id(self) -> str:
@@ -62,7 +70,7 @@ class FileContents:
         return {partition: self._beginning(partition) for partition in range(index.partitions)}
 
     def _beginning(self, partition: int) -> int:
-        present = self._present or frozenset()
+        present = self._present or {}
         for entry in self._index.since(partition, 0):
             if entry.file.name in present:
                 return entry.first
@@ -75,7 +83,7 @@ class FileContents:
             FileChangedError: A file is not what it was when it was found.
         """
         found = list(self._files.list())
-        self._present = frozenset(file.name for file in found)
+        self._present = {file.name: file for file in found}
         for some in self._portions(self._new(found)):
             left = some
             while left and not self._index.add(left):
@@ -151,6 +159,32 @@ class FileContents:
         for entry in self._index.since(partition, offset)[:1]:
             return max(entry.end, entry.file.size) / entry.records
         return None
+
+    def claim(self, reader: str) -> None:
+        """Do nothing: nobody can tell whether another that was here before still reads."""
+
+    def committed(self, positions: Mapping[int, int]) -> None:
+        """Take away the files whose records all come before positions.
+
+        Those of no record go when what lies before them has been read; those that cannot be read
+        stay. A death in between leaves some: they go at the next commit, or start.
+
+        Raises:
+            SourceError: One cannot be taken away.
+            SourceUnavailableError: The place does not answer.
+        """
+        if self._finishing.leaves:
+            return
+        if self._present is None:
+            self.ends()
+        present = self._present or {}
+        for name in sorted(present):
+            entry = self._index.known.get(name)
+            if entry is None or entry.problem:
+                continue
+            if entry.stop <= positions.get(entry.partition, 0):
+                self._finishing.take_away(entry.file)
+                del present[name]
 
     def close(self) -> None:
         """Do nothing: no file stays open."""

@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
+from kstreams.file_logs.finished import WhenRead
 from kstreams.file_logs.format import Format
 from kstreams.file_logs.local import LocalFiles
 from kstreams.file_logs.log import FileLog
@@ -33,6 +34,7 @@ def folder(
     min_age: timedelta = timedelta(0),
     look_every: timedelta = timedelta(0),
     index: ObjectStoreSettings | None = None,
+    when_read: WhenRead = "leave",
 ) -> FileLog[K, V]:
     """Return the log that the files of a directory are.
 
@@ -55,6 +57,8 @@ def folder(
         look_every: How often to look for new files, where there are many; zero is at each batch.
         index: Where it is written down which file has which offsets; by default the directory
             `.kstreams-NAME` beside the files.
+        when_read: What becomes of a file after the commit of what was made of it: `"leave"`,
+            `"delete"` or `MoveTo("_done")`; see `FileLog`.
 
     Raises:
         CompileError: The name or the number of partitions cannot be.
@@ -66,4 +70,12 @@ def folder(
     root = Path(given).absolute()
     files = LocalFiles(str(root), pattern, recursive, span_ms("min_age", min_age))
     place = index or Directory(str(root / f".kstreams-{name}"))
-    return FileLog(name, files, format, index=place, partitions=partitions, look_every=look_every)
+    return FileLog(
+        name,
+        files,
+        format,
+        index=place,
+        partitions=partitions,
+        look_every=look_every,
+        when_read=when_read,
+    )

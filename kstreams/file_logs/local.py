@@ -120,6 +120,46 @@ class LocalFiles:
             raise
         return data
 
+    def take_away(self, file: FileInfo, to: str) -> None:
+        """Delete a file at its version, or give it another path below the directory.
+
+        Raises:
+            SourceError: It may not be taken away, or there is another file of that path.
+        """
+        path = Path(self.root, file.name)
+        if not self._is_still(path, file):
+            return
+        try:
+            if to:
+                self._link(path, Path(self.root, to), to)
+            path.unlink(missing_ok=True)
+        except OSError as exc:
+            raise SourceError(
+                f"cannot take {path} away: {exc}",
+                hint="let the app change the directory, or leave files there: when_read='leave'.",
+            ) from exc
+
+    def _is_still(self, path: Path, file: FileInfo) -> bool:
+        """Tell whether a file is there at its version, and lies in the directory."""
+        try:
+            known = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        inside = is_path_below(file.name) and _is_inside(str(path), os.path.realpath(self.root))
+        return inside and _info(file.name, known).version == file.version
+
+    def _link(self, path: Path, target: Path, to: str) -> None:
+        """Give a file another name, too, unless a killed one has done so."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, target)
+        except FileExistsError:
+            if not target.samefile(path):
+                raise SourceError(
+                    f"file {path.name!r} was read and goes to {to!r}, where another is",
+                    hint="take that one away: it is of a file that had this name before.",
+                ) from None
+
 
 class _LocalData(FileData):
     """The bytes of a file of this machine.

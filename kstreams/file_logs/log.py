@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 from kstreams.errors import CompileError
 from kstreams.file_logs.contents import FileContents
 from kstreams.file_logs.files import Files
+from kstreams.file_logs.finished import Finishing, WhenRead, check_when_read
 from kstreams.file_logs.format import Format
 from kstreams.file_logs.index import FileIndex
 from kstreams.file_logs.reader import FileReader
@@ -47,9 +48,12 @@ class FileLog(Generic[K, V]):
         look_every: How often to look for new files; zero is at each batch.
         steady_for: How long a file must have been seen at the same version before it is read,
             where it may be seen while it is written. The first look waits so long.
+        when_read: What becomes of a file when all that was made of its records is committed:
+            `"leave"`, `"delete"` or `MoveTo(folder)`. One app alone may read what goes away.
 
     Raises:
-        CompileError: The name or the number of partitions cannot be.
+        CompileError: The name or the number of partitions cannot be, or the place cannot do what
+            `when_read` says.
         ValueError: `look_every` or `steady_for` is negative.
     """
 
@@ -61,6 +65,7 @@ class FileLog(Generic[K, V]):
     partitions: int = 1
     look_every: timedelta = timedelta(0)
     steady_for: timedelta = timedelta(0)
+    when_read: WhenRead = "leave"
 
     def __post_init__(self) -> None:
         """Check the arguments."""
@@ -70,6 +75,7 @@ class FileLog(Generic[K, V]):
             raise CompileError(f"log {self.name!r}: {problem}")
         span_ms("look_every", self.look_every)
         span_ms("steady_for", self.steady_for)
+        check_when_read(self.name, self.files, self.when_read)
 
     @property
     def key(self) -> Serde[K]:
@@ -103,6 +109,7 @@ class FileLog(Generic[K, V]):
             self.format,
             index,
             self.look_every.total_seconds(),
+            Finishing(self.files, self.when_read),
         )
 
     def reader(self) -> LogReader:

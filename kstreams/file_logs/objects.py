@@ -61,6 +61,32 @@ class ObjectFiles(ABC):
             SourceUnavailableError: It does not answer.
         """
 
+    @abstractmethod
+    def retire(self, file: FileInfo, to: str) -> bool:
+        """Delete an object at its version, or give it another name; tell whether that is free.
+
+        One that has another version is left, and so is one that is gone; what a killed process has
+        copied counts.
+
+        Raises:
+            SourceError: The storage refuses.
+            SourceUnavailableError: It does not answer.
+        """
+
+    def take_away(self, file: FileInfo, to: str) -> None:
+        """Delete an object at its version, or give it another name below the prefix.
+
+        Raises:
+            SourceError: The storage refuses, or has another object of that name.
+            SourceUnavailableError: It does not answer.
+        """
+        if not self.retire(file, to):
+            raise SourceError(
+                f"object {file.name!r} of {self.where} was read and goes to {to!r}, where another "
+                "is",
+                hint="take that one away: it is of an object that had this name before.",
+            )
+
     @property
     def label(self) -> str:
         """Bucket, prefix and pattern."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import io
+from contextlib import suppress
+from typing import Any
+
 from pyspark import cloudpickle
 
 from kstreams.batch.stage_settings import StageSettings
@@ -9,6 +13,9 @@ from kstreams.errors import CompileError, Where
 from kstreams.quoting import text_of
 
 __all__ = ("dumped", "pickled")
+
+_MSGSPEC_CACHE = "__msgspec_cache__"
+"""What msgspec notes of a class on it, makes again when it is not there, and cannot pickle."""
 
 
 def pickled(settings: StageSettings) -> bytes:
@@ -38,5 +45,17 @@ def pickled(settings: StageSettings) -> bytes:
 
 def dumped(item: object) -> bytes:
     """Pickle anything for workers; raises what its own pickling raises."""
-    data: bytes = cloudpickle.dumps(item)  # type: ignore[no-untyped-call]  # pyspark's
-    return data
+    data = io.BytesIO()
+    _Pickler(data).dump(item)  # type: ignore[no-untyped-call]  # pyspark's
+    return data.getvalue()
+
+
+class _Pickler(cloudpickle.CloudPickler):
+    """Leaves out what msgspec notes of classes, as those of a program's own go by value."""
+
+    def reducer_override(self, obj: object) -> Any:  # noqa: ANN401  # as pickle has it
+        """Return how an object is pickled."""
+        if isinstance(obj, type) and _MSGSPEC_CACHE in vars(obj):
+            with suppress(AttributeError):  # another thread was quicker
+                delattr(obj, _MSGSPEC_CACHE)
+        return super().reducer_override(obj)  # type: ignore[no-untyped-call]  # pyspark's

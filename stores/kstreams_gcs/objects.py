@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import TypeVar
 
-from kstreams.sources import FileInfo, FileLog, Format, ObjectFiles
+from kstreams.sources import FileInfo, FileLog, Format, ObjectFiles, WhenRead
 from kstreams.state import ObjectStoreSettings
 from kstreams_gcs.settings import GCS
 from kstreams_gcs.store import GcsObjectStore
@@ -31,6 +31,7 @@ def objects(
     partitions: int = 1,
     look_every: timedelta = timedelta(seconds=1),
     index: ObjectStoreSettings | None = None,
+    when_read: WhenRead = "leave",
 ) -> FileLog[K, V]:
     """Return the log that the objects below a prefix of a bucket are.
 
@@ -49,6 +50,8 @@ def objects(
         look_every: How often to look for new objects: each time is a request a thousand of them.
         index: Where it is written down which object has which offsets; by default below the
             prefix, `_kstreams-NAME/`, for which the credentials need to write.
+        when_read: What becomes of a object after the commit of what was made of it: `"leave"`,
+            `"delete"` or `MoveTo("_done")`; see `FileLog`.
 
     Raises:
         CompileError: The name or the number of partitions cannot be.
@@ -62,6 +65,7 @@ def objects(
         index=index or own,
         partitions=partitions,
         look_every=look_every,
+        when_read=when_read,
     )
 
 
@@ -88,6 +92,10 @@ class _Objects(ObjectFiles):
     def read(self, file: FileInfo, start: int, length: int) -> bytes | None:
         """Return bytes of the object at the generation."""
         return _store(self.place).read_version(file, start, length)
+
+    def retire(self, file: FileInfo, to: str) -> bool:
+        """Delete the object at the generation, or give it another name."""
+        return _store(self.place).retire(file, to)
 
 
 @lru_cache(maxsize=8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,7 +17,7 @@ from kstreams_gcs.failures import FAILURES, as_error
 from kstreams_gcs.sdk import DEFAULT_RETRY, exceptions, media_exceptions
 
 if TYPE_CHECKING:
-    from google.cloud.storage import Bucket
+    from google.cloud.storage import Blob, Bucket
 
     from kstreams_gcs.settings import GCS
 
@@ -153,17 +153,7 @@ class GcsObjectStore:
         condition = {} if replace else {"if_generation_match": 0}
 
         def copy() -> None:
-            bucket = self._bucket
-            token: str | None = None
-            while True:
-                try:
-                    token, _, _ = bucket.blob(target).rewrite(
-                        bucket.blob(key), token=token, **condition, **self._options
-                    )
-                except exceptions.PreconditionFailed:
-                    return
-                if token is None:
-                    return
+            self._rewrite(self._bucket.blob(key), target, condition)
 
         try:
             self._asked(copy, f"move object {name!r}", missing=name)
@@ -171,6 +161,54 @@ class GcsObjectStore:
             return False
         self.delete([name])
         return True
+
+    def retire(self, file: FileInfo, to: str) -> bool:
+        """Delete an object at its generation, or give it another name; tell whether that is free.
+
+        What was done before stays done, also if this process was killed amid it: a copy has the
+        same bytes.
+
+        Raises:
+            GcsError: The storage refuses, or was not to be reached for long.
+        """
+        generation = int(file.version)
+
+        def retire() -> bool:
+            bucket = self._bucket
+            found = bucket.get_blob(self._prefix + file.name, **self._options)
+            if found is None or found.generation != generation:
+                return True
+            if to and not self._copied(found, self._key(to)):
+                return False
+            try:
+                found.delete(if_generation_match=generation, **self._options)
+            except (exceptions.NotFound, exceptions.PreconditionFailed):
+                return True  # a lost answer, or it was written over
+            return True
+
+        return self._asked(retire, f"take object {file.name!r} away")
+
+    def _copied(self, found: Blob, key: str) -> bool:
+        """Copy an object within the storage; tell whether the other name has its bytes now."""
+        other = self._bucket.get_blob(key, **self._options)
+        if other is None:
+            self._rewrite(found, key, {"if_generation_match": 0})
+            other = self._bucket.get_blob(key, **self._options)
+        same = other is not None and (other.size, other.crc32c) == (found.size, found.crc32c)
+        return bool(same)
+
+    def _rewrite(self, found: Blob, key: str, condition: Mapping[str, int]) -> None:
+        """Copy an object within the storage, unless the other name is taken."""
+        token: str | None = None
+        while True:
+            try:
+                token, _, _ = self._bucket.blob(key).rewrite(
+                    found, token=token, **condition, **self._options
+                )
+            except exceptions.PreconditionFailed:
+                return
+            if token is None:
+                return
 
     def obstacle(self, name: str) -> str:
         """Return nothing: there are no folders that could be in the way of a name."""

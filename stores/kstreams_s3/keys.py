@@ -12,10 +12,21 @@ from kstreams_s3.sdk import exceptions
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
+    from types_boto3_s3.type_defs import HeadObjectOutputTypeDef
 
-__all__ = ("DELETED_AT_ONCE", "Listed", "copy_key", "delete_keys", "keys_below", "objects_below")
+__all__ = (
+    "DELETED_AT_ONCE",
+    "Listed",
+    "copy_key",
+    "delete_keys",
+    "keys_below",
+    "objects_below",
+    "retire_key",
+)
 
 _MISSING = 404
+_COPY_OF = "kstreams-copy-of"
+"""Metadata of an object that was moved: the ETag that it had."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -36,19 +47,53 @@ def keys_below(client: S3Client, bucket: str, prefix: str) -> list[str]:
 
 def copy_key(client: S3Client, bucket: str, key: str, to: str, *, replace: bool) -> None:
     """Copy an object of up to 5 GB within the storage, unless the other key has one."""
-    if not replace and _has(client, bucket, to):
+    if not replace and _head(client, bucket, to) is not None:
         return
     client.copy_object(Bucket=bucket, Key=to, CopySource={"Bucket": bucket, "Key": key})
 
 
-def _has(client: S3Client, bucket: str, key: str) -> bool:
+def retire_key(client: S3Client, bucket: str, key: str, etag: str, to: str) -> bool:
+    """Delete an object that has an ETag, or give it another key; tell whether that is free.
+
+    The copy says of what it is one, so that a killed one's is known again.
+
+    Args:
+        client: Of the bucket.
+        bucket: Where both keys are.
+        key: Of the object; nothing happens where it has another ETag, or there is none.
+        etag: What it has to have.
+        to: The other key; empty deletes.
+    """
+    found = _head(client, bucket, key)
+    if found is None or found["ETag"] != etag:
+        return True
+    if to:
+        mark = etag.strip('"')
+        other = _head(client, bucket, to)
+        if other is not None and other["Metadata"].get(_COPY_OF) != mark:
+            return False
+        if other is None:
+            client.copy_object(
+                Bucket=bucket,
+                Key=to,
+                CopySource={"Bucket": bucket, "Key": key},
+                CopySourceIfMatch=etag,
+                MetadataDirective="REPLACE",
+                Metadata={**found["Metadata"], _COPY_OF: mark},
+                ContentType=found.get("ContentType", ""),
+            )
+    client.delete_object(Bucket=bucket, Key=key)
+    return True
+
+
+def _head(client: S3Client, bucket: str, key: str) -> HeadObjectOutputTypeDef | None:
+    """Return what is said of an object; None if there is none."""
     try:
-        client.head_object(Bucket=bucket, Key=key)
+        return client.head_object(Bucket=bucket, Key=key)
     except exceptions.ClientError as error:
         if answer(error).status != _MISSING:
             raise
-        return False
-    return True
+        return None
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from kstreams.errors import ObjectMissingError, SourceError, SourceUnavailableError, StoreError
-from kstreams.sources import FileInfo, FileLog, Format, ObjectFiles
+from kstreams.sources import FileInfo, FileLog, Format, ObjectFiles, WhenRead
 from kstreams.state import ObjectStoreSettings
 from kstreams_s3.errors import StorageUnavailableError
 from kstreams_s3.read import ReplacedError
@@ -35,6 +35,7 @@ def objects(
     partitions: int = 1,
     look_every: timedelta = timedelta(seconds=1),
     index: ObjectStoreSettings | None = None,
+    when_read: WhenRead = "leave",
 ) -> FileLog[K, V]:
     """Return the log that the objects below a prefix of a bucket are.
 
@@ -51,6 +52,8 @@ def objects(
         look_every: How often to look for new objects: each time is a request a thousand of them.
         index: Where it is written down which object has which offsets; by default below the
             prefix, `_kstreams-NAME/`, for which the credentials need to write.
+        when_read: What becomes of a object after the commit of what was made of it: `"leave"`,
+            `"delete"` or `MoveTo("_done")`; see `FileLog`.
 
     Raises:
         CompileError: The name or the number of partitions cannot be.
@@ -64,6 +67,7 @@ def objects(
         index=index or own,
         partitions=partitions,
         look_every=look_every,
+        when_read=when_read,
     )
 
 
@@ -96,6 +100,11 @@ class _Objects(ObjectFiles):
                 return _store(self.place).get_version(file.name, file.version, start, length)
         except (ObjectMissingError, ReplacedError):
             return None
+
+    def retire(self, file: FileInfo, to: str) -> bool:
+        """Delete the object that has the ETag, or give it another name."""
+        with _as_source():
+            return _store(self.place).retire(file.name, file.version, to)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from kstreams_s3.keys import (
     delete_keys,
     keys_below,
     objects_below,
+    retire_key,
 )
 from kstreams_s3.multipart import abort_stale_uploads, put_in_parts
 from kstreams_s3.read import DamagedError, read_range, read_version, read_whole
@@ -165,6 +166,18 @@ class S3ObjectStore:
             read_version, self._client, self._bucket, self._prefix + name, etag, start, length
         )
         return self._request(read, f"read object {name!r}", missing=name)
+
+    def retire(self, name: str, etag: str, to: str) -> bool:
+        """Delete an object that has an ETag, or give it another name; tell whether that is free.
+
+        What was done before stays done, also if this process was killed amid it.
+
+        Raises:
+            S3Error: The storage refuses, or was not to be reached for long.
+        """
+        target = self._key(to) if to else ""
+        retire = partial(retire_key, self._client, self._bucket, self._prefix + name, etag, target)
+        return self._request(retire, f"take object {name!r} away")
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete objects, a thousand a request; names that do not exist are no error."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
 from kstreams.operators import map_
-from kstreams.sources import Lines, folder
+from kstreams.sources import Lines, MoveTo, folder
 from tests.crash.workload import COUNTS, LAST, MARKS, PARTITIONS, Mark
 
 __all__ = ("append_file", "marking_files")
@@ -26,9 +26,11 @@ def append_file(home: Path, records: Sequence[tuple[str, str]], number: int) -> 
 
 
 def marking_files(home: Path, marks: Topic[str, str]) -> Topology:
-    """Build files -> keyed -> mark -> marks."""
+    """Build files -> keyed -> mark -> marks; files go to `_done` when they are committed."""
     builder = TopologyBuilder("marking")
-    log = folder("words", home / "in", Lines(TEXT), partitions=PARTITIONS)
+    log = folder(
+        "words", home / "in", Lines(TEXT), partitions=PARTITIONS, when_read=MoveTo("_done")
+    )
     words = builder.add_processor("keyed", map_(_keyed), builder.add_source("words", log))
     edge = builder.repartition("by-key", words, key=TEXT, value=TEXT)
     node = builder.add_processor("mark", Mark, edge, stores=[LAST, COUNTS, MARKS])

@@ -1,4 +1,6 @@
-"""Death of an app that reads files: each line counts once, and what was planned is read again."""
+"""Death of an app that reads files: each line counts once, what was planned is read again, and
+files that were read are moved after the commit, each once.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,8 @@ import pytest
 
 from kstreams import Topology
 from kstreams.file_logs.index import FileIndex
+from kstreams.file_logs.local import LocalFiles
+from kstreams.sources import FileInfo
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from tests.crash.failpoints import Point
@@ -24,6 +28,9 @@ POINTS = (
     Point("all-done-and-no-commit", "before put commit", dies="driver"),
     Point("reply-of-commit-lost", "lost reply of put commit", dies="nobody"),
     Point("cut-and-not-run", "after replace plan", dies="driver", max_bytes=400),
+    Point("committed-and-not-moved", "before take away", dies="driver"),
+    Point("linked-and-not-moved", "amid take away", dies="driver"),
+    Point("moved-and-not-told", "after take away", dies="driver"),
 )
 
 
@@ -52,6 +59,19 @@ class FileHarness(Harness):
             return done
 
         self._patch.setattr(FileIndex, "add", added)
+        take_away, link = LocalFiles.take_away, LocalFiles._link
+
+        def taken_away(files: LocalFiles, file: FileInfo, to: str) -> None:
+            self.faults.reach("before take away")
+            take_away(files, file, to)
+            self.faults.reach("after take away")
+
+        def linked(files: LocalFiles, path: Path, target: Path, to: str) -> None:
+            link(files, path, target, to)
+            self.faults.reach("amid take away")
+
+        self._patch.setattr(LocalFiles, "take_away", taken_away)
+        self._patch.setattr(LocalFiles, "_link", linked)
 
 
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
@@ -63,3 +83,7 @@ def test_each_line_counts_once(
     log = Directory(str(tmp_path / "log"))
     harness = FileHarness(tmp_path, state, log, point, recovery, monkeypatch)
     harness.die_and_go_on(before=1)
+    place = tmp_path / "in"
+    assert list(place.glob("*.txt")) == []
+    lines = [line for file in sorted(place.glob("_done/*")) for line in file.read_text().split()]
+    assert lines == [f"{key}={value}" for key, value in harness.input]

@@ -9,6 +9,7 @@ import pytest
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 _IDEAS = sorted(path for path in _EXAMPLES.glob("*.py") if not path.stem.endswith("_pb2"))
+_ON_SERVERS = {"s3_to_sftp", "xml_files_to_amqp"}  # test_with_servers.py
 _ELSEWHERE = {"word_count", "custom_store", "custom_benchmark", "kafka_with_tls", "dataframes"}
 _ON_SPARK = {
     "view": ["/docs: 1 visits, as of batch 0", "/home: 2 visits, as of batch 0"],
@@ -19,7 +20,10 @@ _ON_SPARK = {
     ],
     "savepoint_and_fork": ["its savepoint: 100", "a fork of it, which has read on: 150"],
 }
-_WITH_KAFKA = {"last_values": ["a one", "a one -> two", "b three"]}
+_WITH_KAFKA = {
+    "last_values": ["a one", "a one -> two", "b three"],
+    "avro_projector": ["7 {'name': 'ann', 'towns': ['Bern']}"],
+}
 _WITH_REGISTRY = {
     "schema_registry": [
         "{'tea': {'item': 'tea'}}",
@@ -133,6 +137,7 @@ def test_every_example_is_run() -> None:
         *_WITH_KAFKA,
         *_WITH_REGISTRY,
         *_WITH_POSTGRES,
+        *_ON_SERVERS,
         *_ELSEWHERE,
     }
 

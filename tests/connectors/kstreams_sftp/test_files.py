@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import closing
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -15,10 +16,11 @@ import pytest
 from kstreams import TEXT
 from kstreams.errors import DataLossError, FileChangedError, SourceError
 from kstreams.file_logs import steady
-from kstreams.sources import FileInfo, FileLog, Gzip, Lines
+from kstreams.sources import FileInfo, FileLog, Gzip, Lines, WhenRead
 from kstreams.state import Directory
 from kstreams_sftp import SftpError, sftp_folder
 from tests.connectors.kstreams_sftp.conftest import Folder
+from tests.kstreams.file_logs.finishing import FinishingContract
 
 pytestmark = pytest.mark.slow
 
@@ -164,3 +166,29 @@ def test_a_folder_that_is_missing_is_named(folder: Folder, index: Directory) -> 
     log = sftp_folder("lines", place, Gzip(Lines(TEXT)), index=index)
     with closing(log.contents()) as contents, pytest.raises(SftpError, match="/none: "):
         contents.ends()
+
+
+class TestFinished(FinishingContract):
+    @pytest.fixture(autouse=True)
+    def _place(self, folder: Folder, tmp_path: Path) -> None:
+        self.folder = folder
+        self.index = Directory(str(tmp_path))
+        self.times = count(1)
+
+    def make(self, when_read: WhenRead) -> FileLog[None, str]:
+        return sftp_folder(
+            "lines",
+            self.folder.place(),
+            Lines(TEXT, max_record_bytes=50),
+            index=self.index,
+            recursive=True,
+            steady_for=timedelta(0),
+            when_read=when_read,
+        )
+
+    def put(self, name: str, text: str) -> None:
+        self.folder.put(name, text, time=next(self.times))
+
+    def found(self) -> dict[str, str]:
+        files = [path for path in self.folder.path.rglob("*") if path.is_file()]
+        return {str(path.relative_to(self.folder.path)): path.read_text() for path in files}

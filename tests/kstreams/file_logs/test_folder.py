@@ -27,7 +27,7 @@ from kstreams.errors import (
 from kstreams.file_logs.entry import Place
 from kstreams.operators import map_
 from kstreams.serde import NONE
-from kstreams.sources import Csv, FileLog, Format, Gzip, Lines, Log, Piece, Whole, folder
+from kstreams.sources import Csv, FileInfo, FileLog, Format, Gzip, Lines, Log, Piece, Whole, folder
 from kstreams.state import Directory
 from kstreams.testing import TopologyTestDriver
 from kstreams.topology import DeadLetter, OnError
@@ -375,3 +375,18 @@ def test_names_are_those_of_topics_and_of_no_other(tmp_path: Path) -> None:
     builder.add_sink("out", OUT, builder.add_source("in", folder("out", tmp_path, Lines(TEXT))))
     with pytest.raises(TopologyError, match="give one of them another"):
         builder.build()
+
+
+@pytest.mark.parametrize("name", ["../outside", "below/../../outside", "linked/outside", "link"])
+def test_a_plan_that_names_what_is_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+    """Though what lies there is what the plan says."""
+    outside = tmp_path / "outside"
+    outside.write_text("secret\n")
+    place = tmp_path / "in"
+    (place / "below").mkdir(parents=True)
+    (place / "linked").symlink_to(tmp_path)
+    (place / "link").symlink_to(outside)
+    known = outside.stat()
+    file = FileInfo(name, f"{known.st_mtime_ns}-{known.st_size}", known.st_size, 0)
+    with pytest.raises(SourceError, match="does not lie in"):
+        lines(place).files.open(file)

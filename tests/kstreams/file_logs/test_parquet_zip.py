@@ -137,6 +137,14 @@ def encrypted(data: bytes) -> bytes:
     return data
 
 
+def boasting(data: bytes) -> bytes:
+    """Say of the first member, in both places, that it has more bytes than come out of it."""
+    for signature, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        place = data.index(signature) + at
+        data = data[:place] + (9_000).to_bytes(4, "little") + data[place + 4 :]
+    return data
+
+
 def as_it_is(data: bytes) -> bytes:
     return data
 
@@ -146,6 +154,7 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[bytes], bytes], dict[str, bytes], str]] 
     "cut": (lambda data: data[:-30], {"a": b"x" * 1_000}, "no whole ZIP"),
     "damaged": (lambda data: data.replace(b"x" * 50, b"y" * 50), {"a": b"x" * 50}, "no whole ZIP"),
     "encrypted": (encrypted, {"a": b"x"}, "encrypted"),
+    "boasting": (boasting, {"bomb": b"0" * 5_000}, "directory says 9,000"),
     "up": (as_it_is, {"../../etc/passwd": b"x"}, "leads elsewhere"),
     "absolute": (as_it_is, {"/etc/passwd": b"x"}, "leads elsewhere"),
     "bomb": (as_it_is, {"a": b"0" * (40 << 20)}, "become more than"),
@@ -162,7 +171,7 @@ def test_an_archive_that_cannot_be_read_is_one_bad_record(
     place = tmp_path / "in"
     place.mkdir()
     with zipfile.ZipFile(tmp_path / "whole", "w") as archive:
-        kind = zipfile.ZIP_DEFLATED if name == "bomb" else zipfile.ZIP_STORED
+        kind = zipfile.ZIP_DEFLATED if name in ("bomb", "boasting") else zipfile.ZIP_STORED
         for member, data in members.items():
             archive.writestr(zipfile.ZipInfo(member), data, kind)
     write(place, bad=harm((tmp_path / "whole").read_bytes()))

@@ -11,9 +11,10 @@ import pytest
 from devtools.servers.gcs import GcsBucket
 from kstreams import TEXT
 from kstreams.errors import FileChangedError, SourceError
-from kstreams.sources import FileInfo, Lines
+from kstreams.sources import FileInfo, FileLog, Lines, WhenRead
 from kstreams.state import Directory
 from kstreams_gcs import GCS, GcsAccessError, objects
+from tests.kstreams.file_logs.finishing import FinishingContract
 
 pytestmark = [pytest.mark.slow, pytest.mark.connectors]
 
@@ -98,3 +99,24 @@ def test_what_is_no_place_is_told_without_its_secret(url: str, options: dict[str
     with pytest.raises(ValueError, match=r"GCS|object name") as told:
         GCS(url, **options)  # type: ignore[arg-type]
     assert "s3cret" not in str(told.value)
+
+
+class TestFinished(FinishingContract):
+    @pytest.fixture(autouse=True)
+    def _place(self, gcs: GcsBucket, prefix: str, tmp_path: Path) -> None:
+        self.bucket = gcs
+        self.prefix = prefix
+        self.index = Directory(str(tmp_path))
+
+    def make(self, when_read: WhenRead) -> FileLog[None, str]:
+        form = Lines(TEXT, max_record_bytes=50)
+        place = self.bucket.settings(self.prefix)
+        return objects("lines", place, form, index=self.index, when_read=when_read)
+
+    def put(self, name: str, text: str) -> None:
+        self.bucket.put(f"{self.prefix}/{name}", text.encode())
+
+    def found(self) -> dict[str, str]:
+        prefix = f"{self.prefix}/"
+        keys = self.bucket.keys(prefix)
+        return {key.removeprefix(prefix): self.bucket.get(key).decode() for key in keys}

@@ -14,11 +14,12 @@ import pytest
 from devtools.servers.s3 import READER_KEY, Bucket
 from kstreams import TEXT
 from kstreams.errors import FileChangedError, SourceError
-from kstreams.sources import FileLog, Gzip, Lines, Log
+from kstreams.sources import FileLog, Gzip, Lines, Log, MoveTo, WhenRead
 from kstreams.state import Directory
 from kstreams.testing import LogContract
 from kstreams_s3 import S3, objects
 from kstreams_s3.client import make_client
+from tests.kstreams.file_logs.finishing import FinishingContract
 
 if TYPE_CHECKING:
     from types_boto3_s3 import S3Client
@@ -128,3 +129,45 @@ def test_a_bucket_that_is_missing_is_a_sources_error(put: Put, tmp_path: Path) -
     log = lines(place, index=Directory(str(tmp_path)))
     with pytest.raises(SourceError, match="NoSuchBucket"), closing(log.contents()) as contents:
         contents.ends()
+
+
+class TestFinished(FinishingContract):
+    @pytest.fixture(autouse=True)
+    def _place(self, put: Put, bucket: Bucket, tmp_path: Path) -> None:
+        self.writer = put
+        self.bucket = bucket
+        self.index = Directory(str(tmp_path))
+
+    def make(self, when_read: WhenRead) -> FileLog[None, str]:
+        form = Lines(TEXT, max_record_bytes=50)
+        return objects(
+            "lines", self.writer.place, form, index=self.index, when_read=when_read, pattern="*"
+        )
+
+    def put(self, name: str, text: str) -> None:
+        self.writer(name, text.encode())
+
+    def found(self) -> dict[str, str]:
+        prefix = self.writer.place.prefix
+        return {
+            key.removeprefix(prefix): self.text_of(key)
+            for key in self.bucket.keys(prefix)
+            if not key.endswith(".kstreams")
+        }
+
+    def text_of(self, key: str) -> str:
+        found = self.bucket.client.get_object(Bucket=self.bucket.name, Key=key)
+        return found["Body"].read().decode()
+
+    def test_a_move_that_was_killed_is_finished(self) -> None:
+        """It had been copied, and was not deleted."""
+        self.put("a", "1\n")
+        with self.contents(MoveTo("_done")) as contents:
+            contents.ends()
+            contents.committed({0: 1})
+            assert self.found() == {"_done/a": "1\n"}
+        again = self.make(MoveTo("_done")).files
+        self.put("a", "1\n")
+        (file,) = again.list()
+        again.take_away(file, "_done/a")  # type: ignore[attr-defined]
+        assert self.found() == {"_done/a": "1\n"}

@@ -1,0 +1,31 @@
+"""Whether there is something under a path, and directories above it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from posixpath import dirname
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kstreams_sftp.client import Client
+
+__all__ = ("exists", "make_parents")
+
+
+def exists(client: Client, path: str) -> bool:
+    """Tell whether there is a file, a directory or a link."""
+    try:
+        client.lstat(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def make_parents(client: Client, path: str) -> None:
+    """Make the directories above a path; the one of the settings is there."""
+    parent = dirname(path)
+    if exists(client, parent):
+        return
+    make_parents(client, parent)
+    with suppress(OSError):  # made by another task meanwhile, or what comes next says why not
+        client.mkdir(parent)

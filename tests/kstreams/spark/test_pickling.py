@@ -1,0 +1,21 @@
+"""What goes to workers by value."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import make_dataclass
+from typing import Any
+
+from kstreams.serde import Serde
+from kstreams.spark.pickling import dumped
+from kstreams_json import json_serde
+
+
+def test_a_class_of_a_programs_own_goes_with_a_serde_that_has_looked_at_it() -> None:
+    line = make_dataclass("Line", [("item", str)])
+    order = make_dataclass("Order", [("lines", list[line])])  # type: ignore[valid-type]
+    serde: Serde[Any] = json_serde(order)
+    data = serde.serialize(order([line("tea")]))
+    again = pickle.loads(dumped(serde))
+    assert str(again.deserialize(data)) == str(serde.deserialize(data))
+    assert again.serialize(again.deserialize(data)) == data
