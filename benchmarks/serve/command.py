@@ -18,6 +18,8 @@ from typing import IO, Any
 
 from benchmarks.machine import machine
 from benchmarks.serve.clients import client_of, open_loop, saturated
+from benchmarks.serve.committing import GROUP
+from benchmarks.serve.following import Follower
 
 __all__ = ("add_to",)
 
@@ -46,13 +48,16 @@ def _serve(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="kstreams-serve-") as folder:
         place = Path(folder) / "bench"
         app = _committing(place, options)
+        begun = time.perf_counter()
         server, port = _served(place, token)
+        started = time.perf_counter() - begun
         try:
-            figures = _measured(port, token, server.pid, options)
+            figures = _measured(place, port, token, server.pid, options)
         finally:
             for process in (server, app):
                 process.terminate()
                 process.communicate(timeout=20)
+    figures["start to listening, s"] = started
     print(json.dumps(machine()))
     for name, value in figures.items():
         print(f"{name:32}{value:12,.2f}")
@@ -61,7 +66,9 @@ def _serve(options: argparse.Namespace) -> int:
     return 0
 
 
-def _measured(port: int, token: str, pid: int, options: argparse.Namespace) -> dict[str, float]:
+def _measured(
+    place: Path, port: int, token: str, pid: int, options: argparse.Namespace
+) -> dict[str, float]:
     make = client_of(port, token, options.keys)
     for _ in range(20 * 30):  # all partitions are restored
         try:
@@ -73,8 +80,10 @@ def _measured(port: int, token: str, pid: int, options: argparse.Namespace) -> d
             time.sleep(0.05)
     saturated(make, clients=4, seconds=1)
     cpu = _cpu_seconds(pid)
+    follower = Follower(port, token, options.seconds)
     times = open_loop(make, clients=_CLIENTS, rate=options.rate, seconds=options.seconds)
     busy = (_cpu_seconds(pid) - cpu) / options.seconds
+    heard = follower.delays_ms(place, GROUP)
     reads = saturated(make, clients=8, seconds=options.seconds / 3)
     return {
         "reads": float(len(times)),
@@ -83,6 +92,9 @@ def _measured(port: int, token: str, pid: int, options: argparse.Namespace) -> d
         "max ms": 1000 * times[-1],
         "of a core, server": busy,
         "saturated, reads a second": reads,
+        "commit to event, p50 ms": heard[len(heard) // 2],
+        "commit to event, max ms": heard[-1],
+        "resident, MB": _resident_mb(pid),
     }
 
 
@@ -114,6 +126,11 @@ def _line(pipe: IO[str] | None, pattern: str) -> re.Match[str]:
     if found is None:
         raise RuntimeError(f"a process says {said!r}")
     return found
+
+
+def _resident_mb(pid: int) -> float:
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def _cpu_seconds(pid: int) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import secrets
 import sys
 import time
@@ -115,6 +116,8 @@ class Server:
                 await asyncio.to_thread(app.close)
 
     def run(self) -> None:
-        """Answer until SIGINT or SIGTERM."""
+        """Answer until SIGINT or SIGTERM; the process is this server's alone."""
+        gc.collect()
+        gc.freeze()  # a full collection of what was imported would hold every read up
         sys.setswitchinterval(_SWITCH_SECONDS)  # the thread that decodes gives way sooner
         uvicorn.Server(self.config).run(sockets=[self.socket])
