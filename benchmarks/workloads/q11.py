@@ -17,7 +17,7 @@ from kstreams.windows import SessionWindows, windowed, windowed_aggregate
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Partitions of the input are not read in step: their records meet out of order behind the shuffle.
+# Partitions that are cut at one time still meet out of order behind the shuffle, within a batch.
 VISITS = SessionWindows(seconds(10), grace=seconds(60))
 
 

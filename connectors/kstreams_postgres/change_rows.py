@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from kstreams import Serde
 from kstreams.errors import SourceError
-from kstreams_msgspec import forget_caches
 from kstreams_postgres.change import Operation
 from kstreams_postgres.json_values import ToJson, json_of
 from kstreams_postgres.pgoutput import (
@@ -49,7 +48,6 @@ def required_fields(type_: object) -> frozenset[str]:
 
 def _fields(type_: object) -> tuple[msgspec.inspect.Field, ...] | None:
     shape = msgspec.inspect.type_info(type_)
-    forget_caches(shape)
     found: tuple[msgspec.inspect.Field, ...] | None = getattr(shape, "fields", None)
     return found
 

@@ -59,11 +59,12 @@ class _Room:
 class Portions:
     """Divides batches of one pipeline among its partitions.
 
-    A pipeline of one source topic is read in proportion to how far its partitions lag. One of
-    several topics is read up to one time in all of them, so that the order in which tasks
-    merge their records does not depend on where batches end. Where the records' times are not
-    their topic's own, they are read in proportion, and the tasks hold back what is too early
-    to be processed.
+    A pipeline of one source topic and one stage is read in proportion to how far its partitions
+    lag. One of several topics is read up to one time in all of them, so that the order in which
+    tasks merge their records does not depend on where batches end; one of several stages too, so
+    that behind an edge no partition makes the records of another late. Where the records' times
+    are not their topic's own, they are read in proportion, and with several topics the tasks hold
+    back what is too early to be processed.
 
     Args:
         groups: The pipeline's groups, in order of their stages.
@@ -85,10 +86,11 @@ class Portions:
     ) -> None:
         times = {node.topic.name: node.event_time for group in groups for node in group.sources}
         self._settle_ms = max((group.settle_ms for group in groups), default=0)
-        self._in_time = len(times) > 1 or self._settle_ms > 0
         self._times: Mapping[str, EventTime] = times
         self._clocked = {t for t, each in times.items() if isinstance(each.extract, WallClock)}
         self._told = all(each.extract is None or t in self._clocked for t, each in times.items())
+        behind_edges = self._told and len(groups) > 1
+        self._in_time = len(times) > 1 or behind_edges or self._settle_ms > 0
         self._pace = pace
         self._max_bytes = max_bytes
         self._cuts = TimeCuts(first_since, read_order(groups))

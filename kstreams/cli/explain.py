@@ -33,6 +33,7 @@ from kstreams.cli.stores import (
 from kstreams.cli.usage import WrongUsageError
 from kstreams.explain.explained import ExplainedChange, ExplainedStep, Explanation, explain_key
 from kstreams.explain.key_rows import Rows
+from kstreams.ids import TopicPartition
 from kstreams.moments import iso
 from kstreams.serde.values import printable
 
@@ -144,7 +145,7 @@ def _show_change(
     if each.not_run:
         stderr().print(f"[yellow]{batch} is not run again: {escape(each.not_run)}[/]")
         for read in each.ranges:
-            place = f"{read.topic}/{read.partition}"
+            place = str(TopicPartition(read.topic, read.partition))
             stderr().print(
                 f"  it has read {escape(place)} from {read.from_offset:,} to {read.to_offset:,}"
             )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from kstreams.errors import KStreamsError
 from kstreams.graph.nodes import RepartitionNode
-from kstreams.ids import TaskId
+from kstreams.ids import TaskId, TopicPartition
 from kstreams.task.contexts import TaskServices
 from kstreams.task.cursor import Cursor
 from kstreams.task.queues import Queue
@@ -43,7 +43,7 @@ class Origin:
 
     def __str__(self) -> str:
         """Return the place: `lines/3@1902`."""
-        return f"{self.topic}/{self.partition}@{self.offset}"
+        return f"{TopicPartition(self.topic, self.partition)}@{self.offset}"
 
     def to_json(self) -> dict[str, object]:
         """Return `{topic, partition, offset, timestamp_ms, via}`."""
@@ -80,7 +80,7 @@ class Edges:
                     found.timestamp,
                     tuple(reversed(via)),
                 )
-            via.append(f"{found.topic}/{found.partition}#{found.offset}")
+            via.append(f"{TopicPartition(found.topic, found.partition)}#{found.offset}")
             row = self.above(row)
         return None
 

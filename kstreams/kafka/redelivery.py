@@ -149,8 +149,8 @@ class KafkaRedelivery:
     def _place(self, partition: int, text: str) -> TopicPartition:
         if len(text) > _MOST_TEXT:
             raise LimitError(
-                f"which offsets of {self._topic}/{partition} are done takes {len(text):,} "
-                f"characters, brokers keep {_MOST_TEXT:,}",
+                f"which offsets of partition {partition} of {self._topic} are done takes "
+                f"{len(text):,} characters, brokers keep {_MOST_TEXT:,}",
                 hint="bring back all of them up to some place first, without a choice.",
             )
         first = text.partition(",")[0].rpartition("-")[2]

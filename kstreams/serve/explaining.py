@@ -9,6 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from kstreams.ids import TopicPartition
 from kstreams.serve.action import Action
 from kstreams.serve.answers import json_answer
 from kstreams.serve.context import Context
@@ -99,7 +100,7 @@ class Explaining:
         partition, offset = given.whole("partition", 0, MOST), given.whole("offset", 0, MOST)
         if partition is None or offset is None or not 0 < len(topic) <= _MOST_TOPIC:
             raise Problem(400, "a record is named by topic, partition and offset")
-        place = f"{topic}/{partition}@{offset}"
+        place = f"{TopicPartition(topic, partition)}@{offset}"
         found = await self._context.code_runs.run(request, app.name, "trace", "--", app.name, place)
         return json_answer(found)
 

@@ -34,7 +34,7 @@ from kstreams.views.pinned import Pinned
 from kstreams.views.reader import Reader, ReaderSettings
 from kstreams.views.state_source import CheckpointSource
 
-__all__ = ("AppSource", "FindSpec", "ServedApp", "ServedStore")
+__all__ = ("AppSource", "FindSpec", "ServedApp", "ServedStore", "Told")
 
 _LOG = logging.getLogger(__name__)
 _KEPT = 8

@@ -20,6 +20,7 @@ __all__ = (
     "TOPOLOGY",
     "damaged",
     "fields_of",
+    "library_version",
     "to_bytes",
 )
 

@@ -18,7 +18,6 @@ from kstreams_msgspec.one_field import OneField
 from kstreams_msgspec.shape import (
     classes_of,
     contains,
-    forget_caches,
     has_value_bytes,
     is_immutable,
     type_name,
@@ -128,7 +127,6 @@ class TypedSerde(Serde[T]):
             else coding.encoder(enc_hook=enc_hook, order="deterministic")
         )
         self._decoder = self.coding.decoder(type_, strict=strict, dec_hook=dec_hook)
-        forget_caches(shape)
         self._decode_lines = getattr(self._decoder, "decode_lines", None)  # JSON's has it
 
     def serialize(self, value: T) -> bytes:
@@ -222,7 +220,6 @@ class TypedSerde(Serde[T]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle by type and options."""
-        forget_caches(self.shape)
         return _rebuild, (type(self), *self._options)
 
 

@@ -12,14 +12,11 @@ __all__ = (
     "SCALARS",
     "classes_of",
     "contains",
-    "forget_caches",
     "has_value_bytes",
     "is_immutable",
     "parts_of",
     "type_name",
 )
-
-_CACHE = "__msgspec_cache__"
 
 SCALARS = (
     inspect.NoneType,
@@ -143,17 +140,6 @@ def parts_of(info: inspect.Type) -> Iterator[inspect.Type]:
         seen.add(id(part))
         yield part
         todo.extend(_members(part))
-
-
-def forget_caches(info: inspect.Type) -> None:
-    """Take away what msgspec has noted on classes, which keeps them from being pickled by value.
-
-    Dataclasses and TypedDicts of `__main__` are sent to workers so. Decoders have it themselves.
-    """
-    for part in parts_of(info):
-        cls = getattr(part, "cls", None)
-        if not isinstance(part, inspect.StructType) and _CACHE in getattr(cls, "__dict__", ()):
-            delattr(cls, _CACHE)
 
 
 def _members(part: inspect.Type) -> Iterator[inspect.Type]:

@@ -20,6 +20,7 @@ from kstreams.joins import left
 from kstreams.state.backend.task_key import table_copies
 from tests.crash.faults import FaultySharingBackend
 from tests.crash.harness import Harness
+from tests.crash.litter import check_litter
 from tests.crash.looping import VISITS
 from tests.crash.workload import IN, KEYS, OUT, PARTITIONS
 
@@ -125,9 +126,8 @@ class GlobalHarness(Harness):
             rows.update((key, row[0]) for key, row in TABLE.open(overlay).range())
         assert visits == dict.fromkeys(KEYS, len(reads))
         assert rows == dict.fromkeys(KEYS, self.newest())
-        self._check_disk()
+        check_litter(self)
         self._check_copies()
-        self._check_log()
 
     def _check_copies(self) -> None:
         """Two copies of the table are left on the machine, and nothing that is half-made."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any, Literal
 import pytest
 
 from kstreams import Embedded, Topology
-from kstreams.batch.open_feed import feed_of
 from kstreams.batch.worker_state import WorkerState
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
@@ -44,8 +42,8 @@ from tests.crash.faults import (
     FaultyLog,
     FaultyProcess,
     FaultySharingBackend,
-    version_of,
 )
+from tests.crash.litter import check_litter
 from tests.crash.machine import Machine
 from tests.crash.patches import patch_library
 from tests.crash.taking_over import taken_over
@@ -62,7 +60,6 @@ from tests.crash.workload import (
     marking,
     told,
 )
-from tests.kstreams.totals import check_totals
 
 __all__ = ("RECOVERIES", "Harness", "Recovery")
 
@@ -296,8 +293,7 @@ class Harness:
         numbers, state = told(self._published())
         assert numbers == expected(self.input)
         assert self.state() == state
-        self._check_disk()
-        self._check_log()
+        check_litter(self)
 
     def stores(
         self,
@@ -332,58 +328,6 @@ class Harness:
         reader = self.connection.reader()
         for partition, end in sorted(self.connection.admin().end_offsets(OUT.name).items()):
             yield from reader.read(OUT.name, partition, 0, end)
-
-    def _check_disk(self) -> None:
-        """A version or two and nothing else is left of each task on the machine."""
-        assert list(self.local.rglob("locks/*")) == []
-        for attempts in self.local.rglob("attempts"):
-            links = list((attempts.parent / "versions").iterdir())
-            assert {path.name for path in attempts.iterdir()} <= {
-                link.readlink().name for link in links
-            }
-            assert len(links) <= 4  # of three versions, and of one twice after a retry
-
-    def _check_counts(self) -> None:
-        """No record is lost or made at any commit, and the last ones have each of the input's."""
-        topology, objects = self.build(), self.log.open()
-        found: dict[str, int] = {}
-        for query in self.pipelines:
-            for commit in self.checkpoint.commits(query, objects).recent(3):
-                assert commit.totals is not None
-                check_totals(topology, commit.totals)
-                found |= {node: counts.records_in for node, counts in commit.totals.nodes.items()}
-        with closing(feed_of(self.connection, topology.sources)) as feed:
-            ends = {s.name: feed.admin.end_offsets(s.topic.name) for s in topology.sources}
-        assert all(found.get(name, 0) == sum(e.values()) - self.gaps for name, e in ends.items())
-
-    def _check_log(self) -> None:
-        """Clean-up leaves what the kept commits are made of, and nothing else."""
-        self._check_counts()
-        for _ in range(3):
-            self.clock.advance(timedelta(hours=2))
-            for pipeline in self.pipelines.values():
-                pipeline.driver.sweep()
-        objects = self.log.open()
-        found = {
-            name
-            for name in objects.list("")
-            if not name.startswith(("commits/", "savepoints/")) and "/garbage/" not in name
-        }
-        for query in self.pipelines:
-            commits = self.checkpoint.commits(query, objects)
-            kept = commits.recent(2)
-            newest = {commit.batch for commit in kept}
-            assert len(newest) == 2
-            stay = {number - 1 for number in self.pipelines[query].driver._kept}
-            assert {*commits.batches()} <= newest | stay
-            named = {name for commit in kept for name in commit.objects()}
-            last = max(p.version for p in kept[-1].pointers().values())
-            scope = f"{self.checkpoint.scope(query)}/"
-            own = {name for name in found if name.startswith(scope)}
-            ends = {True: kept[-1].batch, False: last}  # what is in loops has a batch's number
-            assert {n for n in own if version_of(n) <= ends["/loops/" in n]} == named
-            found -= own
-        assert found == set()
 
     # ------------------------------------------------------------ how it runs
 

@@ -12,6 +12,7 @@ from kstreams.joins import inner
 from kstreams.partitioner import partition_of
 from kstreams.state.stores.subscription.kind import subscription_store
 from tests.crash.harness import Harness
+from tests.crash.litter import check_litter
 from tests.crash.workload import KEYS, PARTITIONS
 
 __all__ = ("JoinHarness",)
@@ -111,8 +112,7 @@ class JoinHarness(Harness):
         assert found["full"] == full
         assert found["sizes"] == sizes
         assert found["full-entered"] == {(name, key): lefts[key] for key, name in names.items()}
-        self._check_disk()
-        self._check_log()
+        check_litter(self)
 
     def contents(self) -> dict[str, dict[object, object]]:
         """Return what all stores hold at the last commit."""

@@ -20,6 +20,7 @@ from kstreams import (
 from kstreams.operators import rekey
 from kstreams.state.backend.objects import ObjectStoreSettings
 from tests.crash.harness import Harness
+from tests.crash.litter import check_litter
 from tests.crash.workload import IN, KEYS, OUT
 
 __all__ = ("STEPS", "VISITS", "LoopHarness", "visits", "walking")
@@ -85,8 +86,7 @@ class LoopHarness(Harness):
             numbers.setdefault((record.key or b"").decode(), []).append(int(mark))
         assert numbers == {key: list(range(1, n + 1)) for key, n in expected.items()}
         assert self.visits() == expected
-        self._check_disk()
-        self._check_log()
+        check_litter(self)
 
     def visits(
         self, path: Path | None = None, log: ObjectStoreSettings | None = None

@@ -28,6 +28,7 @@ OTHER_CUTS = {
     "loop_objects.py": "names of objects",
     "names.py": "paths",
     "objects.py": "names of objects",
+    "openapi.py": "addresses",
     "owner.py": "names of objects",
     "pointer.py": "names of objects",
     "routes.py": "addresses",
@@ -38,9 +39,11 @@ OTHER_CUTS = {
 OTHER_JOINS = {
     "checkpoint.py": "places, as errors name them",
     "contexts.py": "labels of punctuators",
+    "finished.py": "paths",
     "fork.py": "places, as errors name them",
     "io.py": "ids of producers and records, names of segments",
     "local.py": "paths",
+    "object_telemetry.py": "names of objects",
     "package_files.py": "paths",
     "pipeline.py": "names of Spark's queries",
     "plan_log.py": "names of documents",
@@ -48,6 +51,7 @@ OTHER_JOINS = {
     "sink_writers.py": "ids of rows",
     "stage_settings.py": "ids of producers",
     "task_key.py": "names of objects",
+    "task_numbers.py": "names of workers",
     "windowed.py": "windows as people read them",
     "zipped.py": "paths",
 }

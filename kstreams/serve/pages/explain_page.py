@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kstreams.ids import TopicPartition
 from kstreams.serde.values import printable
 from kstreams.serve.context import Context
 from kstreams.serve.explaining import explanation_of
@@ -84,7 +85,7 @@ def _line(step: Mapping[str, Any]) -> _StepLine:
     record = step["record"]
     place, via, timestamp = "a timer, or a processor of tables", "", None
     if record is not None:
-        place = f"{record['topic']}/{record['partition']}@{record['offset']}"
+        place = f"{TopicPartition(record['topic'], record['partition'])}@{record['offset']}"
         via, timestamp = ", ".join(map(str, record["via"])), record["timestamp_ms"]
     return _StepLine(
         _rows(step["before"]),

@@ -72,6 +72,26 @@ def test_a_table_is_read_before_the_records_that_are_younger(tmp_path: Path) -> 
     assert seen == sorted([*range(1_000, 1_300)] * 2 + [*range(5_000, 8_000, 2)] * 2)
 
 
+def with_an_edge(topic: str) -> tuple[PartitionGroup, ...]:
+    builder = TopologyBuilder("edged")
+    source = builder.add_source(topic, Topic(topic, TEXT, TEXT))
+    moved = builder.repartition("moved", source, key=TEXT, value=TEXT)
+    builder.add_processor("look", peek(print), moved, stores=[STORE])
+    return builder.build().pipelines()[0]
+
+
+def test_partitions_of_one_topic_do_not_drift_apart_before_an_edge(tmp_path: Path) -> None:
+    log = new_log(tmp_path, "bursts")
+    append(log, "bursts", 0, *range(300), *range(300, 30_000, 100))  # most of it is early
+    append(log, "bursts", 1, *range(0, 30_000, 50))
+    planner, seen = planner_on(log, with_an_edge("bursts"), most=100), 0
+    while (plan := planner.next()) is not None:
+        times = times_of(log, plan)
+        assert min(times) >= seen
+        seen = max(times)
+    assert seen == 29_950
+
+
 def test_live_batches_ask_for_no_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = new_log(tmp_path, "a", "b")
     asked: list[int] = []

@@ -63,7 +63,8 @@ def test_values_are_dealt_in_turn_with_their_times() -> None:
 def test_a_topology_reads_a_list_in_its_place() -> None:
     builder = TopologyBuilder("shouting")
     words = builder.add_source("words", items("words", ["to", "be"], TEXT, partitions=2))
-    builder.add_sink("out", SHOUTS, builder.add_processor("up", map_values(str.upper), words))
+    shouted = builder.add_processor("up", map_values(str.upper), words)
+    builder.add_sink("out", SHOUTS, shouted)
     with TopologyTestDriver(builder.build(), real_sources=True) as driver:
         driver.run()
         driver.run()
@@ -77,7 +78,8 @@ def test_another_list_under_the_same_name_is_told(tmp_path: Path) -> None:
     def app(*words: str) -> App:
         builder = TopologyBuilder("shouting")
         source = builder.add_source("words", items("words", words, TEXT))
-        builder.add_sink("out", SHOUTS, builder.add_processor("up", map_values(str.upper), source))
+        shouted = builder.add_processor("up", map_values(str.upper), source)
+        builder.add_sink("out", SHOUTS, shouted)
         return App(builder.build(), topics, checkpoint=tmp_path / "checkpoint")
 
     for _ in range(2):
