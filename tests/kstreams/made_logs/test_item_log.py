@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from kstreams import INT64, TEXT, App, Embedded, Topic, TopologyBuilder, map_values
+from kstreams import INT64, TEXT, App, Embedded, Topic, TopologyBuilder, map_
 from kstreams.errors import CompileError, DataLossError, SerializationError, TopicRecreatedError
 from kstreams.log import Piece
 from kstreams.raw_batch import NO_LIMIT
-from kstreams.serde.none import NONE
 from kstreams.sources import Log, items
 from kstreams.testing import LogContract, TopologyTestDriver
 
-SHOUTS = Topic("shouts", key=NONE, value=TEXT)
+SHOUTS = Topic("shouts", key=TEXT, value=TEXT)
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
@@ -60,10 +59,14 @@ def test_values_are_dealt_in_turn_with_their_times() -> None:
             reader.read(Piece(1, 0, 3), max_bytes=NO_LIMIT)
 
 
+def shouted_by_itself(_: None, word: str) -> tuple[str, str]:
+    return word, word.upper()
+
+
 def test_a_topology_reads_a_list_in_its_place() -> None:
     builder = TopologyBuilder("shouting")
     words = builder.add_source("words", items("words", ["to", "be"], TEXT, partitions=2))
-    shouted = builder.add_processor("up", map_values(str.upper), words)
+    shouted = builder.add_processor("up", map_(shouted_by_itself), words)
     builder.add_sink("out", SHOUTS, shouted)
     with TopologyTestDriver(builder.build(), real_sources=True) as driver:
         driver.run()
@@ -78,7 +81,7 @@ def test_another_list_under_the_same_name_is_told(tmp_path: Path) -> None:
     def app(*words: str) -> App:
         builder = TopologyBuilder("shouting")
         source = builder.add_source("words", items("words", words, TEXT))
-        shouted = builder.add_processor("up", map_values(str.upper), source)
+        shouted = builder.add_processor("up", map_(shouted_by_itself), source)
         builder.add_sink("out", SHOUTS, shouted)
         return App(builder.build(), topics, checkpoint=tmp_path / "checkpoint")
 
