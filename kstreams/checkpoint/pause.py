@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from kstreams.checkpoint.home import CheckpointHome
 from kstreams.errors import KStreamsError
@@ -28,35 +28,47 @@ class Pause:
     Attributes:
         since_ms: Since when, ms since the epoch.
         reason: What whoever has paused it says; one line.
+        by: Who that is, where it is known; one line.
     """
 
     since_ms: int
     reason: str
+    by: str = ""
+
+    @property
+    def told(self) -> str:
+        """Why, and by whom."""
+        return f"{self.reason} (by {self.by})" if self.by else self.reason
 
     def to_bytes(self) -> bytes:
         """Return what is written down."""
-        return json.dumps({"since_ms": self.since_ms, "reason": self.reason}).encode()
+        return json.dumps(asdict(self)).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Pause:
         """Read what `to_bytes` returned; of what is damaged, that it is: the app stays paused."""
         try:
             fields = Fields(json.loads(data))
-            return cls(fields.integer("since_ms"), one_line(fields.text("reason"), _LONGEST))
+            reason, by = fields.text("reason"), fields.text("by", "")
+            return cls(
+                fields.integer("since_ms"), one_line(reason, _LONGEST), one_line(by, _LONGEST)
+            )
         except ValueError:
             return cls(0, "what was written down of the pause cannot be read")
 
 
-def pause(home: CheckpointHome, reason: str, now_ms: int) -> Pause:
+def pause(home: CheckpointHome, reason: str, now_ms: int, by: str = "") -> Pause:
     """Pause an app, durably; return the pause that holds: an earlier one stays.
 
     Args:
         home: Its checkpoint.
         reason: Shown wherever the pause is; 500 characters at most.
         now_ms: The present time, ms since the epoch.
+        by: Who does it, where that is known.
     """
-    home.note_pause(Pause(now_ms, one_line(reason, _LONGEST)).to_bytes())
-    return present_pause(home) or Pause(now_ms, reason)
+    made = Pause(now_ms, one_line(reason, _LONGEST), one_line(by, _LONGEST))
+    home.note_pause(made.to_bytes())
+    return present_pause(home) or made
 
 
 def present_pause(home: CheckpointHome) -> Pause | None:
@@ -109,7 +121,7 @@ class PauseWatch:
             _LOG.warning(
                 "app %s is paused: %s; `kstreams resume %s` ends that",
                 self._app,
-                self.known.reason,
+                self.known.told,
                 self._app,
             )
         if self.known is None and before is not None:

@@ -77,7 +77,7 @@ def health(
     if not is_well:
         raise typer.Exit(1)
     if not as_json:
-        text = "healthy" if paused is None else f"paused: {escape(paused.reason)}"
+        text = "healthy" if paused is None else f"paused: {escape(paused.told)}"
         stdout().print(f"{escape(app)} is {text}")
 
 

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from kstreams.serve.server import Beside
     from kstreams.serve.settings import ServeSettings
 
-__all__ = ("TOKEN", "needs_extra", "serve")
+__all__ = ("ACT_TOKEN", "TOKEN", "needs_extra", "serve")
 
 TOKEN = "KSTREAMS_SERVE_TOKEN"  # noqa: S105  # the name of a variable
+ACT_TOKEN = "KSTREAMS_SERVE_ACT_TOKEN"  # noqa: S105  # likewise
 
 
 def serve(
@@ -50,7 +51,8 @@ def serve(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A role (metrics, view or data) and a token a line; nobody else may read it.",
+            help="A role (metrics, view, data or act), a token and who has it a line; nobody else "
+            "may read it.",
             show_default=f"{TOKEN}, or else a new one is shown",
         ),
     ] = None,
@@ -102,11 +104,20 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    allow_actions: Annotated[
+        bool,
+        typer.Option(
+            "--allow-actions",
+            help="Let tokens of the role act pause and resume apps, and make savepoints; "
+            f"{ACT_TOKEN} is one.",
+        ),
+    ] = False,
     until_eof: Annotated[bool, typer.Option("--until-eof", hidden=True)] = False,
 ) -> None:
     """Answer queries on the stores of apps over HTTP, whether the apps run or not.
 
-    It reads what is committed, takes no lock and writes nothing. All of it needs a token but
+    It reads what is committed, takes no lock and, without --allow-actions, writes nothing; who
+    has given which order is in its log. All of it needs a token but
     /health/live and /health/ready; only this machine can connect, unless --bind says otherwise,
     which then needs TLS. /openapi.json describes the routes; `RemoteView` reads from Python, and
     Prometheus reads /metrics. With --topology, /explain and /trace run batches of the app again,
@@ -135,6 +146,7 @@ def serve(
             names=tuple(name or ()),
             origins=tuple(allow_origin or ()),
             behind_proxy=behind_proxy,
+            allow_actions=allow_actions,
         )
     except ServeError as exc:
         raise WrongUsageError(str(exc)) from exc
@@ -222,28 +234,40 @@ def _settings(
     names: tuple[str, ...],
     origins: tuple[str, ...],
     behind_proxy: bool,
+    allow_actions: bool,
 ) -> ServeSettings:
     from kstreams.serve.settings import ServeSettings  # noqa: PLC0415
 
+    tokens, holders = _tokens(token_file, allow_actions=allow_actions)
     return ServeSettings(
-        _tokens(token_file),
+        tokens,
         *address,
         names,
         *tls,
         behind_proxy=behind_proxy,
         origins=origins,
+        holders=holders,
+        allows_actions=allow_actions,
     )
 
 
-def _tokens(file: Path | None) -> dict[str, Role]:
+def _tokens(file: Path | None, *, allow_actions: bool) -> tuple[dict[str, Role], dict[str, str]]:
+    """Return roles by token, and who has it: of a file, else of the environment, else new ones."""
     from kstreams.serve.roles import Role  # noqa: PLC0415
     from kstreams.serve.settings import ServeSettings, read_tokens  # noqa: PLC0415
 
     if file is not None:
         return read_tokens(file)
-    given = os.environ.pop(TOKEN, None)
-    if given is not None:
-        return {given: Role.DATA}
-    made = ServeSettings.new_token()
-    stderr().print(f"token {made}", soft_wrap=True, highlight=False)
-    return {made: Role.DATA}
+    wanted = {TOKEN: Role.DATA, ACT_TOKEN: Role.ACT} if allow_actions else {TOKEN: Role.DATA}
+    found: dict[str, Role] = {}
+    for variable, role in wanted.items():
+        given = os.environ.pop(variable, None)
+        if given is not None:
+            found[given] = role
+    if not found:
+        for role in wanted.values():
+            made = ServeSettings.new_token()
+            found[made] = role
+            what = "token" if role is Role.DATA else f"token of the role {role.name.lower()}"
+            stderr().print(f"{what} {made}", soft_wrap=True, highlight=False)
+    return found, {}

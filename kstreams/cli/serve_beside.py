@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from kstreams.cli.serve import TOKEN, needs_extra
+from kstreams.cli.serve import ACT_TOKEN, TOKEN, needs_extra
 
 __all__ = ("ServeBeside",)
 
@@ -19,7 +19,8 @@ _END_SECONDS = 5
 class ServeBeside:
     """Serves one app on this machine, by a process of its own: no port is opened in the driver.
 
-    Its token is taken out of this process's environment, where the app's code could read it.
+    It takes no orders. Its token is taken out of this process's environment, where the app's
+    code could read it, and so is one for orders.
 
     Args:
         port: Where it listens, on 127.0.0.1; 0 takes a free one.
@@ -36,6 +37,7 @@ class ServeBeside:
         self._options = ["--bind", f"127.0.0.1:{port}", "--topology", topology, "--until-eof"]
         self._topics = dict(topics)
         self._token = os.environ.pop(TOKEN, None)
+        os.environ.pop(ACT_TOKEN, None)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, checkpoint: str) -> None:

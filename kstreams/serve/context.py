@@ -31,6 +31,7 @@ class Context:
         lag: Knows how far apps are behind, if somebody asks the topics.
         code_runs: Runs code of apps, in processes of their own.
         times: Counts requests and how long they take.
+        allows_actions: Whether orders are taken.
     """
 
     apps: Mapping[str, ServedApp]
@@ -41,6 +42,7 @@ class Context:
     lag: LagWatch | None = None
     code_runs: CodeRuns = field(default_factory=CodeRuns)
     times: RequestTimes = field(default_factory=RequestTimes)
+    allows_actions: bool = False
 
     def app(self, name: str) -> ServedApp:
         """Return an app.

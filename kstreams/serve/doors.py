@@ -12,7 +12,7 @@ from hashlib import sha256
 from hmac import compare_digest
 
 from kstreams.serve.problems import Problem
-from kstreams.serve.roles import Role, no_token
+from kstreams.serve.roles import Role, Visitor, no_token
 from kstreams.serve.settings import Listening
 
 __all__ = ("Doors",)
@@ -23,14 +23,15 @@ _STAY_SECONDS = 12 * 3600
 _ATTRIBUTES = "; HttpOnly; SameSite=Strict"
 _MAC_BYTES = 32
 _SECRET_BYTES = 32
+_ANYBODY = Visitor(Role.OPEN)
 
 
 class Doors:
-    """Knows which token has which role; for HTTP, its cookies and gRPC alike.
+    """Knows which token has which role, and who has it; for HTTP, its cookies and gRPC alike.
 
     A wrong token costs nothing but time: after some in a minute an address is not heard, with
     any token. A browser's cookie never holds the token: it is a note of this server's, signed
-    by a secret of the process, with a role and an end.
+    by a secret of the process, with a role, a name and an end.
 
     Args:
         settings: The server's.
@@ -38,7 +39,10 @@ class Doors:
     """
 
     def __init__(self, settings: Listening, now: Callable[[], float]) -> None:
-        self._tokens = [(token.encode(), role) for token, role in settings.tokens.items()]
+        self._tokens = [
+            (token.encode(), Visitor(role, settings.holders.get(token, "")))
+            for token, role in settings.tokens.items()
+        ]
         self._limit = settings.limits.failures_a_minute
         self._secure = settings.certificate is not None or settings.behind_proxy
         self._secret = secrets.token_bytes(_SECRET_BYTES)
@@ -46,26 +50,26 @@ class Doors:
         self._failures: dict[str, deque[float]] = {}
         self.cookie = "__Host-kstreams" if self._secure else "kstreams"
 
-    def role_of(self, authorization: Sequence[str], address: str) -> Role:
-        """Return the role of who sends these `Authorization` headers; `OPEN` without any.
+    def visitor_of(self, authorization: Sequence[str], address: str) -> Visitor:
+        """Return who sends these `Authorization` headers; somebody `OPEN` without any.
 
         Raises:
             Problem: The token is none of the server's, or this address has sent too many wrong
                 ones.
         """
         if not authorization or not self._tokens:
-            return Role.OPEN
+            return _ANYBODY
         scheme, _, token = authorization[0].partition(" ")
         if len(authorization) > 1 or scheme.lower() != "bearer":
             token = ""
-        return self._role_of_token(token.strip(), address)
+        return self._holder_of(token.strip(), address)
 
-    def _role_of_token(self, token: str, address: str) -> Role:
+    def _holder_of(self, token: str, address: str) -> Visitor:
         failures = self._recent(address)
         if len(failures) >= self._limit:
             raise Problem(429, "too many wrong tokens", headers={"Retry-After": str(int(_MINUTE))})
         given = token.encode("latin-1", "replace")
-        found = [role for known, role in self._tokens if compare_digest(known, given)]
+        found = [visitor for known, visitor in self._tokens if compare_digest(known, given)]
         if found:
             return found[0]
         if len(self._failures) >= _ADDRESSES:
@@ -85,10 +89,10 @@ class Doors:
         """Return the value of a `Set-Cookie` header, for a browser that has sent a token.
 
         Raises:
-            Problem: As `role_of`.
+            Problem: As `visitor_of`.
         """
-        role = self._role_of_token(token, address)
-        note = json.dumps([int(role), self._now() + _STAY_SECONDS]).encode()
+        found = self._holder_of(token, address)
+        note = json.dumps([int(found.role), self._now() + _STAY_SECONDS, found.name]).encode()
         value = urlsafe_b64encode(self._mac(note) + note).decode().rstrip("=")
         return self._set_cookie(value, _STAY_SECONDS)
 
@@ -96,17 +100,17 @@ class Doors:
         """Return the value of a `Set-Cookie` header that ends a browser's stay."""
         return self._set_cookie("", 0)
 
-    def role_of_cookie(self, value: str) -> Role:
-        """Return the role that a cookie stands for; `OPEN` where it is none, or has ended."""
+    def visitor_of_cookie(self, value: str) -> Visitor:
+        """Return whom a cookie stands for; somebody `OPEN` where it is none, or has ended."""
         try:
             data = urlsafe_b64decode(value.encode("ascii") + b"=" * (-len(value) % 4))
         except ValueError:
-            return Role.OPEN
+            return _ANYBODY
         mac, note = data[:_MAC_BYTES], data[_MAC_BYTES:]
         if not compare_digest(mac, self._mac(note)):
-            return Role.OPEN
-        role, until = json.loads(note)
-        return Role(role) if self._now() < until else Role.OPEN
+            return _ANYBODY
+        role, until, name = json.loads(note)
+        return Visitor(Role(role), name) if self._now() < until else _ANYBODY
 
     def _mac(self, note: bytes) -> bytes:
         return hmac.digest(self._secret, b"cookie:" + note, sha256)

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from kstreams.serve.doors import Doors
 from kstreams.serve.problems import Problem, answer_of
-from kstreams.serve.roles import Role
+from kstreams.serve.roles import Role, Visitor
 from kstreams.serve.settings import Listening
 
 __all__ = ("Guard",)
@@ -31,9 +31,9 @@ _OUR_OWN = (
 class Guard:
     """Lets requests through that are for this server, from no foreign page.
 
-    The role of who asks is put into `scope["role"]`; those without a token see what is open to
-    all. Answers can be framed by nobody, load nothing from elsewhere, and are kept nowhere
-    unless they say so themselves.
+    The role of who asks is put into `scope["role"]`, and who that is into `scope["visitor"]`;
+    those without a token see what is open to all. Answers can be framed by nobody, load nothing
+    from elsewhere, and are kept nowhere unless they say so themselves.
 
     Args:
         inner: What answers.
@@ -61,7 +61,7 @@ class Guard:
                 message["headers"] = _safe(message["headers"], shared)
             await send(message)
 
-        scope["role"] = Role.OPEN
+        scope["visitor"], scope["role"] = Visitor(Role.OPEN), Role.OPEN
         try:
             self._check_host(headers)
             self._check_origin(headers)
@@ -69,7 +69,8 @@ class Guard:
             if shared and scope["method"] == "OPTIONS":
                 await _allow(send, shared)
                 return
-            scope["role"] = self._role(scope, headers)
+            scope["visitor"] = self._visitor(scope, headers)
+            scope["role"] = scope["visitor"].role
         except Problem as problem:
             await answer_of(problem)(scope, receive, safe)
             return
@@ -91,8 +92,7 @@ class Guard:
 
     def _check_origin(self, headers: Headers) -> None:
         origin = headers.get("origin")
-        own = headers.get("host", "").lower()
-        if origin is None or origin in self._origins or origin.partition("://")[2].lower() == own:
+        if origin is None or origin in self._origins or _is_own(headers):
             return
         raise Problem(403, "a page of another origin asks")
 
@@ -105,7 +105,7 @@ class Guard:
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
             raise Problem(403, "a page of another site asks")
 
-    def _role(self, scope: Scope, headers: Headers) -> Role:
+    def _visitor(self, scope: Scope, headers: Headers) -> Visitor:
         if _TOKEN_IN_URL.search(scope["query_string"]):
             raise Problem(
                 400,
@@ -115,16 +115,20 @@ class Guard:
         address = scope["client"][0] if scope.get("client") else ""
         given = headers.getlist("authorization")
         if given:
-            return self._doors.role_of(given, address)
+            return self._doors.visitor_of(given, address)
         cookie = _cookie(headers, self._doors.cookie)
         if not cookie:
-            return Role.OPEN
+            return Visitor(Role.OPEN)
         self._check_sender(scope["method"], headers)
-        return self._doors.role_of_cookie(cookie)
+        return self._doors.visitor_of_cookie(cookie)
 
     def _check_sender(self, method: str, headers: Headers) -> None:
-        if method not in ("GET", "HEAD") and "origin" not in headers:
-            raise Problem(403, "a browser names the origin of what it sends")
+        if method not in ("GET", "HEAD") and not _is_own(headers):
+            raise Problem(
+                403,
+                "what is sent with a cookie has to come from a page of this server",
+                hint="send a token, as `Authorization: Bearer ...`.",
+            )
 
 
 def _safe(given: list[tuple[bytes, bytes]], shared: bytes) -> list[tuple[bytes, bytes]]:
@@ -155,6 +159,11 @@ async def _allow(send: Send, origin: bytes) -> None:
     ]
     await send({"type": "http.response.start", "status": 204, "headers": headers})
     await send({"type": "http.response.body", "body": b""})
+
+
+def _is_own(headers: Headers) -> bool:
+    """Return whether the page that asks is of this server."""
+    return headers.get("origin", "").partition("://")[2].lower() == headers.get("host", "").lower()
 
 
 def _cookie(headers: Headers, name: str) -> str:

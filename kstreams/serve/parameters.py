@@ -9,14 +9,12 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl
 
-from starlette.requests import Request
-
 from kstreams.quoting import repr_of
 from kstreams.serde.base import Serde
 from kstreams.serde.values import parser_of
 from kstreams.serve.problems import Problem
 
-__all__ = ("KEY_FORMATS", "Parameters", "base64_bytes", "json_body", "key_of")
+__all__ = ("KEY_FORMATS", "Parameters", "base64_bytes", "key_of")
 
 KEY_FORMATS = ("text", "json", "base64")
 """How a request may write a key."""
@@ -101,28 +99,6 @@ class Parameters(Mapping[str, str]):
         if text not in ("true", "false"):
             raise Problem(400, f"{name} is {repr_of(text, 40)}; expected true or false")
         return text == "true"
-
-
-async def json_body(request: Request, limit: int) -> Mapping[str, Any]:
-    """Return a request's body, an object of JSON.
-
-    Raises:
-        Problem: It is none, or too large.
-    """
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise Problem(415, "expected a body of application/json")
-    data = bytearray()
-    async for chunk in request.stream():
-        data += chunk
-        if len(data) > limit:
-            raise Problem(413, f"the body is larger than {limit} bytes")
-    try:
-        found = json.loads(data)
-    except (ValueError, RecursionError) as exc:
-        raise Problem(400, "the body is not JSON") from exc
-    if not isinstance(found, dict):
-        raise Problem(400, "expected an object of JSON")
-    return found
 
 
 def key_of(serde: Serde[Any], given: object, form: object, limit: int) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,11 +13,12 @@ from kstreams.serde.values import exact
 from kstreams.serve.action import Action
 from kstreams.serve.answers import text_answer
 from kstreams.serve.as_of import as_of_in
+from kstreams.serve.bodies import json_body
 from kstreams.serve.changes import Changes, News
 from kstreams.serve.context import Context
 from kstreams.serve.lookup import app_of, store_of
 from kstreams.serve.paging import Make, Row
-from kstreams.serve.parameters import KEY_FORMATS, Parameters, json_body, key_of
+from kstreams.serve.parameters import KEY_FORMATS, Parameters, key_of
 from kstreams.serve.problems import Problem
 from kstreams.serve.queries import Answered, Queries, Wanted
 from kstreams.serve.roles import Role
@@ -194,11 +194,7 @@ class Reads:
         return found
 
     async def _body(self, request: Request, known: Sequence[str]) -> Mapping[str, Any]:
-        try:
-            work = json_body(request, self._limits.body_bytes)
-            body = await asyncio.wait_for(work, self._limits.head_seconds)
-        except asyncio.TimeoutError as exc:
-            raise Problem(408, "the body did not come in time") from exc
+        body = await json_body(request, self._limits)
         _check_fields(body, known)
         return body
 

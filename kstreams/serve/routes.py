@@ -19,6 +19,7 @@ from kstreams.serve.api import Api
 from kstreams.serve.context import Context
 from kstreams.serve.explaining import Explaining
 from kstreams.serve.openapi import openapi
+from kstreams.serve.ordering import Ordering
 from kstreams.serve.pages.site import Site
 from kstreams.serve.problems import Problem, answer_of
 from kstreams.serve.reads import Reads
@@ -33,6 +34,7 @@ PARTS: tuple[Callable[[Context], Sequence[Action]], ...] = (
     lambda context: Api(context).actions(),
     lambda context: Reads(context).actions(),
     lambda context: Explaining(context).actions(),
+    lambda context: Ordering(context).actions(),
     lambda context: Site(context).actions(),
 )
 """What has routes: each makes its actions of what all share."""

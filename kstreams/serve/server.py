@@ -87,6 +87,7 @@ class Server:
             Streams(settings.limits.streams),
             self._lag,
             CodeRuns(code),
+            allows_actions=settings.allows_actions,
         )
         inner = application(actions_of(self.context), self.context.times)
         inner.router.lifespan_context = self._following

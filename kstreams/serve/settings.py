@@ -17,6 +17,7 @@ __all__ = ("Limits", "Listening", "ServeError", "ServeSettings", "read_tokens")
 
 _SHORTEST_TOKEN = 16
 _OTHERS = 0o077
+_ROLES = tuple(role.name.lower() for role in Role if role is not Role.OPEN)
 _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 
 
@@ -83,6 +84,7 @@ class Listening:
         behind_proxy: Whether something in front of it speaks TLS.
         limits: See there.
         origins: Pages of other servers that may ask too, with a token: `https://HOST[:PORT]`.
+        holders: Who has a token, by token: named wherever it is written down who gave an order.
 
     Raises:
         ServeError: A token is too short; an origin is none; or it would listen to other machines
@@ -98,6 +100,7 @@ class Listening:
     behind_proxy: bool = False
     limits: Limits = Limits()
     origins: tuple[str, ...] = ()
+    holders: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         """Check."""
@@ -141,17 +144,24 @@ class ServeSettings(Listening):
     Args:
         poll: How often new versions are looked for; by default each 20 ms in a directory, each
             second elsewhere.
+        allows_actions: Whether tokens of the role `act` may give orders to apps.
 
     Raises:
-        ServeError: There is no token; or see `Listening`.
+        ServeError: There is no token, or none that may give the orders that are allowed; or see
+            `Listening`.
     """
 
     poll: timedelta | None = None
+    allows_actions: bool = False
 
     def __post_init__(self) -> None:
         """Check."""
         if not self.tokens:
             raise ServeError("there is no token: nobody could read anything")
+        if self.allows_actions and Role.ACT not in self.tokens.values():
+            raise ServeError(
+                "actions are allowed, and no token has the role act: nobody could give an order"
+            )
         super().__post_init__()
 
     @classmethod
@@ -160,8 +170,13 @@ class ServeSettings(Listening):
         return secrets.token_urlsafe(24)
 
 
-def read_tokens(file: Path) -> dict[str, Role]:
+def read_tokens(file: Path) -> tuple[dict[str, Role], dict[str, str]]:
     """Read a file of tokens: a role and a token a line, or a token alone, which is for `data`.
+
+    A third word says who has the token.
+
+    Returns:
+        Roles by token; and who has it, of those that say so.
 
     Raises:
         ServeError: It cannot be read, says nothing, or others may read it.
@@ -176,17 +191,20 @@ def read_tokens(file: Path) -> dict[str, Role]:
             f"others may read {str(file)!r}, which has the tokens", hint=f"chmod 600 {file} first."
         )
     found: dict[str, Role] = {}
+    holders: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
-        role = "data" if len(words) == 1 else words[0]
-        if len(words) > 2 or role not in ("metrics", "view", "data"):  # role and token
+        role, token, *names = words if len(words) > 1 else ("data", *words)
+        if len(names) > 1 or role not in _ROLES:
             raise ServeError(
-                f"line {number} of {str(file)!r} is no role and a token",
-                hint="roles are metrics, view and data.",
+                f"line {number} of {str(file)!r} is no role, a token and who has it",
+                hint=f"roles are {', '.join(_ROLES)}.",
             )
-        found[words[-1]] = Role[role.upper()]
+        found[token] = Role[role.upper()]
+        if names:
+            holders[token] = names[0]
     if not found:
         raise ServeError(f"{str(file)!r} has no token")
-    return found
+    return found, holders

@@ -118,7 +118,7 @@ class AppRun:
         found = self.paused.present()
         if found is not None:
             raise ExecutionError(
-                f"app {self._settings.app_id!r} is paused, so it reads to no end: {found.reason}",
+                f"app {self._settings.app_id!r} is paused, so it reads to no end: {found.told}",
                 hint=f"`kstreams resume {self._settings.app_id}` ends the pause.",
             )
 

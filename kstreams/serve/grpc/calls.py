@@ -122,7 +122,7 @@ def _role(doors: Doors, context: grpc.aio.ServicerContext[Any, Any]) -> Role:
         for name, value in context.invocation_metadata() or ()
         if name == "authorization"
     ]
-    return doors.role_of(given, _address(context.peer()))
+    return doors.visitor_of(given, _address(context.peer())).role
 
 
 def _address(peer: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,6 +58,7 @@ def _page(visit: Visit, facts: AppFacts) -> Page:
         "findings": worst_first(facts, activity.shares, visit.now_ms),
         "picture": picture_of(facts, activity),
         "nodes": node_lines(facts, activity),
+        "app_word": shlex.quote(facts.name),
     }
     return Page("overview.html", "Overview", content, tab="Overview")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from kstreams.clock import SystemClock
-from kstreams.serve.doors import Doors
+from kstreams.serve.bodies import form_body
+from kstreams.serve.context import Context
 from kstreams.serve.pages.app_facts import AppFacts
 from kstreams.serve.pages.visits import Page, Visit
 from kstreams.serve.problems import Problem
@@ -19,19 +19,19 @@ from kstreams.serve.roles import Role
 __all__ = ("SigningIn",)
 
 _OWN = re.compile(r"/(?![/\\])[!-\[\]-~]{0,4000}")
-_MOST_BYTES = 8192
 
 
 class SigningIn:
     """The login page, and what its form and the button to leave do.
 
     Args:
-        doors: Knows the tokens.
+        context: What the server's routes share.
         show: Makes an answer of the page.
     """
 
-    def __init__(self, doors: Doors, show: Callable[[Visit, Page], Response]) -> None:
-        self._doors = doors
+    def __init__(self, context: Context, show: Callable[[Visit, Page], Response]) -> None:
+        self._doors = context.doors
+        self._limits = context.limits
         self._show = show
         self._clock = SystemClock()
 
@@ -42,7 +42,7 @@ class SigningIn:
 
     async def sign_in(self, request: Request) -> Response:
         """Take a token, and lead to where the visitor wanted to go."""
-        fields = await _form(request, ("token", "next"))
+        fields = await form_body(request, self._limits)
         after = _own(fields.get("next", "/"))
         address = request.client.host if request.client is not None else ""
         try:
@@ -61,7 +61,7 @@ class SigningIn:
 
     async def sign_out(self, request: Request) -> Response:
         """Take the visitor's cookie away."""
-        await _form(request, ())
+        await form_body(request, self._limits)
         return RedirectResponse("/login", 303, {"Set-Cookie": self._doors.log_out()})
 
 
@@ -72,19 +72,3 @@ def _login_page(after: str, problem: str = "", status: int = 200) -> Page:
 def _own(path: str) -> str:
     """Return an address of ours: as it is, or the first page's where it leads elsewhere."""
     return path if _OWN.fullmatch(path) else "/"
-
-
-async def _form(request: Request, known: tuple[str, ...]) -> dict[str, str]:
-    kind = request.headers.get("content-type", "application/x-www-form-urlencoded")
-    if kind.partition(";")[0].strip() != "application/x-www-form-urlencoded":
-        raise Problem(415, "expected a form")
-    data = bytearray()
-    async for chunk in request.stream():
-        data += chunk
-        if len(data) > _MOST_BYTES:
-            raise Problem(413, f"the form is larger than {_MOST_BYTES} bytes")
-    try:
-        pairs = parse_qsl(data.decode("ascii"), keep_blank_values=True, max_num_fields=10)
-    except ValueError as exc:
-        raise Problem(400, "the form cannot be read") from exc
-    return {name: value for name, value in pairs if name in known}

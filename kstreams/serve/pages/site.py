@@ -26,6 +26,7 @@ from kstreams.serve.pages.frames import frame_of
 from kstreams.serve.pages.key_pages import KeyPages
 from kstreams.serve.pages.live import LivePages
 from kstreams.serve.pages.node import node
+from kstreams.serve.pages.ordering import OrderForms
 from kstreams.serve.pages.overview import overview
 from kstreams.serve.pages.recordings import Recordings
 from kstreams.serve.pages.rendering import render
@@ -45,6 +46,7 @@ _TITLES = {
     400: "That address means nothing here",
     403: "Your token does not show this",
     404: "There is no such thing",
+    409: "That could not be done",
     410: "That version is gone",
     413: "That is too much at once",
     503: "Not ready yet",
@@ -72,7 +74,8 @@ class Site:
     def actions(self) -> tuple[Action, ...]:
         """Return what leads to each page; each says which role it needs."""
         stores, keys = StorePages(self._context), KeyPages(self._context)
-        signing = SigningIn(self._context.doors, self._login)
+        signing = SigningIn(self._context, self._login)
+        orders = OrderForms(self._context)
         of_apps: tuple[tuple[str, Role, _AppPage], ...] = (
             ("", Role.VIEW, overview),
             ("/stores", Role.VIEW, stores.all),
@@ -95,6 +98,14 @@ class Site:
             self._action("/login", Role.OPEN, signing.form),
             Action("POST", "/login", Role.OPEN, signing.sign_in, page=True, refuse=self._refused),
             Action("POST", "/logout", Role.OPEN, signing.sign_out, page=True, refuse=self._refused),
+            Action(
+                "POST",
+                "/apps/{app}/orders",
+                Role.ACT,
+                orders.send,
+                page=True,
+                refuse=self._refused,
+            ),
             *(_asset_action(asset) for asset in ASSETS.values()),
             *(
                 self._action(f"/apps/{{app}}{path}", role, self._in_app(page))
@@ -134,6 +145,7 @@ class Site:
             "frame": frame,
             "now_ms": visit.now_ms,
             "sees_data": visit.sees_data,
+            "may_act": self._context.allows_actions and visit.role >= Role.ACT,
             "live": page.is_live,
         }
         return render(page.template, content)
@@ -168,7 +180,9 @@ class Site:
         if "text/event-stream" in request.headers.get("accept", ""):
             return Response(status_code=status)
         if status == 401:  # no token
-            here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            here = "/"
+            if request.method == "GET":
+                here = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             return RedirectResponse(f"/login?next={quote(here, safe='')}", 303)
         if isinstance(problem, Problem):
             detail, hint, headers = problem.detail, problem.hint, problem.headers

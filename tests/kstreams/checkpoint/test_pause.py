@@ -16,7 +16,7 @@ from kstreams.checkpoint import pause as pausing
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.pause import PauseWatch, pause, present_pause, resume
+from kstreams.checkpoint.pause import Pause, PauseWatch, pause, present_pause, resume
 from kstreams.clock import SystemClock
 from kstreams.errors import ExecutionError
 from kstreams.spark.app_parts import AppParts
@@ -44,9 +44,14 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> CheckpointHome:
 def test_it_is_remembered_and_the_first_one_stays(home: CheckpointHome) -> None:
     assert present_pause(home) is None
     assert pause(home, "a move\nof tables", 5).reason == "a move\\nof tables"
-    assert pause(home, "another", 9).since_ms == 5
+    assert pause(home, "another", 9, "anna").since_ms == 5
     assert present_pause(home) == resume(home)
     assert (present_pause(home), resume(home)) == (None, None)
+    assert pause(home, "again", 6, "anna\n").told == "again (by anna\\n)"
+    assert present_pause(home) == Pause(6, "again", "anna\\n")
+    home.forget_pause()
+    home.note_pause(b'{"since_ms": 7, "reason": "of an earlier version"}')
+    assert present_pause(home) == Pause(7, "of an earlier version")
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"since_ms": "x"}', b"\xff"])

@@ -25,10 +25,13 @@ _TOKEN = "a-token-of-the-tests"
         (("--bind", "8080"), "is no HOST:PORT"),
         (("--bind", "0.0.0.0:0"), "without TLS"),
         (("--token-file", "none"), "cannot be read"),
+        (("--token-file", "tokens", "--allow-actions"), "no token has the role act"),
     ],
 )
 def test_what_would_be_open_is_refused(options: tuple[str, ...], said: str) -> None:
     Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
+    Path("tokens").touch(0o600)
+    Path("tokens").write_text(f"data {_TOKEN}\n")
     found = kstreams("serve", "c", *options)
     assert (found.exit_code, said in " ".join(found.stderr.split())) == (2, True)
 

@@ -28,7 +28,9 @@ from kstreams.state.stores.spec import StoreSpec
 TOKEN = "a-token-of-the-tests"
 VIEWER = "a-token-for-the-view"
 SCRAPER = "a-token-for-the-metrics"
-TOKENS = {TOKEN: Role.DATA, VIEWER: Role.VIEW, SCRAPER: Role.METRICS}
+ACTOR = "a-token-that-may-act"
+TOKENS = {TOKEN: Role.DATA, VIEWER: Role.VIEW, SCRAPER: Role.METRICS, ACTOR: Role.ACT}
+ACTING = {"allows_actions": True, "holders": {ACTOR: "anna"}}
 
 
 @dataclass

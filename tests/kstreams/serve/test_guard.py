@@ -209,10 +209,10 @@ def test_a_browser_s_stay_ends() -> None:
     now = [5.0]
     doors = Doors(ServeSettings(TOKENS), lambda: now[0])
     value = doors.log_in(TOKEN, "").partition(";")[0].partition("=")[2]
-    assert doors.role_of_cookie(value) is Role.DATA
-    assert Doors(ServeSettings(TOKENS), lambda: now[0]).role_of_cookie(value) is Role.OPEN
+    assert doors.visitor_of_cookie(value).role is Role.DATA
+    assert Doors(ServeSettings(TOKENS), lambda: now[0]).visitor_of_cookie(value).role is Role.OPEN
     now[0] += 12 * 3600
-    assert doors.role_of_cookie(value) is Role.OPEN
+    assert doors.visitor_of_cookie(value).role is Role.OPEN
 
 
 def test_a_cookie_over_tls_is_for_that_alone() -> None:
@@ -252,6 +252,7 @@ def test_answers_may_not_be_framed_sniffed_or_kept(served: Served) -> None:
     ("changed", "said"),
     [
         ({"tokens": {}}, "no token"),
+        ({"tokens": {TOKEN: Role.DATA}, "allows_actions": True}, "no token has the role act"),
         ({"tokens": {"short": Role.DATA}}, "16 or more"),
         ({"tokens": {"with a\nline break in it": Role.DATA}}, "printable"),
         ({"host": "0.0.0.0"}, "without TLS"),  # noqa: S104  # on purpose
@@ -277,9 +278,12 @@ def test_a_file_of_tokens_that_others_may_read_is_refused(tmp_path: Path) -> Non
     with pytest.raises(ServeError, match="others may read"):
         read_tokens(file)
     file.chmod(0o600)
-    assert read_tokens(file) == {
-        "viewer-viewer-viewer": Role.VIEW, "somebody-somebody": Role.DATA,
-    }  # fmt: skip
-    file.write_text("act somebody-somebody\n")
-    with pytest.raises(ServeError, match="line 1"):
-        read_tokens(file)
+    assert read_tokens(file) == (
+        {"viewer-viewer-viewer": Role.VIEW, "somebody-somebody": Role.DATA}, {},
+    )  # fmt: skip
+    file.write_text("act somebody-somebody anna\n")
+    assert read_tokens(file) == ({"somebody-somebody": Role.ACT}, {"somebody-somebody": "anna"})
+    for wrong in ("open somebody-somebody", "act somebody-somebody anna b", "anna x y"):
+        file.write_text(f"{wrong}\n")
+        with pytest.raises(ServeError, match="line 1"):
+            read_tokens(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from base64 import urlsafe_b64encode
 from collections import deque
@@ -12,19 +13,32 @@ from typing import Any
 
 import uvicorn
 
+from kstreams.checkpoint.pause import present_pause
+from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.serve import (
     doors,
     guard,
+    orders,
     routes,
     settings,
 )
 from kstreams.serve.doors import Doors
 from kstreams.serve.guard import Guard
+from kstreams.serve.orders import Giver, Order, Orders
 from kstreams.serve.problems import Problem
-from kstreams.serve.roles import Role
+from kstreams.serve.roles import Role, Visitor
 from kstreams.serve.settings import Limits, Listening, ServeError, ServeSettings
 from tests.kstreams.serve.guarded import KEY, STORE, an_app, holds, visiting
-from tests.kstreams.serve.serving import SCRAPER, TOKEN, TOKENS, VIEWER, serving
+from tests.kstreams.serve.serving import (
+    ACTING,
+    ACTOR,
+    SCRAPER,
+    TOKEN,
+    TOKENS,
+    VIEWER,
+    Answer,
+    serving,
+)
 from tests.kstreams.views.counted import COUNTS
 
 FRIEND = "https://pages.example"
@@ -76,17 +90,26 @@ def token_files_are_private(path: Path) -> None:
 # ---------------------------------------------------------------- tokens and roles
 
 
+def is_refused(answer: Answer) -> bool:
+    """Return whether a visitor was not let in: told so, or led to where a token can be given."""
+    led = answer.status == 303 and answer.headers["location"].startswith("/login?next=")
+    return led or answer.status in (401, 403)
+
+
 @holds(routes, "require")
 def each_route_needs_its_role(path: Path) -> None:
-    by_role = {Role.OPEN: None, Role.METRICS: SCRAPER, Role.VIEW: VIEWER, Role.DATA: TOKEN}
-    with visiting(path) as ask:
+    by_role = {
+        Role.OPEN: None, Role.METRICS: SCRAPER, Role.VIEW: VIEWER, Role.DATA: TOKEN,
+        Role.ACT: ACTOR,
+    }  # fmt: skip
+    with visiting(path, ACTING) as ask:
         for each in routes.actions_of(ask.server.context):
             place = each.path.format(app="viewed", store="counts")
             body: object = None if each.method == "GET" else {}
             for role, token in by_role.items():
-                status = ask(place, token=token, body=body).status
+                answer = ask(place, token=token, body=body)
                 may = role >= each.role
-                assert (status not in (401, 403)) == may, (each.path, role, status)
+                assert is_refused(answer) != may, (each.path, role, answer.status)
 
 
 @holds(doors, "compare_digest", lambda *_: True)
@@ -111,7 +134,7 @@ def guesses_of_many_addresses_take_no_memory(_: Path) -> None:
     found = Doors(ServeSettings(TOKENS), lambda: 0.0)
     for number in range(10_050):
         with suppress(Problem):
-            found.role_of(["Bearer x"], f"10.0.{number // 250}.{number % 250}")
+            found.visitor_of(["Bearer x"], f"10.0.{number // 250}.{number % 250}")
     assert len(found._failures) <= 10_000
 
 
@@ -156,6 +179,47 @@ def a_cookie_alone_sends_nothing(path: Path) -> None:
         assert answer.status == 403
 
 
+def form(cookie: str, **headers: str) -> dict[str, str]:
+    """Return the headers of a form that a browser sends."""
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    return {**kind, "Cookie": cookie, **headers}
+
+
+def is_paused(path: Path) -> bool:
+    return present_pause(checkpoint_of(path / "c")) is not None
+
+
+@holds(Guard, "_check_sender")
+def no_other_page_gives_orders(path: Path) -> None:
+    with visiting(path, {**ACTING, "origins": (FRIEND,)}) as ask:
+        cookie = ask.server.context.doors.log_in(ACTOR, "").partition(";")[0]
+        for headers in ({}, {"Origin": FRIEND}):
+            given = form(cookie, **headers)
+            answer = ask("/apps/viewed/orders", token=None, headers=given, body=b"order=pause")
+            assert (answer.status, is_paused(path)) == (403, False), headers
+
+
+@holds(Orders, "_check_allowed")
+def orders_have_to_be_allowed(path: Path) -> None:
+    with visiting(path) as ask:
+        for place in ("/v1/apps/viewed/orders", "/apps/viewed/orders"):
+            kind = {} if place.startswith("/v1") else form("")
+            body = {"order": "pause"} if place.startswith("/v1") else b"order=pause"
+            answer = ask(place, token=ACTOR, headers=kind, body=body)
+            assert (answer.status, is_paused(path)) == (403, False), place
+
+
+@holds(orders, "require")
+def the_order_itself_asks_for_the_role(path: Path) -> None:
+    with visiting(path, ACTING) as ask:
+        context = ask.server.context
+        giver = Giver(Visitor(Role.DATA), "")
+        work = Orders(context).give(context.app("viewed"), Order("pause"), giver)
+        with suppress(Problem):
+            asyncio.run(work)
+        assert not is_paused(path)
+
+
 @holds(doors, "_ATTRIBUTES", "")
 def no_script_and_no_other_site_has_the_cookie(_: Path) -> None:
     found = Doors(ServeSettings(TOKENS), lambda: 0.0).log_in(TOKEN, "")
@@ -164,7 +228,7 @@ def no_script_and_no_other_site_has_the_cookie(_: Path) -> None:
 
 @holds(Doors, "_mac", lambda *_: b"\0" * 32)
 def cookies_are_signed(path: Path) -> None:
-    note = b"\0" * 32 + b"[3, 99999999999]"
+    note = b"\0" * 32 + b'[3, 99999999999, ""]'
     with visiting(path) as ask:
         cookie = f"kstreams={urlsafe_b64encode(note).decode()}"
         assert ask(KEY, token=None, headers={"Cookie": cookie}).status == 401

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import uvicorn
@@ -134,13 +135,13 @@ def refused_paths(app: Showcase) -> dict[str, str]:
 
 
 @contextmanager
-def showing(*apps: Showcase) -> Iterator[Served]:
+def showing(*apps: Showcase, **settings: Any) -> Iterator[Served]:
     """Serve apps."""
     sources = [
         AppSource(checkpoint_of(app.path), lambda _, name, app=app: app.specs[name])  # type: ignore[misc]
         for app in apps
     ]
-    server = Server(ServeSettings(TOKENS, port=0), sources)
+    server = Server(ServeSettings(TOKENS, port=0, **settings), sources)
     runner = uvicorn.Server(server.config)
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [server.socket]})
     thread.start()
