@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -31,7 +32,7 @@ class Ordering:
 
     def actions(self) -> Sequence[Action]:
         """Return it."""
-        body = {
+        body: dict[str, dict[str, Any]] = {
             "order": {"type": "string", "enum": list(ORDERS)},
             "reason": {"type": "string", "description": "Of a pause."},
             "name": {"type": "string", "description": "Of a savepoint, which needs one."},

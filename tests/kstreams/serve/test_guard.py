@@ -16,7 +16,16 @@ from kstreams.serve.request_times import RequestTimes
 from kstreams.serve.roles import Role
 from kstreams.serve.routes import actions_of, application
 from kstreams.serve.settings import Limits, ServeError, ServeSettings, read_tokens
-from tests.kstreams.serve.serving import TOKEN, TOKENS, VIEWER, Served, context_of, serving
+from tests.kstreams.serve.serving import (
+    ACTING,
+    ACTOR,
+    TOKEN,
+    TOKENS,
+    VIEWER,
+    Served,
+    context_of,
+    serving,
+)
 from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
 
@@ -28,7 +37,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     path = tmp_path_factory.mktemp("guarded")
     Committing(path, COUNTS).put([("a", 1)])
     limits = replace(Limits(), failures_a_minute=100)
-    with serving((path, COUNTS), limits=limits) as found:
+    with serving((path, COUNTS), limits=limits, **ACTING) as found:
         yield found
 
 
@@ -58,7 +67,7 @@ def test_each_route_asks_for_its_role(served: Served, action: Any) -> None:
     assert (statuses[None] == refused) == (action.role > Role.OPEN)
     assert (statuses[VIEWER] == 403) == (action.role > Role.VIEW)
     if not path.endswith("/follow"):  # which does not end
-        assert served.ask(action.method, path).status not in (401, 403)
+        assert served.ask(action.method, path, token=ACTOR).status not in (401, 403)
 
 
 def test_only_health_is_open() -> None:
