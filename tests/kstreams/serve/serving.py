@@ -30,7 +30,7 @@ VIEWER = "a-token-for-the-view"
 SCRAPER = "a-token-for-the-metrics"
 ACTOR = "a-token-that-may-act"
 TOKENS = {TOKEN: Role.DATA, VIEWER: Role.VIEW, SCRAPER: Role.METRICS, ACTOR: Role.ACT}
-ACTING = {"allows_actions": True, "holders": {ACTOR: "anna"}}
+ACTING: dict[str, Any] = {"allows_actions": True, "holders": {ACTOR: "anna"}}
 
 
 @dataclass
