@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from kstreams.moments import iso
 from kstreams.serve.action import Action
-from kstreams.serve.answers import json_answer
+from kstreams.serve.bodies import json_answer
 from kstreams.serve.context import Context
 from kstreams.serve.exposition import OPENMETRICS, PROMETHEUS, exposition
 from kstreams.serve.lookup import app_of, store_of

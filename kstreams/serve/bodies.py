@@ -1,4 +1,4 @@
-"""Bodies of requests, read within bounds of size and time."""
+"""Bodies: of requests, read within bounds of size and time, and of answers in JSON."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from kstreams.serve.problems import Problem
 from kstreams.serve.settings import Limits
 
-__all__ = ("form_body", "json_body")
+__all__ = ("form_body", "json_answer", "json_body", "text_answer")
 
 _JSON = "application/json"
 _FORM = "application/x-www-form-urlencoded"
@@ -72,3 +73,19 @@ async def _read(request: Request, most: int) -> bytes:
         if len(data) > most:
             raise Problem(413, f"the body is larger than {most} bytes")
     return bytes(data)
+
+
+def json_answer(content: object, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an answer of a value of JSON; what a text of the app cannot be in UTF-8 is escaped."""
+    return text_answer(json.dumps(content, ensure_ascii=False), headers)
+
+
+def text_answer(text: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an answer of JSON that was written already."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # a lone surrogate: JSON has an escape for it
+        data = "".join(
+            c if c < "\ud800" or c > "\udfff" else f"\\u{ord(c):04x}" for c in text
+        ).encode()
+    return Response(data, headers=dict(headers or {}), media_type="application/json")

@@ -9,8 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kstreams.serve.action import Action
-from kstreams.serve.answers import json_answer
-from kstreams.serve.bodies import json_body
+from kstreams.serve.bodies import json_answer, json_body
 from kstreams.serve.context import Context
 from kstreams.serve.lookup import app_of
 from kstreams.serve.orders import ORDERS, Giver, Order, Orders

@@ -11,9 +11,8 @@ from starlette.responses import Response
 
 from kstreams.serde.values import exact
 from kstreams.serve.action import Action
-from kstreams.serve.answers import text_answer
 from kstreams.serve.as_of import as_of_in
-from kstreams.serve.bodies import json_body
+from kstreams.serve.bodies import json_body, text_answer
 from kstreams.serve.changes import Changes, News
 from kstreams.serve.context import Context
 from kstreams.serve.lookup import app_of, store_of
