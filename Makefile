@@ -100,7 +100,7 @@ test-connectors: setup ## sources, sinks and intakes on their real servers, also
 	$(call stage,tests: connectors)
 	@$(RUN_PYTHON) -m devtools.servers.fetch databases
 	@KSTREAMS_SERVERS=$(SERVERS) $(PYTEST) -n $(JOBS) tests/connectors tests/stores/kstreams_gcs \
-	    tests/crash/test_stream_logs.py tests/examples/test_with_servers.py $(ARGS)
+	    tests/crash/test_stream_logs.py tests/crash/test_sinks.py tests/examples/test_with_servers.py $(ARGS)
 
 .PHONY: test-cluster
 test-cluster: setup ## minutes of kills, pauses and lost executors on a Spark cluster; no part of `make test`

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from kstreams.serde.base import Serde
 
-__all__ = ("Log", "LogContents", "LogReader", "Piece", "ReadOnce")
+__all__ = ("Keeps", "Kept", "LetsGo", "Log", "LogContents", "LogReader", "Piece", "ReadOnce")
 
 K = TypeVar("K")
 """Type of a log's keys."""
@@ -128,6 +128,28 @@ class ReadOnce(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What a place keeps for a log until it is committed.
+
+    Attributes:
+        size_bytes: How much that is.
+        room_bytes: How much more it keeps before it drops what was not read; None: all there is.
+    """
+
+    size_bytes: int
+    room_bytes: int | None = None
+
+
+@runtime_checkable
+class Keeps(Protocol):
+    """What `LogContents` is, too, where a place fills up with what nobody commits."""
+
+    def kept(self) -> Kept | None:
+        """Return how much that was when `ends` was called last; None: it was not, yet."""
+        ...
+
+
 class LogReader(Protocol):
     """Reads pieces, in a worker: open from batch to batch, for one task after the other.
 
@@ -203,4 +225,19 @@ class Log(Protocol[K, V]):
 
     def reader(self) -> LogReader:
         """Open the worker's side."""
+        ...
+
+
+@runtime_checkable
+class LetsGo(Protocol):
+    """What a `Log` is, too, of which something may be gone when it was committed.
+
+    Attributes:
+        lets_go: What becomes of it, such as `files are deleted`; empty where all stays. An app
+            that is reset is told that it begins behind that.
+    """
+
+    @property
+    def lets_go(self) -> str:
+        """What becomes of what was committed; empty where all stays."""
         ...

@@ -3,7 +3,7 @@ r"""Sources that are no topics: files, and other places that can be read again b
 - `Log` is such a place, given to `TopologyBuilder.add_source`: batches are planned on it and
   replayed exactly, as on topics. `LogContents` is its driver's side, `LogReader` that of workers,
   which reads a `Piece` of a plan. `ReadOnce` is the driver's side of one that lets go of what was
-  read.
+  read, of which `LetsGo` says what becomes; `Keeps` says how much is `Kept` for it until then.
 - `folder` makes one of a directory: a `FileLog`. `kstreams_s3.objects` and `kstreams_gcs.objects`
   make one of a bucket, `kstreams_sftp.sftp_folder` of a server's directory.
 - A `Format` makes records of a file: `Lines` of text or JSON, `Csv` with a row of names, `Parquet`,
@@ -52,7 +52,7 @@ from kstreams.file_logs.objects import ObjectFiles
 from kstreams.file_logs.parquet import Parquet
 from kstreams.file_logs.whole import Whole
 from kstreams.file_logs.zipped import Zip
-from kstreams.log import Log, LogContents, LogReader, Piece, ReadOnce
+from kstreams.log import Keeps, Kept, LetsGo, Log, LogContents, LogReader, Piece, ReadOnce
 from kstreams.made_logs.item_log import ItemLog, items
 from kstreams.made_logs.rate_log import RateLog, rate
 
@@ -66,6 +66,9 @@ __all__ = (
     "Format",
     "Gzip",
     "ItemLog",
+    "Keeps",
+    "Kept",
+    "LetsGo",
     "Lines",
     "Log",
     "LogContents",

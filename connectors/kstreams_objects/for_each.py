@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Generic, TypeVar
@@ -44,10 +45,11 @@ class FileForEach(StagedFiles, Generic[K, V]):
         body: Makes the file's bytes; None leaves the result out.
 
     Raises:
-        ValueError: The place is a URL, or empty.
+        TypeError: The place is neither a path nor settings of a storage.
+        ValueError: It is a URL, or empty.
     """
 
-    place: str | Place
+    place: str | os.PathLike[str] | Place
     _: KW_ONLY
     path: Callable[[Record[K, V]], str]
     body: Callable[[Record[K, V]], bytes | None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
@@ -58,13 +59,21 @@ class Place(Protocol):
         ...
 
 
-def as_place(place: str | Place) -> Place:
+def as_place(place: str | os.PathLike[str] | Place) -> Place:
     """Return settings for a directory's path; others as they are.
 
     Raises:
+        TypeError: It is neither a path nor settings of a storage.
         ValueError: The text is a URL, or empty.
     """
+    if isinstance(place, os.PathLike):
+        place = os.fspath(place)
     if not isinstance(place, str):
+        if not (callable(getattr(place, "open", None)) and hasattr(place, "place")):
+            raise TypeError(
+                "files go to a directory's path or to settings of a storage; "
+                f"{type(place).__name__} is neither"
+            )
         return place
     if not place or "://" in place:
         shown = place.split("://", 1)[0] + "://…" if place else place

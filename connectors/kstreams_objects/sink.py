@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Generic, TypeVar
@@ -43,10 +44,11 @@ class Objects(StagedFiles, Generic[K, V]):
             may be empty or begin with `.` or `_`.
 
     Raises:
-        ValueError: The place is a URL, or empty.
+        TypeError: The place is neither a path nor settings of a storage.
+        ValueError: It is a URL, or empty.
     """
 
-    place: str | Place
+    place: str | os.PathLike[str] | Place
     _: KW_ONLY
     format: FileFormat
     row: Callable[[K, V], Columns | None]

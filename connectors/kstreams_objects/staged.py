@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -31,7 +32,7 @@ class StagedFiles:
         replaces: Whether a file takes the place of one that has its name.
     """
 
-    place: str | Place
+    place: str | os.PathLike[str] | Place
     replaces: ClassVar[bool] = False
 
     @property

@@ -44,6 +44,8 @@ class SlotStatus:
         kept_bytes: How much of its log the server keeps for the slot, on its disk.
         wal_status: What the server says: `reserved`, `extended`, `unreserved` or `lost`; empty
             where the slot is gone.
+        room_bytes: How much more may be written before the slot is `lost`; None where the server
+            keeps all (`max_slot_wal_keep_size` is -1).
     """
 
     reader: str
@@ -51,6 +53,7 @@ class SlotStatus:
     lag_bytes: int
     kept_bytes: int
     wal_status: str
+    room_bytes: int | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -94,6 +97,11 @@ class PostgresChanges(Generic[K, V]):
         """What pictures of the topology show."""
         return f"changes of postgresql table {self.table}"
 
+    @property
+    def lets_go(self) -> str:
+        """The server forgets what was committed."""
+        return "the slot lets go of changes"
+
     def contents(self) -> SlotContents:
         """Open the driver's side."""
         making = Making(self.url, required_fields(self.row), snapshot=self.snapshot)
@@ -113,7 +121,7 @@ class PostgresChanges(Generic[K, V]):
         if found is None:
             return None
         lag = found.written - found.lsn
-        return SlotStatus(found.reader, found.offset, lag, found.kept, found.wal)
+        return SlotStatus(found.reader, found.offset, lag, found.kept, found.wal, found.room)
 
     def release(self) -> None:
         """Let another app go on where the reader of the slot stands, which must have ended.

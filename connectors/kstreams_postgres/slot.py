@@ -84,6 +84,7 @@ class SlotState(NamedTuple):
             `lost`.
         written: How far the log is written.
         kept: How much of the log the server keeps for the slot, in bytes.
+        room: How much more may be written before the slot is lost, in bytes; None: all is kept.
         present: Oid of what has the table's name now; None: nothing.
     """
 
@@ -99,6 +100,7 @@ class SlotState(NamedTuple):
     wal: str
     written: int
     kept: int
+    room: int | None
     present: int | None
 
     @property
@@ -139,7 +141,7 @@ _STATE = """
 SELECT s.log_id, s.oid, s.key, s.reader, s.copied, s.copied_ms, (s.lsn - '0/0')::int8,
        s.next_offset, (r.confirmed_flush_lsn - '0/0')::int8, coalesce(r.wal_status, ''),
        (pg_current_wal_flush_lsn() - '0/0')::int8,
-       coalesce(pg_current_wal_flush_lsn() - r.restart_lsn, 0)::int8,
+       coalesce(pg_current_wal_flush_lsn() - r.restart_lsn, 0)::int8, r.safe_wal_size,
        to_regclass(%s::text)::oid::int8, s.relation
 FROM {} s LEFT JOIN pg_replication_slots r ON r.slot_name = s.slot
 WHERE s.slot = %s AND s.copied IS NOT NULL

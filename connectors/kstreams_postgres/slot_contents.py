@@ -11,7 +11,7 @@ from itertools import accumulate
 from psycopg import sql
 
 from kstreams.errors import DataLossError, SourceError
-from kstreams.sources import Piece
+from kstreams.sources import Kept, Piece
 from kstreams_postgres.claiming import reader_of
 from kstreams_postgres.connecting import Connection, Database
 from kstreams_postgres.slot import (
@@ -40,7 +40,7 @@ _LOOK_SHARE = 10
 
 
 class SlotContents:
-    """Implements `kstreams.log.LogContents`, of one partition.
+    """Implements `kstreams.log.LogContents`, `ReadOnce` and `Keeps`, of one partition.
 
     Args:
         database: Where the slot is.
@@ -182,6 +182,11 @@ class SlotContents:
             return _MEAN_COPIED_BYTES
         each = self._found[place]
         return each.size / each.offsets
+
+    def kept(self) -> Kept | None:
+        """Return how much of its log the server keeps for the slot."""
+        state = self._state
+        return None if state is None else Kept(state.kept, state.room)
 
     def claim(self, reader: str) -> None:
         """Become the slot's reader.

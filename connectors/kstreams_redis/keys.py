@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from kstreams import Record
 from kstreams.sinks import CommitId, Guarantee, Results, Writer
-from kstreams_redis.server import Script, Server, check_url
+from kstreams_redis.server import Script, Server, check_sink, check_url
 from kstreams_redis.values import Scalar, Value, as_bytes, as_fields
 from kstreams_rows.encoding import Change, fitting, lasts, made
 from kstreams_rows.fence import Position, write_once
@@ -115,11 +115,7 @@ class RedisKeys(Generic[K, V]):
             SinkUnavailableError: It does not.
             SinkError: It is one of a cluster, or does not let the sink in.
         """
-        server = Server(self.url, self.give_up_after)
-        try:
-            server.retried(server.check)
-        finally:
-            server.close()
+        check_sink(self.url, self.give_up_after)
 
     def open(self) -> Writer[K, V]:
         """Open a writer, which has a connection of its own."""

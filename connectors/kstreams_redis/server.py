@@ -20,7 +20,7 @@ try:
 except ImportError as error:
     raise ImportError("Redis needs a client: pip install 'kstreams-spark[redis]'") from error
 
-__all__ = ("Script", "Server", "check_url")
+__all__ = ("Script", "Server", "check_sink", "check_url")
 
 T = TypeVar("T")
 """What a piece of work gives."""
@@ -130,6 +130,20 @@ class Server:
             )
             self._client.set_response_callback("XRANGE", list)  # a field may come twice
         return self._client
+
+
+def check_sink(url: str, give_up_after: timedelta) -> None:
+    """See that a server answers that a sink can write to.
+
+    Raises:
+        SinkUnavailableError: It does not.
+        SinkError: It is one of a cluster, or does not let the sink in.
+    """
+    server = Server(url, give_up_after)
+    try:
+        server.retried(server.check)
+    finally:
+        server.close()
 
 
 def check_url(url: str) -> None:

@@ -14,7 +14,7 @@ from uuid import uuid4
 from kstreams import Record
 from kstreams.errors import SinkError
 from kstreams.sinks import CommitId, Guarantee, Results, Writer
-from kstreams_redis.server import Script, Server, check_url
+from kstreams_redis.server import Script, Server, check_sink, check_url
 from kstreams_redis.values import Fields, as_fields
 from kstreams_rows.encoding import Change, fitting, made
 from kstreams_rows.fence import Position, lane_of, write_once
@@ -110,11 +110,7 @@ class RedisStream(Generic[K, V]):
             SinkUnavailableError: It does not.
             SinkError: It is one of a cluster, or does not let the sink in.
         """
-        server = Server(self.url, self.give_up_after)
-        try:
-            server.retried(server.check)
-        finally:
-            server.close()
+        check_sink(self.url, self.give_up_after)
 
     def open(self) -> Writer[K, V]:
         """Open a writer, which has a connection of its own."""

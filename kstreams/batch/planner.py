@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -26,6 +27,7 @@ from kstreams.task.holding import HeldBack
 
 __all__ = ("BatchPlanner",)
 
+_LOG = logging.getLogger(__name__)
 _ASK_AGAIN_S = 5.0
 
 
@@ -115,6 +117,8 @@ class BatchPlanner:
             found = self._admin.end_offsets(topic)
         else:
             found = self._admin.beginning_offsets(topic)
+            if node.log is not None and any(found.values()):
+                _LOG.warning("log %r begins at %s: what came before is gone", topic, found)
         return {place: found[place.partition] for place in fresh}
 
     def _check_beginnings(self) -> None:

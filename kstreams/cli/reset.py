@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -9,11 +11,14 @@ import typer
 from rich.markup import escape
 
 from kstreams.checkpoint.leftovers import Leftover, Survey
+from kstreams.checkpoint.named_home import CheckpointName, app_home
 from kstreams.checkpoint.reset import reset as reset_app
 from kstreams.checkpoint.reset import survey
 from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
 from kstreams.cli.stores import CheckpointOption, LogOption, find_home, load_log
+from kstreams.errors import KStreamsError
 from kstreams.state.backend.memory import Memory
+from kstreams.telemetry.reader import TelemetryReader
 
 __all__ = ("reset",)
 
@@ -39,8 +44,10 @@ def reset(
 ) -> None:
     """Start an app fresh: remove its checkpoint and its local state.
 
-    The app's next run reads its input again from each source's start. Output topics stay
-    as they are: delete them first, or results are in them twice; changelog topics too.
+    The app's next run reads its input again from each source's start. What a source has let go
+    of (files that were deleted, changes of a replication slot) is not read again: this says which.
+    Output topics stay as they are: delete them first, or results are in them twice; changelog
+    topics too.
     Objects of a durable log that is not in the checkpoint directory go with --log alone:
     those of this app, whatever else the log has. Refuses while the app runs; where the
     checkpoint is in an object storage, an app that runs ends before its next batch.
@@ -58,8 +65,9 @@ def reset(
         )
     place = find_home(app_id, checkpoint).named
     found = survey(app_id, checkpoint=place, state=backend)
+    gone = _let_go(app_id, place)
     if not yes:
-        _show(found)
+        _show(found, gone)
         typer.confirm(f"Remove this, and start {app_id} fresh?", abort=True, err=True)
     removed = reset_app(app_id, checkpoint=place, state=backend)
     size = sum(leftover.size_bytes for leftover in removed.leftovers)
@@ -68,9 +76,28 @@ def reset(
         f"Reset [bold]{escape(app_id)}[/]: {shown_size(size)}{objects} removed. "
         "Output topics are as they were; input is read again from each source's start."
     )
+    if yes:
+        _show_gone(gone)
 
 
-def _show(found: Survey) -> None:
+def _let_go(app_id: str, place: CheckpointName | None) -> list[tuple[str, str]]:
+    """Return sources that do not come again from their start, and what becomes of what was read."""
+    with suppress(KStreamsError, OSError):  # it decides nothing
+        outline = TelemetryReader(app_home(app_id, place)).topology()
+        logs = () if outline is None else outline.logs()
+        return [(node.topic, node.lets_go) for node in logs if node.lets_go]
+    return []
+
+
+def _show_gone(gone: Sequence[tuple[str, str]]) -> None:
+    for source, becomes in gone:
+        stderr().print(
+            f"[yellow]What source {escape(repr(source))} has read does not come again:[/] "
+            f"{escape(becomes)} when they are committed. The app begins behind them."
+        )
+
+
+def _show(found: Survey, gone: Sequence[tuple[str, str]]) -> None:
     table = new_table("", "directory", "files", "size", numbers=("files", "size"))
     parts: list[tuple[str, Leftover]] = []
     if found.checkpoint is not None:
@@ -94,9 +121,9 @@ def _show(found: Survey) -> None:
     if found.savepoints:
         names = escape(", ".join(found.savepoints))
         console.print(f"\n[yellow]Savepoints go too:[/] {names}")
-    console.print(
-        "\nInput is read again from each source's start. Output topics stay as they are.\n"
-    )
+    console.print("\nInput is read again from each source's start. Output topics stay as they are.")
+    _show_gone(gone)
+    console.print()
 
 
 def _log_is_elsewhere(found: Survey) -> bool:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from kstreams.file_logs.files import FileData
 from kstreams.serde.base import Serde
 
-__all__ = ("Format", "Mark", "Rows", "check_from_the_beginning")
+__all__ = ("Format", "Mark", "Rows")
 
 K = TypeVar("K")
 """Type of the keys of a file's records."""
@@ -94,16 +94,3 @@ class Format(ABC, Generic[K, V]):
             head: What `head` returned of it.
             mark: One of those that `scan` yielded.
         """
-
-
-def check_from_the_beginning(form: Format[K, V]) -> None:
-    """Refuse a format inside of what can only be read from its beginning on.
-
-    Raises:
-        TypeError: It needs bytes from anywhere.
-    """
-    if form.reads_anywhere:
-        raise TypeError(
-            f"files of {form.name} are not read inside of other files\n"
-            "Hint: unpack them; what they hold is compressed already."
-        )

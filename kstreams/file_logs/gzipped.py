@@ -1,16 +1,16 @@
-"""Files that are compressed with gzip, in whichever format."""
+"""Files compressed by gzip, of whichever format."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 from kstreams.errors import DeserializationError
 from kstreams.file_logs.files import BLOCK_BYTES, FileData
-from kstreams.file_logs.format import Format, Mark, Rows, check_from_the_beginning
-from kstreams.serde.base import Serde
+from kstreams.file_logs.format import Mark, Rows
+from kstreams.file_logs.packed import Packed, Unpacked
 
 __all__ = ("Gzip",)
 
@@ -19,12 +19,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 """Type of their values."""
 
-_FREE_BYTES = 16 * 1024 * 1024
 _GZIP = 31
 
 
 @dataclass(frozen=True)
-class Gzip(Format[K, V]):
+class Gzip(Packed[K, V]):
     """Each file is compressed; one member, or several after each other.
 
     Args:
@@ -33,76 +32,41 @@ class Gzip(Format[K, V]):
             it is made to fill memory or time.
     """
 
-    format: Format[K, V]
-    max_ratio: int = 200
-    key: Serde[K] = field(init=False, compare=False)
-    value: Serde[V] = field(init=False, compare=False)
-    name: str = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        """Take over what the format says; `TypeError` for one that has to be read from anywhere."""
-        check_from_the_beginning(self.format)
-        object.__setattr__(self, "key", self.format.key)
-        object.__setattr__(self, "value", self.format.value)
-        object.__setattr__(self, "name", f"gzip({self.format.name})")
+    packing: ClassVar[str] = "gzip"
 
     def head(self, data: FileData) -> str:
         """Return what the format has to know."""
-        return self.format.head(_Unzipped(data, self.max_ratio))
+        return self.format.head(_Unzipped(self, data))
 
     def scan(self, data: FileData) -> Iterator[Mark]:
         """Look through what comes out."""
-        return self.format.scan(_Unzipped(data, self.max_ratio))
+        return self.format.scan(_Unzipped(self, data))
 
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
         """Read what comes out, from the beginning of the file on."""
-        return self.format.read(_Unzipped(data, self.max_ratio), head, mark)
+        return self.format.read(_Unzipped(self, data), head, mark)
 
 
-class _Unzipped(FileData):
+class _Unzipped(Unpacked):
     """What comes out of a compressed file."""
 
-    def __init__(self, data: FileData, max_ratio: int) -> None:
-        self._data = data
-        self._most = max(_FREE_BYTES, data.size * max_ratio)
-        self.name = data.name
-        self.size = data.size
+    def __init__(self, form: Gzip[K, V], data: FileData) -> None:
+        super().__init__(data, data.name, data.size)
+        self._check_bytes = form.check_bytes
 
-    def read(self, start: int, length: int) -> bytes:
-        """Return bytes of what comes out."""
-        found = bytearray()
-        for block in self.blocks(start):
-            found += block[: length - len(found)]
-            if len(found) == length:
-                break
-        return bytes(found)
-
-    def blocks(self, start: int) -> Iterator[bytes]:
-        """Yield what comes out, from a byte of it on."""
+    def all(self) -> Iterator[bytes]:
+        """Yield all of it."""
         passed = 0
-        for block in self._all():
+        for block in self._members():
             passed += len(block)
-            if passed > self._most:
-                raise DeserializationError(
-                    f"its {self.size:,} bytes become more than {self._most:,}",
-                    hint="raise max_ratio of Gzip, if it is right.",
-                )
-            if passed > start:
-                yield block[max(start - passed, -len(block)) :] if start else block
+            self._check_bytes(self.data, passed)
+            yield block
 
-    def check(self) -> None:
-        """Check the compressed file."""
-        self._data.check()
-
-    def close(self) -> None:
-        """Close the compressed file."""
-        self._data.close()
-
-    def _all(self) -> Iterator[bytes]:
+    def _members(self) -> Iterator[bytes]:
         stream = zlib.decompressobj(_GZIP)
         whole = False
         try:
-            for block in self._data.blocks(0):
+            for block in self.data.blocks(0):
                 left = block
                 while left:
                     if stream.eof:

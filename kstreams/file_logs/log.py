@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from kstreams.errors import CompileError
 from kstreams.file_logs.contents import FileContents
 from kstreams.file_logs.files import Files
-from kstreams.file_logs.finished import Finishing, WhenRead, check_when_read
+from kstreams.file_logs.finished import Finishing, MoveTo, WhenRead, check_when_read
 from kstreams.file_logs.format import Format
 from kstreams.file_logs.index import FileIndex
 from kstreams.file_logs.reader import FileReader
@@ -91,6 +91,13 @@ class FileLog(Generic[K, V]):
     def label(self) -> str:
         """The place and the format."""
         return f"{self.format.name} of {self.files.label}"
+
+    @property
+    def lets_go(self) -> str:
+        """What becomes of files whose records are committed."""
+        if isinstance(self.when_read, MoveTo):
+            return f"files go to {self.when_read.folder!r}"
+        return "files are deleted" if self.when_read == "delete" else ""
 
     def contents(self) -> LogContents:
         """Open the driver's side.

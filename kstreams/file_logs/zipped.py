@@ -7,16 +7,16 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import IO, TypeVar
+from dataclasses import dataclass
+from typing import IO, ClassVar, TypeVar
 
 from kstreams.errors import DeserializationError, KStreamsError
 from kstreams.file_logs.files import BLOCK_BYTES, FileData
-from kstreams.file_logs.format import Format, Mark, Rows, check_from_the_beginning
+from kstreams.file_logs.format import Mark, Rows
+from kstreams.file_logs.packed import Packed, Unpacked
 from kstreams.file_logs.seekable import Seekable
 from kstreams.names import is_path_below, shown_name
 from kstreams.quoting import text_of
-from kstreams.serde.base import Serde
 
 __all__ = ("Zip",)
 
@@ -25,12 +25,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 """Type of their values."""
 
-_FREE_BYTES = 16 * 1024 * 1024
 _ENCRYPTED = 1
 
 
 @dataclass(frozen=True)
-class Zip(Format[K, V]):
+class Zip(Packed[K, V]):
     """Each file is an archive, whose members are files, in the order of its directory.
 
     Nothing is unpacked to a disk. Keys that are names, as those of `Whole`, are `archive/member`.
@@ -43,20 +42,10 @@ class Zip(Format[K, V]):
         max_members: Nor can one of more members.
     """
 
-    format: Format[K, V]
-    max_ratio: int = 200
-    max_members: int = 100_000
-    key: Serde[K] = field(init=False, compare=False)
-    value: Serde[V] = field(init=False, compare=False)
-    name: str = field(init=False, compare=False)
+    packing: ClassVar[str] = "zip"
     reads_anywhere = True
 
-    def __post_init__(self) -> None:
-        """Take over what the format says; `TypeError` for one that has to be read from anywhere."""
-        check_from_the_beginning(self.format)
-        object.__setattr__(self, "key", self.format.key)
-        object.__setattr__(self, "value", self.format.value)
-        object.__setattr__(self, "name", f"zip({self.format.name})")
+    max_members: int = 100_000
 
     def scan(self, data: FileData) -> Iterator[Mark]:
         """Look through the members."""
@@ -91,17 +80,12 @@ class Zip(Format[K, V]):
         with _zip_errors():
             archive = zipfile.ZipFile(Seekable(data))
         infos = [info for info in archive.infolist() if not info.is_dir()]
-        most = max(_FREE_BYTES, data.size * self.max_ratio)
         if len(infos) > self.max_members:
             raise DeserializationError(
                 f"it has {len(infos):,} members, more than {self.max_members:,}",
                 hint="raise max_members of Zip, if it is right.",
             )
-        if sum(info.file_size for info in infos) > most:
-            raise DeserializationError(
-                f"its {data.size:,} bytes become more than {most:,}",
-                hint="raise max_ratio of Zip, if it is right.",
-            )
+        self.check_bytes(data, sum(info.file_size for info in infos))
         for info in infos:
             if not is_path_below(info.filename):
                 raise DeserializationError(
@@ -112,15 +96,13 @@ class Zip(Format[K, V]):
             yield _Member(data, archive, info)
 
 
-class _Member(FileData):
+class _Member(Unpacked):
     """What comes out of a member: no more than the archive's directory says."""
 
     def __init__(self, data: FileData, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
-        self._data = data
+        super().__init__(data, f"{data.name}/{info.filename}", info.file_size)
         self._archive = archive
         self._info = info
-        self.name = f"{data.name}/{info.filename}"
-        self.size = info.file_size
 
     @contextmanager
     def named(self) -> Iterator[None]:
@@ -132,37 +114,19 @@ class _Member(FileData):
                 f"member {shown_name(self._info.filename)}: {exc.message}", hint=exc.hint
             ) from exc
 
-    def read(self, start: int, length: int) -> bytes:
-        """Return bytes of what comes out."""
-        found = bytearray()
-        for block in self.blocks(start):
-            found += block[: length - len(found)]
-            if len(found) == length:
-                break
-        return bytes(found)
-
-    def blocks(self, start: int) -> Iterator[bytes]:
-        """Yield what comes out, from a byte of it on; checks its sum at the end."""
+    def all(self) -> Iterator[bytes]:
+        """Yield all of it; checks its sum at the end."""
         with _zip_errors():
             stream: IO[bytes] = self._archive.open(self._info)
             with stream:
                 passed = 0
                 while block := stream.read(BLOCK_BYTES):
                     passed += len(block)
-                    if passed > start:
-                        yield block[max(start - passed, -len(block)) :] if start else block
+                    yield block
                 if passed != self.size:
                     raise DeserializationError(
                         f"it has {passed:,} bytes, and the archive's directory says {self.size:,}"
                     )
-
-    def check(self) -> None:
-        """Check the archive."""
-        self._data.check()
-
-    def close(self) -> None:
-        """Close the archive."""
-        self._data.close()
 
 
 @contextmanager

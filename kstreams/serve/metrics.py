@@ -15,7 +15,7 @@ from kstreams.ids import TopicPartition
 from kstreams.serve.exposition import Family
 from kstreams.serve.request_times import RequestTimes
 from kstreams.serve.served_app import ServedApp, Told
-from kstreams.serve.told_metrics import TOLD, add_counters, add_live
+from kstreams.serve.told_metrics import TOLD, add_counters, add_kept, add_live
 from kstreams.telemetry.formats import library_version
 from kstreams.telemetry.unread import Unread, unread_of
 
@@ -45,6 +45,12 @@ METRICS: Mapping[str, tuple[str, str]] = {
     "kstreams_source_lag_seconds": (
         "gauge", "How old the first record of a partition is that is not read yet; 0 without one.",
     ),
+    "kstreams_source_kept_bytes": (
+        "gauge", "What a place keeps of its log until it is committed, as a replication slot does.",
+    ),
+    "kstreams_source_room_bytes": (
+        "gauge", "How much more it keeps before it drops what is not read; without it, all.",
+    ),
     "kstreams_records_produced_total": ("counter", "Records that a sink has written."),
     "kstreams_stream_time_seconds": ("gauge", "Stream time of a task."),
     **TOLD,
@@ -58,7 +64,7 @@ _MS = 1000
 
 
 class LagWatch:
-    """Asks topics how far apps are behind, beside the requests.
+    """Asks topics how far apps are behind, beside the requests; logs are the app's alone.
 
     Args:
         connection: Where the topics are.
@@ -88,10 +94,12 @@ class LagWatch:
         """Look once at all apps; of one that cannot be asked nothing is known."""
         for name, app in self._apps.items():
             try:
+                logs = _logs(app.told())
                 positions = {
                     place: offset
                     for status in app.statuses()
                     for place, offset in status.positions.items()
+                    if place.topic not in logs
                 }
                 self._known[name] = unread_of(self._connection, positions)
             except Exception as exc:  # noqa: BLE001  # a broker, a log: the next look may go well
@@ -116,8 +124,8 @@ class Metrics:
 
     Args:
         apps: By name.
-        lag: Knows how far they are behind, if this server asks the topics; else what the apps
-            said last is taken, while they are heard.
+        lag: Knows how far they are behind, if this server asks the topics; else, and of what is
+            no topic, what the apps said last is taken, while they are heard.
         requests: What this server has answered.
         clock: Says what time it is.
     """
@@ -149,6 +157,8 @@ class Metrics:
                         self._of_place(found, {"app": name, "query": status.query}, place, unread)
             if told.live is not None:
                 add_live(found, name, told.live)
+                if told.live.is_heard(self.clock.now_ms()):
+                    add_kept(found, name, told.live)
             if told.counters is not None:
                 for query, counters in told.counters.queries.items():
                     add_counters(found, name, query, counters)
@@ -157,12 +167,14 @@ class Metrics:
         yield from found.values()
 
     def _unread(self, app: str, told: Told) -> Mapping[TopicPartition, Unread]:
-        if self.lag is not None:
-            return self.lag.of(app)
-        if told.live is None or not told.live.is_heard(self.clock.now_ms()):
-            return {}
-        queries = told.live.queries.values()
-        return {place: each for query in queries for place, each in query.partitions.items()}
+        logs = None if self.lag is None else _logs(told)
+        known = {} if self.lag is None else dict(self.lag.of(app))
+        if told.live is not None and told.live.is_heard(self.clock.now_ms()):
+            for query in told.live.queries.values():
+                for place, each in query.partitions.items():
+                    if logs is None or place.topic in logs:
+                        known[place] = each
+        return known
 
     def _of_place(
         self,
@@ -180,6 +192,12 @@ class Metrics:
         if oldest is not None or not behind.records:
             age = 0 if oldest is None else max(self.clock.now_ms() - oldest, 0)
             found["kstreams_source_lag_seconds"].add(age / _MS, **labels)
+
+
+def _logs(told: Told) -> frozenset[str]:
+    """Return the names of an app's logs, as far as it has told."""
+    nodes = () if told.topology is None else told.topology.logs()
+    return frozenset(node.topic for node in nodes)
 
 
 def _of_query(found: Mapping[str, Family], app: str, status: QueryStatus, told: Told) -> None:

@@ -11,7 +11,7 @@ from kstreams.state.log.traffic import Traffic
 from kstreams.telemetry.counters import DURATION_BOUNDS_S, QueryCounters
 from kstreams.telemetry.live import Live
 
-__all__ = ("TOLD", "add_counters", "add_live")
+__all__ = ("TOLD", "add_counters", "add_kept", "add_live")
 
 TOLD: Mapping[str, tuple[str, str]] = {
     "kstreams_app_state": ("gauge", "1 for the state that the app was in when it was heard last."),
@@ -48,6 +48,22 @@ def add_live(found: Mapping[str, Family], app: str, live: Live) -> None:
         found["kstreams_app_state"].add(int(state.value == live.state), app=app, state=state.value)
     found["kstreams_app_heard_timestamp_seconds"].add(live.heard_ms / _MS, app=app)
     found["kstreams_reports_lost"].add(live.lost, app=app)
+
+
+def add_kept(found: Mapping[str, Family], app: str, live: Live) -> None:
+    """Add what places keep for an app's logs until that is committed.
+
+    Args:
+        found: The metrics, by name.
+        app: The app's id.
+        live: What it said.
+    """
+    for query, told in live.queries.items():
+        for log, kept in told.kept.items():
+            own = {"app": app, "query": query, "topic": log}
+            found["kstreams_source_kept_bytes"].add(kept.size_bytes, **own)
+            if kept.room_bytes is not None:
+                found["kstreams_source_room_bytes"].add(kept.room_bytes, **own)
 
 
 def add_counters(

@@ -6,12 +6,15 @@
      "started_ms": .., "heard_ms": .., "every_ms": 1000,
      "spark_ui": "http://..:4040" or null, "lost": 0,
      "queries": {"lines": {"batch": 1235, "phase": "job", "since_ms": .., "committed": 1234,
-                           "partitions": {"lines/0": [2220, 2231, 1700000000000]}, "ends_ms": ..}}}
+                           "partitions": {"lines/0": [2220, 2231, 1700000000000]}, "ends_ms": ..,
+                           "kept": {"lines": [3000000, null]}}}}
 
 It is written each `every_ms`, and when the state changes; all times are ms since the epoch. An app
 that is not heard for several times `every_ms` hangs, or is dead, whatever `state` says.
 `partitions` has for each the offset of the first record that is not committed, where it ends, and
-the timestamp of that first record (null where there is none, or it is not known).
+the timestamp of that first record (null where there is none, or it is not known). `kept` has for
+each log whose place fills up with what is not committed: its bytes, and how many more it keeps
+before it drops what was not read (null: all).
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from typing import Any
 
 from kstreams.checkpoint.pause import Pause
 from kstreams.ids import TopicPartition, parse_keys, text_keys
+from kstreams.log import Kept
 from kstreams.state.log.fields import MOST, Fields, WrongFieldError, checked_integer
 from kstreams.telemetry.unread import Unread
 
@@ -41,6 +45,7 @@ class LiveQuery:
         committed: The last batch that was committed; None before any.
         partitions: What its topics have that is not committed.
         ends_ms: When the topics were asked for that; None: not yet.
+        kept: What places keep for its logs until that is committed, by their names.
     """
 
     batch: int | None
@@ -49,6 +54,7 @@ class LiveQuery:
     committed: int | None = None
     partitions: Mapping[TopicPartition, Unread] = field(default_factory=dict)
     ends_ms: int | None = None
+    kept: Mapping[str, Kept] = field(default_factory=dict)
 
     @property
     def lag(self) -> int:
@@ -64,6 +70,7 @@ class LiveQuery:
             "committed": self.committed,
             "partitions": text_keys(self.partitions),
             "ends_ms": self.ends_ms,
+            "kept": {name: [each.size_bytes, each.room_bytes] for name, each in self.kept.items()},
         }
 
     @classmethod
@@ -78,6 +85,7 @@ class LiveQuery:
             _number(fields, "committed"),
             {place: _unread(found) for place, found in places.items()},
             _number(fields, "ends_ms"),
+            {name: _kept(found) for name, found in fields.mapping("kept", {}).items()},
         )
 
 
@@ -159,6 +167,16 @@ def _paused(fields: Fields) -> Pause:
 
 def _number(fields: Fields, name: str) -> int | None:
     return None if fields.anything(name) is None else fields.integer(name, least=-1)
+
+
+def _kept(data: object) -> Kept:
+    if not isinstance(data, list) or len(data) != 2:
+        raise WrongFieldError("what is kept for a log is not two fields")
+    size, room = data
+    return Kept(
+        checked_integer(size, "a size"),
+        None if room is None else checked_integer(room, "a room", least=-MOST),
+    )
 
 
 def _unread(data: object) -> Unread:

@@ -10,7 +10,8 @@
 
 The kinds of nodes are `source`, `processor`, `join`, `repartition`, `loop`, `loop-end` and `sink`.
 A repartition edge is among the nodes of the group that it leaves. `topic` is what a source reads,
-or a sink writes to, by its name or label.
+or a sink writes to, by its name or label. A source that is a log has its label in `log`, and in
+`lets_go` what becomes of what was committed (empty: it stays).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from kstreams.graph.nodes import (
     SourceNode,
 )
 from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.log import LetsGo
 from kstreams.state.log.fields import Fields, WrongFieldError, checked_text
 from kstreams.topic import Topic
 
@@ -68,6 +70,8 @@ class NodeOutline:
             question.
         stores: Those that it reads and writes.
         reads: Those of global tables that it reads.
+        log: What a source reads that is no topic, by its label.
+        lets_go: What becomes of what was committed of it; empty where all stays.
     """
 
     name: str
@@ -76,6 +80,8 @@ class NodeOutline:
     execution: str = ""
     stores: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    log: str = ""
+    lets_go: str = ""
 
 
 @dataclass(frozen=True)
@@ -156,6 +162,11 @@ class Outline:
         nodes = (node for group in self.groups for node in group.nodes)
         return tuple(node for node in nodes if node.kind == "sink")
 
+    def logs(self) -> tuple[NodeOutline, ...]:
+        """Return the sources that read no topics."""
+        nodes = (node for group in self.groups for node in group.nodes)
+        return tuple(node for node in nodes if node.log)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return asdict(self)
@@ -181,6 +192,10 @@ def _nodes(group: PartitionGroup) -> list[NodeOutline]:
             stores = tuple(spec.name for spec in node.stores)
             reads = tuple(spec.name for spec in node.globals)
             found.append(NodeOutline(node.name, kind, topic, execution, stores, reads))
+        elif isinstance(node, SourceNode) and node.log is not None:
+            log: object = node.log
+            lets_go = log.lets_go if isinstance(log, LetsGo) else ""
+            found.append(NodeOutline(node.name, kind, topic, log=node.log.label, lets_go=lets_go))
         else:
             found.append(NodeOutline(node.name, kind, topic))
     return found
@@ -222,6 +237,8 @@ def _read_node(fields: Fields) -> NodeOutline:
         fields.text("execution"),
         tuple(checked_text(name, "a store") for name in fields.items("stores")),
         tuple(checked_text(name, "a store") for name in fields.items("reads")),
+        fields.text("log", ""),
+        fields.text("lets_go", ""),
     )
 
 

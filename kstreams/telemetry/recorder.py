@@ -28,7 +28,7 @@ from kstreams.telemetry.formats import (
 from kstreams.telemetry.live import Live, LiveQuery
 from kstreams.telemetry.minutes import MINUTE_MS, Minute
 from kstreams.telemetry.report_lines import reports_name, to_line
-from kstreams.telemetry.unread_watch import UnreadWatch
+from kstreams.telemetry.unread_watch import NO_LOOK, UnreadWatch
 from kstreams.telemetry.watching import OpenApp
 
 __all__ = ("Recorder",)
@@ -217,8 +217,10 @@ class Recorder:
         known = {} if self._unread is None else self._unread.known
         found = {}
         for name, query in opened.queries.items():
-            partitions, ends_ms = known.get(name, ({}, None))
-            found[name] = LiveQuery(*query.doing(), query.committed(), partitions, ends_ms)
+            look = known.get(name, NO_LOOK)
+            found[name] = LiveQuery(
+                *query.doing(), query.committed(), look.partitions, look.ms, look.kept
+            )
         return found
 
 

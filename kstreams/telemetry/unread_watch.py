@@ -6,17 +6,40 @@ import logging
 import threading
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
+from typing import NamedTuple
 
+from kstreams.batch.logs.positions import LogPositions
 from kstreams.batch.open_feed import feed_of
+from kstreams.batch.source_positions import SourcePositions
 from kstreams.clock import Clock
+from kstreams.connection import TopicReader
 from kstreams.ids import TopicPartition
+from kstreams.log import Kept
 from kstreams.telemetry.unread import Unread, unread
-from kstreams.telemetry.watching import OpenApp
+from kstreams.telemetry.watching import OpenApp, OpenQuery
 
-__all__ = ("UnreadWatch",)
+__all__ = ("NO_LOOK", "Look", "UnreadWatch")
 
 _LOG = logging.getLogger(__name__)
 _EVERY_S = 5.0
+
+
+class Look(NamedTuple):
+    """What was found of a query.
+
+    Attributes:
+        partitions: What it has not committed.
+        ms: When that was asked, ms since the epoch; None: not yet.
+        kept: What places keep for its logs, by their names.
+    """
+
+    partitions: Mapping[TopicPartition, Unread]
+    ms: int | None
+    kept: Mapping[str, Kept]
+
+
+NO_LOOK = Look({}, None, {})
+"""Before the first one."""
 
 
 class UnreadWatch:
@@ -27,15 +50,14 @@ class UnreadWatch:
         clock: Says when it has looked.
 
     Attributes:
-        known: By query, what it has not committed, and when that was asked, ms since the epoch;
-            as of the last look that went well.
+        known: By query, as of the last look that went well.
     """
 
     def __init__(self, app: OpenApp, clock: Clock) -> None:
         self._app = app
         self._clock = clock
         self._stop = threading.Event()
-        self.known: Mapping[str, tuple[Mapping[TopicPartition, Unread], int]] = {}
+        self.known: Mapping[str, Look] = {}
         self._thread = threading.Thread(target=self._run, name="kstreams-ends", daemon=True)
 
     def start(self) -> None:
@@ -62,7 +84,14 @@ class UnreadWatch:
             while not self._stop.is_set():
                 now = self._clock.now_ms()
                 self.known = {
-                    name: (unread(feed.admin, reader, query.positions()), now)
+                    name: _look(query, feed.admin, reader, now)
                     for name, query in self._app.queries.items()
                 }
                 self._stop.wait(_EVERY_S)
+
+
+def _look(query: OpenQuery, admin: SourcePositions, reader: TopicReader, now: int) -> Look:
+    found = unread(admin, reader, query.positions())
+    kept = admin.kept() if isinstance(admin, LogPositions) else {}
+    names = {node.topic.name for node in query.sources}
+    return Look(found, now, {name: each for name, each in kept.items() if name in names})

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import timedelta
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pytest
@@ -22,7 +23,7 @@ from kstreams.errors import SinkUnavailableError
 from kstreams.sinks import CommitId, Sink
 from tests.connectors.sinking import commit_of, given, write
 
-__all__ = ("SECRET", "Address", "SinkTraps")
+__all__ = ("SECRET", "Address", "SinkTraps", "address_of")
 
 Address = tuple[str, int]
 """Host and port."""
@@ -31,6 +32,14 @@ SECRET = "s3cr@t/of-tests"
 """With characters that addresses have in another spelling."""
 _LONG, _SHORT = timedelta(seconds=60), timedelta(milliseconds=500)
 _MOST_BYTES = 1 << 20
+
+
+def address_of(url: str) -> Address:
+    """Return host and port of a URL."""
+    parts = urlsplit(url)
+    assert parts.hostname is not None
+    assert parts.port is not None
+    return parts.hostname, parts.port
 
 
 def _lengths() -> Iterator[int]:

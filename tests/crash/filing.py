@@ -8,10 +8,12 @@ from pathlib import Path
 
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
 from kstreams.operators import map_
-from kstreams.sources import Lines, MoveTo, folder
+from kstreams.sources import Lines, MoveTo, WhenRead, folder
 from tests.crash.workload import COUNTS, LAST, MARKS, PARTITIONS, Mark
 
-__all__ = ("append_file", "marking_files")
+__all__ = ("MOVE", "append_file", "marking_files")
+
+MOVE = MoveTo("_done")
 
 
 def append_file(home: Path, records: Sequence[tuple[str, str]], number: int) -> None:
@@ -25,12 +27,10 @@ def append_file(home: Path, records: Sequence[tuple[str, str]], number: int) -> 
         file.with_suffix(".part").rename(file)
 
 
-def marking_files(home: Path, marks: Topic[str, str]) -> Topology:
-    """Build files -> keyed -> mark -> marks; files go to `_done` when they are committed."""
+def marking_files(home: Path, marks: Topic[str, str], when_read: WhenRead = MOVE) -> Topology:
+    """Build files -> keyed -> mark -> marks; says what becomes of files that are committed."""
     builder = TopologyBuilder("marking")
-    log = folder(
-        "words", home / "in", Lines(TEXT), partitions=PARTITIONS, when_read=MoveTo("_done")
-    )
+    log = folder("words", home / "in", Lines(TEXT), partitions=PARTITIONS, when_read=when_read)
     words = builder.add_processor("keyed", map_(_keyed), builder.add_source("words", log))
     edge = builder.repartition("by-key", words, key=TEXT, value=TEXT)
     node = builder.add_processor("mark", Mark, edge, stores=[LAST, COUNTS, MARKS])

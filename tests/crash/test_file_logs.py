@@ -13,11 +13,11 @@ import pytest
 from kstreams import Topology
 from kstreams.file_logs.index import FileIndex
 from kstreams.file_logs.local import LocalFiles
-from kstreams.sources import FileInfo
+from kstreams.sources import FileInfo, WhenRead
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from tests.crash.failpoints import Point
-from tests.crash.filing import append_file, marking_files
+from tests.crash.filing import MOVE, append_file, marking_files
 from tests.crash.harness import Harness, Recovery
 from tests.crash.workload import OUT
 
@@ -35,13 +35,22 @@ POINTS = (
 
 
 class FileHarness(Harness):
-    """The app of the matrix, whose records come in files."""
+    """The app of the matrix, whose records come in files.
+
+    Args:
+        when_read: What becomes of those that are committed.
+        given: As for a `Harness`.
+    """
+
+    def __init__(self, when_read: WhenRead, *given: Any) -> None:
+        self.when_read: WhenRead = when_read
+        super().__init__(*given)
 
     def append(self, records: Sequence[tuple[str, str]], number: int) -> None:
         append_file(self.home, records, number)
 
     def build(self) -> Topology:
-        return marking_files(self.home, OUT)
+        return marking_files(self.home, OUT, self.when_read)
 
     def behind(self, query: str | None = None) -> bool:
         found = [True]
@@ -81,9 +90,21 @@ def test_each_line_counts_once(
 ) -> None:
     state = Memory(directory=str(tmp_path / "local"))
     log = Directory(str(tmp_path / "log"))
-    harness = FileHarness(tmp_path, state, log, point, recovery, monkeypatch)
+    harness = FileHarness(MOVE, tmp_path, state, log, point, recovery, monkeypatch)
     harness.die_and_go_on(before=1)
     place = tmp_path / "in"
     assert list(place.glob("*.txt")) == []
     lines = [line for file in sorted(place.glob("_done/*")) for line in file.read_text().split()]
     assert lines == [f"{key}={value}" for key, value in harness.input]
+
+
+@pytest.mark.parametrize("recovery", ["retry", "restart"])
+@pytest.mark.parametrize("point", [POINTS[6], POINTS[8]], ids=["not-deleted", "not-told"])
+def test_files_that_are_deleted_count_once(
+    point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state = Memory(directory=str(tmp_path / "local"))
+    log = Directory(str(tmp_path / "log"))
+    harness = FileHarness("delete", tmp_path, state, log, point, recovery, monkeypatch)
+    harness.die_and_go_on(before=1)
+    assert [path.name for path in (tmp_path / "in").iterdir()] == [".kstreams-words"]

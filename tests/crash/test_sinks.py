@@ -13,22 +13,26 @@ from uuid import uuid4
 import pyarrow as pa
 import pytest
 
+from devtools.servers.rabbit import RabbitServer
 from devtools.servers.redis import RedisServer
-from kstreams import Topology, TopologyBuilder
+from kstreams import Record, Topology, TopologyBuilder
 from kstreams.sinks import Sink
 from kstreams.state import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.directory import Directory
 from kstreams_delta import DeltaTable
 from kstreams_iceberg import IcebergTable
-from kstreams_objects import JsonLines, Objects
+from kstreams_objects import FileForEach, JsonLines, Objects
 from kstreams_postgres import PostgresTable
 from kstreams_postgres.writer import PostgresWriter
+from kstreams_rabbitmq import RabbitStream
 from kstreams_redis import RedisStream
 from tests.connectors.kstreams_delta.reading import rows_of as delta_rows
 from tests.connectors.kstreams_iceberg.catalogs import NAME, catalog_in
 from tests.connectors.kstreams_iceberg.catalogs import rows_of as iceberg_rows
 from tests.connectors.kstreams_postgres.tables import Place
+from tests.connectors.kstreams_rabbitmq.places import Place as RabbitPlace
+from tests.connectors.kstreams_rabbitmq.places import rows as messages_of
 from tests.connectors.kstreams_redis.places import Place as RedisPlace
 from tests.crash.failpoints import Point
 from tests.crash.harness import RECOVERIES, Harness, Recovery
@@ -146,9 +150,27 @@ class SinkHarness(Harness):
 
 
 def in_files(folder: Path) -> Others:
-    """Return a sink of files."""
-    sink: Objects[str, str] = Objects(str(folder), format=JsonLines(), row=mark_row)
-    return Others({"files": sink}, {"files": lambda: _lines(folder)})
+    """Return sinks of files: one a task and batch, and one for each result."""
+    files: Objects[str, str] = Objects(folder / "files", format=JsonLines(), row=mark_row)
+    each = FileForEach(folder / "each", path=mark_path, body=mark_body)
+    return Others(
+        {"files": files, "each": each},
+        {"files": lambda: _lines(folder / "files"), "each": lambda: _each(folder / "each")},
+    )
+
+
+def mark_path(record: Record[str, str]) -> str:
+    """Make a path of each mark; that of a drop has its time."""
+    return f"{record.key}/{record.value}-{record.timestamp}"
+
+
+def mark_body(record: Record[str, str]) -> bytes:
+    """Make the file of a mark."""
+    return mark_message(record.key, record.value)
+
+
+def _each(folder: Path) -> list[dict[str, str]]:
+    return [json.loads(path.read_text()) for path in folder.glob("[!_]*/*")]
 
 
 def _lines(folder: Path) -> list[dict[str, str]]:
@@ -203,6 +225,31 @@ def test_a_stream_of_redis_has_each_result_once(
     others = Others({"stream": redis}, {"stream": lambda: place.entries(stream)})
     make = partial(SinkHarness, Place(database), others)
     run(make, point, RECOVERIES[0], tmp_path, monkeypatch)
+
+
+@pytest.mark.connectors
+@pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
+def test_a_stream_of_rabbitmq_has_each_result_once(
+    point: Point,
+    database: str,
+    rabbit: RabbitServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    place = RabbitPlace(rabbit.stream_url, rabbit.url)
+    stream = RabbitStream[str, str](rabbit.stream_url, stream=place.stream, body=mark_message)
+    others = Others({"stream": stream}, {"stream": lambda: _messages(place)})
+    make = partial(SinkHarness, Place(database), others)
+    run(make, point, RECOVERIES[0], tmp_path, monkeypatch)
+
+
+def mark_message(key: str, mark: str) -> bytes:
+    """Make the message of a mark."""
+    return json.dumps(mark_row(key, mark)).encode()
+
+
+def _messages(place: RabbitPlace) -> list[dict[str, str]]:
+    return [json.loads(row["value"]) for row in messages_of(place.log())]
 
 
 def mark_fields(key: str, mark: str) -> Mapping[str, str]:

@@ -11,7 +11,7 @@ from kstreams.batch.source_positions import SourcePositions
 from kstreams.connection import TopicEnds
 from kstreams.errors import KStreamsError
 from kstreams.ids import TopicPartition
-from kstreams.log import Log, LogContents, ReadOnce
+from kstreams.log import Keeps, Kept, Log, LogContents, ReadOnce
 
 __all__ = ("LogPositions",)
 
@@ -118,6 +118,15 @@ class LogPositions:
             if (log := self._read_once(name)) is not None:
                 with _named(name):
                     log.committed(offsets)
+
+    def kept(self) -> dict[str, Kept]:
+        """Return what places keep for logs until it is committed, by the log's name."""
+        found: dict[str, Kept] = {}
+        for name, opened in self._opened.items():
+            log: object = opened
+            if isinstance(log, Keeps) and (kept := log.kept()) is not None:
+                found[name] = kept
+        return found
 
     def _read_once(self, name: str) -> ReadOnce | None:
         log: object = self.of(name)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, ClassVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pytest
 
 from kstreams.sinks import Sink
 from kstreams_amqp import AmqpExchange
 from tests.connectors.kstreams_amqp.places import Place
-from tests.connectors.traps import SECRET, Address, SinkTraps
+from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
 
 pytestmark = pytest.mark.connectors
 
@@ -30,10 +30,7 @@ class TestExchange(SinkTraps):
         self.place = place
 
     def address(self) -> Address:
-        parts = urlsplit(self.place.url)
-        assert parts.hostname is not None
-        assert parts.port is not None
-        return parts.hostname, parts.port
+        return address_of(self.place.url)
 
     def sink(self, address: Address, *, give_up_after: timedelta) -> Sink[str, Any]:
         url = f"amqp://guest:guest@{address[0]}:{address[1]}/"

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, ClassVar
-from urllib.parse import urlsplit
 
 import pytest
 
 from kstreams.sinks import Sink
 from tests.connectors.kstreams_dynamodb.tables import Tables
-from tests.connectors.traps import SECRET, Address, SinkTraps
+from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
 
 pytestmark = pytest.mark.connectors
 
@@ -29,10 +28,7 @@ class TestTable(SinkTraps):
         tables.make("word")
 
     def address(self) -> Address:
-        parts = urlsplit(self.tables.url)
-        assert parts.hostname is not None
-        assert parts.port is not None
-        return parts.hostname, parts.port
+        return address_of(self.tables.url)
 
     def sink(self, address: Address, *, give_up_after: timedelta) -> Sink[str, Any]:
         url = f"http://{address[0]}:{address[1]}"

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any, ClassVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pytest
 
 from kstreams.sinks import Sink
 from kstreams_http import HttpPost
 from tests.connectors.kstreams_http.test_post import Receiver
-from tests.connectors.traps import SECRET, Address, SinkTraps
+from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
 
 pytestmark = pytest.mark.connectors
 
@@ -35,10 +35,7 @@ class TestPost(SinkTraps):
         self.receiver.close()
 
     def address(self) -> Address:
-        parts = urlsplit(self.receiver.url)
-        assert parts.hostname is not None
-        assert parts.port is not None
-        return parts.hostname, parts.port
+        return address_of(self.receiver.url)
 
     def sink(self, address: Address, *, give_up_after: timedelta) -> Sink[str, Any]:
         url = f"http://{address[0]}:{address[1]}/in"

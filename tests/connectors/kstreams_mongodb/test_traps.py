@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, ClassVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pytest
 
 from kstreams.sinks import Sink
 from kstreams_mongodb import MongoCollection
 from tests.connectors.kstreams_mongodb.places import Place
-from tests.connectors.traps import SECRET, Address, SinkTraps
+from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
 
 pytestmark = pytest.mark.connectors
 
@@ -32,10 +32,7 @@ class TestCollection(SinkTraps):
         self.place = place
 
     def address(self) -> Address:
-        parts = urlsplit(self.place.url)
-        assert parts.hostname is not None
-        assert parts.port is not None
-        return parts.hostname, parts.port
+        return address_of(self.place.url)
 
     def sink(self, address: Address, *, give_up_after: timedelta) -> Sink[str, Any]:
         url = f"mongodb://{address[0]}:{address[1]}/?{_SELECT}"

@@ -146,3 +146,15 @@ def test_what_never_counted_is_removed_when_a_new_writer_begins(tmp_path: Path) 
 def test_csv_needs_names() -> None:
     with pytest.raises(ValueError, match="each named once"):
         CsvTable(("a", "a"))
+
+
+def test_a_place_is_a_path_or_a_storage(tmp_path: Path) -> None:
+    sink: Objects[str, Any] = Objects(tmp_path, format=JsonLines(), row=_columns)
+    assert sink.label == f"files in {tmp_path}"
+    write(sink, given(("k", {"a": 1})))
+    assert [path.read_text() for path in _files(tmp_path)] == ['{"a":1}\n']
+    wrong: Any = 7
+    with pytest.raises(TypeError, match="int is neither"):
+        Objects(wrong, format=JsonLines(), row=_columns)
+    with pytest.raises(ValueError, match="no path of a directory"):
+        Objects("s3://bucket", format=JsonLines(), row=_columns)

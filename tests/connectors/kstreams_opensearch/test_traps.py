@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, ClassVar
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import pytest
 
 from kstreams.sinks import Sink
 from kstreams_opensearch import SearchIndex
 from tests.connectors.kstreams_opensearch.indexes import Index
-from tests.connectors.traps import SECRET, Address, SinkTraps
+from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
 
 pytestmark = pytest.mark.connectors
 
@@ -29,10 +29,7 @@ class TestIndex(SinkTraps):
         self.index = index
 
     def address(self) -> Address:
-        parts = urlsplit(self.index.url)
-        assert parts.hostname is not None
-        assert parts.port is not None
-        return parts.hostname, parts.port
+        return address_of(self.index.url)
 
     def sink(self, address: Address, *, give_up_after: timedelta) -> Sink[str, Any]:
         url = f"http://{address[0]}:{address[1]}"

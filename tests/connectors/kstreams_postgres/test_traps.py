@@ -12,7 +12,7 @@ import pytest
 from kstreams.sinks import Sink
 from kstreams_postgres import PostgresTable
 from tests.connectors.kstreams_postgres.tables import Place, total_row
-from tests.connectors.traps import SECRET, Address, SinkTraps
+from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
 
 pytestmark = pytest.mark.connectors
 
@@ -37,10 +37,7 @@ class TestTable(SinkTraps):
         self.place.execute(TABLE)
 
     def address(self) -> Address:
-        parts = urlsplit(self.place.url)
-        assert parts.hostname is not None
-        assert parts.port is not None
-        return parts.hostname, parts.port
+        return address_of(self.place.url)
 
     def sink(self, address: Address, *, give_up_after: timedelta) -> Sink[str, Any]:
         parts = urlsplit(self.place.url)

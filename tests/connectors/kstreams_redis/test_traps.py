@@ -12,7 +12,7 @@ import pytest
 from kstreams.sinks import Sink
 from kstreams_redis import RedisKeys, RedisStream
 from tests.connectors.kstreams_redis.places import Place
-from tests.connectors.traps import SECRET, Address, SinkTraps
+from tests.connectors.traps import SECRET, Address, SinkTraps, address_of
 
 pytestmark = pytest.mark.connectors
 
@@ -30,10 +30,7 @@ class _OnRedis(SinkTraps):
         self.place = redis
 
     def address(self) -> Address:
-        parts = urlsplit(self.place.url)
-        assert parts.hostname is not None
-        assert parts.port is not None
-        return parts.hostname, parts.port
+        return address_of(self.place.url)
 
     def sink(self, address: Address, *, give_up_after: timedelta) -> Sink[str, Any]:
         login = urlsplit(self.place.url).netloc.rpartition("@")[0]

@@ -16,6 +16,7 @@ from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.clock import FakeClock
 from kstreams.connection import Connection
 from kstreams.ids import TopicPartition
+from kstreams.log import Kept
 from kstreams.serve.exposition import Family, exposition
 from kstreams.serve.metrics import METRICS, LagWatch, Metrics
 from kstreams.serve.served_app import AppSource, ServedApp
@@ -34,6 +35,8 @@ from tests.kstreams.telemetry.reported import report
 from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
 
+TABLE = TopicPartition("table", 0)
+"""Of a log that is no topic."""
 TOTALS = Totals(
     {"in": NodeCounts(12, 8, 1, {"null-key": 1, 'odd "x"\n\\': 2}), "keep": NodeCounts(8, 3)},
     {"in": {TopicPartition("in", 2): PartitionCounts(11, 1)}},
@@ -49,7 +52,8 @@ def committed(path: Path, totals: Totals = TOTALS) -> Committing:
         task: Pointer.from_json(text).with_meta(meta).to_json()
         for task, text in app.commits.at(0).tasks.items()
     }
-    commit = Commit(1, "run", 7_000, tasks, positions={TopicPartition("in", 2): 4}, totals=totals)
+    positions = {TopicPartition("in", 2): 4, TABLE: 3}
+    commit = Commit(1, "run", 7_000, tasks, positions=positions, totals=totals)
     app.commits.append(commit)
     return app
 
@@ -110,11 +114,15 @@ def told(path: Path, *, heard_ms: int) -> None:
     for batch in (1, 2):
         counters.add(report(batch, query="in"))
     unread = {TopicPartition("in", 2): Unread(4, 9, heard_ms - 1_500)}
-    query = LiveQuery(2, "job", 5, 1, unread, heard_ms)
+    unread[TABLE] = Unread(3, 5)
+    kept = {"table": Kept(3_000, 500), "other": Kept(70)}
+    query = LiveQuery(2, "job", 5, 1, unread, heard_ms, kept)
     live = Live("viewed", "run", "running", 5, heard_ms, 1_000, queries={"in": query})
-    outline = Outline(
-        "viewed", "", (GroupOutline("in", "in", 3, (NodeOutline("keep", "sink", "out"),)),)
+    nodes = (
+        NodeOutline("keep", "sink", "out"),
+        NodeOutline("rows", "source", "table", log="changes of a table", lets_go="the slot does"),
     )
+    outline = Outline("viewed", "", (GroupOutline("in", "in", 3, nodes),))
     files = checkpoint_of(path).telemetry()
     files.replace(COUNTERS, to_bytes(counters.to_json()))
     files.replace(LIVE, to_bytes(live.to_json()))
@@ -149,12 +157,27 @@ def test_they_say_what_the_app_tells_of_itself(tmp_path: Path) -> None:
     assert found[f"kstreams_source_lag_seconds{{{place}}}"] == 2.5
 
 
+def test_what_is_no_topic_the_app_alone_tells_of(tmp_path: Path) -> None:
+    """Topics are asked, and the app has said how a slot stands."""
+    committed(tmp_path / "c")
+    told(tmp_path / "c", heard_ms=60_000)
+    topics = Embedded(tmp_path / "topics", default_partitions=3, durable=False)
+    topics.log().ensure("in", 3)
+    found = shown(watched(tmp_path / "c", topics, now_ms=61_000))
+    own = 'app="viewed",query="in",topic='
+    assert found[f'kstreams_source_lag_records{{{own}"table",partition="0"}}'] == 2
+    assert found[f'kstreams_source_lag_records{{{own}"in",partition="2"}}'] == 0
+    assert found[f'kstreams_source_kept_bytes{{{own}"table"}}'] == 3_000
+    assert found[f'kstreams_source_room_bytes{{{own}"table"}}'] == 500
+    assert f'kstreams_source_room_bytes{{{own}"other"}}' not in found
+
+
 def test_lag_that_a_dead_app_has_told_is_not_taken(tmp_path: Path) -> None:
     committed(tmp_path)
     told(tmp_path, heard_ms=60_000)
     found = shown(watched(tmp_path, now_ms=66_000))
     assert found['kstreams_app_heard_timestamp_seconds{app="viewed"}'] == 60
-    assert not [name for name in found if "lag" in name]
+    assert not [name for name in found if "lag" in name or "kept" in name]
 
 
 def test_what_an_app_tells_in_a_later_format_hides_nothing_else(tmp_path: Path) -> None:
