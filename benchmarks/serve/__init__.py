@@ -1,3 +1,3 @@
-"""What `kstreams serve` can do: point reads while an app commits, and as many as it can."""
+"""What `kstreams serve` can do while an app commits, and what that costs the app."""
 
 from __future__ import annotations

@@ -1,35 +1,63 @@
-"""Clients of a server: at a steady rate, whatever the answers take, and as fast as they can."""
+"""Clients of a server: at a steady rate, whatever the answers take, or as fast as they can.
+
+    python -m benchmarks.serve.clients PORT PATH CLIENTS SECONDS [RATE]
+
+A process of their own: whoever has imported more stops for a tenth of a second when Python
+collects its garbage, which would be measured as the server's. The token is in the environment.
+Prints the seconds of each read as JSON, rising; without a rate how many there were a second.
+"""
 
 from __future__ import annotations
 
+import gc
 import http.client
+import json
+import os
 import random
+import sys
 import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
 
-__all__ = ("client_of", "open_loop", "saturated")
+__all__ = ("TOKEN", "Client", "open_loop", "saturated")
 
-PATH = "/v1/apps/bench/stores/counts/key"
+TOKEN = "KSTREAMS_SERVE_TOKEN"  # noqa: S105  # the name of a variable
 
 
 class Client:
-    def __init__(self, port: int, token: str, keys: int, seed: int) -> None:
+    """Reads what a server has, one thing after another.
+
+    Args:
+        port: Of the server.
+        token: One of its tokens.
+        path: What is read: `{1000000}` in it is a number from 1 to below that, drawn each time.
+        seed: Of the numbers.
+    """
+
+    def __init__(self, port: int, token: str, path: str, seed: int) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         self._headers = {"Authorization": f"Bearer {token}"}
         self._random = random.Random(seed)
-        self._keys = keys
+        self._before, _, rest = path.partition("{")
+        most, _, self._after = rest.partition("}")
+        self._most = int(most)
 
     def read(self) -> None:
-        key = f"key-{self._random.randrange(self._keys)}"
-        self._connection.request("GET", f"{PATH}?key={key}", headers=self._headers)
+        """Read once.
+
+        Raises:
+            RuntimeError: It is not there, or not yet.
+        """
+        path = f"{self._before}{self._random.randrange(1, self._most)}{self._after}"
+        self._connection.request("GET", path, headers=self._headers)
         answer = self._connection.getresponse()
         data = answer.read()
         if answer.status != 200:
             raise RuntimeError(f"{answer.status}: {data!r}")
 
     def close(self) -> None:
+        """End the connection."""
         self._connection.close()
 
 
@@ -75,14 +103,29 @@ def saturated(make: Callable[[int], Client], *, clients: int, seconds: float) ->
     return sum(counts) / seconds
 
 
-def client_of(port: int, token: str, keys: int) -> Callable[[int], Client]:
-    """Return what makes clients of a server."""
-    return lambda seed: Client(port, token, keys, seed)
-
-
 def _all(run: Callable[[int], None], clients: int) -> None:
     threads = [threading.Thread(target=run, args=(number,)) for number in range(clients)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def main() -> None:
+    port, path, clients, seconds, *rate = sys.argv[1:]
+
+    def make(seed: int) -> Client:
+        return Client(int(port), os.environ[TOKEN], path, seed)
+
+    gc.collect()
+    gc.freeze()
+    found: object = None
+    if rate:
+        found = open_loop(make, clients=int(clients), rate=float(rate[0]), seconds=float(seconds))
+    else:
+        found = saturated(make, clients=int(clients), seconds=float(seconds))
+    print(json.dumps(found))
+
+
+if __name__ == "__main__":
+    main()
