@@ -15,9 +15,9 @@ import json
 import os
 import random
 import sys
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 __all__ = ("TOKEN", "Client", "open_loop", "saturated")
@@ -104,11 +104,9 @@ def saturated(make: Callable[[int], Client], *, clients: int, seconds: float) ->
 
 
 def _all(run: Callable[[int], None], clients: int) -> None:
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(clients)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(clients) as pool:
+        for done in [pool.submit(run, number) for number in range(clients)]:
+            done.result()
 
 
 def main() -> None:

@@ -28,6 +28,7 @@ _PAGE = "/apps/count"
 _CLIENTS = 32
 _BEGIN_COMMITS = 10
 _SETTLE_S = 1.0
+_SETTLING = 100
 
 
 class _Progress:
@@ -84,7 +85,7 @@ def effect(*, records: int, rounds: int, rate: float, seconds: float) -> dict[st
                     raise RuntimeError("the app has ended: give it more --records")
                 time.sleep(0.1)
             with Served(Path(folder) / CHECKPOINT) as served:
-                served.first_answer_s(_KEY)
+                served.answers_s(_KEY, reads=_SETTLING)
                 return _rounds(progress, served, rounds, rate, seconds)
         finally:
             end(app)

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
@@ -34,8 +35,7 @@ class Served:
     """
 
     def __init__(self, place: Path) -> None:
-        begun = time.perf_counter()
-        self._begun = begun
+        self._begun = time.perf_counter()
         self._token = secrets.token_hex(16)
         self._environment = {**os.environ, TOKEN: self._token}
         program = "from kstreams.cli import main; main()"
@@ -47,7 +47,7 @@ class Served:
         )
         self._port = int(line_of(self._process.stderr, r":(\d+)$")[1])
         self._listening()
-        self.started_s = time.perf_counter() - begun
+        self.started_s = time.perf_counter() - self._begun
         self.idle_mb = self.resident_mb()
 
     def __enter__(self) -> Served:
@@ -70,19 +70,25 @@ class Served:
             finally:
                 connection.close()
 
-    def first_answer_s(self, path: str) -> float:
-        """Read something until it is there; return the seconds since the server was started."""
-        client = Client(self._port, self._token, path, 0)
-        while True:
-            try:
-                client.read()
-            except RuntimeError:  # it is being restored
-                if time.perf_counter() - self._begun > _LIMIT_S:
-                    raise
-                time.sleep(0.01)
-            else:
-                client.close()
-                return time.perf_counter() - self._begun
+    def answers_s(self, path: str, *, reads: int = 1) -> float:
+        """Read until so many reads, one after another, were answered: partitions are restored.
+
+        Returns:
+            Seconds since the server was started.
+        """
+        with closing(Client(self._port, self._token, path, 0)) as client:
+            answered = 0
+            while answered < reads:
+                try:
+                    client.read()
+                except RuntimeError:
+                    if time.perf_counter() - self._begun > _LIMIT_S:
+                        raise
+                    answered = 0
+                    time.sleep(0.01)
+                else:
+                    answered += 1
+        return time.perf_counter() - self._begun
 
     def asked(
         self, path: str, *, clients: int, seconds: float, rate: float | None = None
