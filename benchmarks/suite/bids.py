@@ -49,7 +49,7 @@ BIDS = Dataset(
 )
 
 
-class Bid(msgspec.Struct):
+class Bid(msgspec.Struct, frozen=True):
     """What a bid's JSON says; the price in cents."""
 
     auction: int
