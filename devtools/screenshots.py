@@ -21,7 +21,8 @@ import uvicorn
 from playwright.sync_api import Browser, Page
 
 from devtools.browser import chromium, chromium_path
-from devtools.showcase import Showcase
+from devtools.showcase import LETTERS, Showcase
+from devtools.shown_runs import shown_runs
 from kstreams.batch.report import AppState
 from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.clock import SystemClock
@@ -48,10 +49,15 @@ _PAGES = {
     "batch": f"{_APP}/batch?query=lines&number=36",
     "stores": f"{_APP}/stores",
     "store": f"{_STORE}?prefix=t",
+    "diff": f"{_STORE}/diff?before=40&after=41",
+    "windows": f"{_APP}/stores/per-minute?prefix=th",
     "key": f"{_STORE}/key?key=the",
     "history": f"{_STORE}/history?key=the",
     "no-key": f"{_STORE}/key?key=thx",
+    "explain": f"{_STORE}/explain?key=the",
     "dropped": f"{_APP}/dropped",
+    "letters": f"{_APP}/letters?topic={LETTERS}&count=true",
+    "trace": f"{_APP}/trace?topic=lines&partition=3&offset=1902",
     "errors": f"{_APP}/errors",
     "versions": f"{_APP}/versions",
     "forecast": f"{_APP}/forecast",
@@ -89,7 +95,8 @@ def main(folder: Path) -> None:
     with TemporaryDirectory(prefix="kstreams-pages-") as home:
         app = Showcase(Path(home), SystemClock().now_ms()).run(_BATCHES)
         app.fail(app.now_ms - 86_400_000)
-        with _served(app) as url, chromium(path) as browser:
+        app.set_aside(5)
+        with _served(app) as url, shown_runs(app), chromium(path) as browser:
             for look in _LOOKS:
                 _take(browser, url, app, look, folder)
 
@@ -127,8 +134,8 @@ def _save(page: Page, file: Path) -> None:
 
 @contextmanager
 def _served(app: Showcase) -> Iterator[str]:
-    source = AppSource(checkpoint_of(app.path), lambda _, name: app.specs[name])
-    server = Server(ServeSettings({_TOKEN: Role.DATA}, port=0), [source])
+    source = AppSource(checkpoint_of(app.path), lambda _, name: app.specs[name], code=())
+    server = Server(ServeSettings({_TOKEN: Role.DATA}, port=0), [source], app.connection)
     runner = uvicorn.Server(server.config)
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [server.socket]})
     thread.start()

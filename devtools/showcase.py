@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
+from kstreams import INT64, TEXT, DeadLetter, Topic, Topology, TopologyBuilder
 from kstreams.batch.latency import LATENCY_BOUNDS_MS, Latency
 from kstreams.batch.report import AppState, BatchReport, TaskReport
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.savepoints import Savepoints
 from kstreams.clock import FakeClock
+from kstreams.embedded.connection import Embedded
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.operators import filter_
 from kstreams.partitioner import partition_of
@@ -37,15 +38,21 @@ from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.drop_sample import DropSample
 from kstreams.task.meta import TaskMeta
 from kstreams.telemetry.failures import Failure
-from kstreams.telemetry.formats import FAILURES, LIVE, TOPOLOGY, to_bytes
+from kstreams.telemetry.formats import FAILURES, LIVE, MINUTES, TOPOLOGY, to_bytes
 from kstreams.telemetry.live import Live, LiveQuery
+from kstreams.telemetry.minutes import MINUTE_MS, Minute
 from kstreams.telemetry.outline import Outline
 from kstreams.telemetry.report_lines import reports_name, to_line
 from kstreams.telemetry.unread import Unread
 from kstreams.windowed import Windowed
 
-__all__ = ("Names", "Showcase")
+__all__ = ("LETTERS", "Names", "Showcase")
 
+LETTERS = "lines-dead"
+"""Its topic of dead letters."""
+
+_PAST_MINUTES = 360
+_EACH_MINUTES = 5
 _BATCH_MS = 2_000
 _RUN = "9f0c41d2a7b3"
 _WORDS = re.findall(
@@ -105,6 +112,7 @@ class Showcase:
         self.objects = self.checkpoint.log.open()
         self.query = next(iter(self.checkpoint.queries))
         self._files = home.telemetry()
+        self.connection = Embedded(self.path / "topics", durable=False)
         self._drawn = random.Random(7)  # noqa: S311  # a drawing, no secret
         self._pointers = {
             TaskId(group, place): Pointer.empty()
@@ -119,7 +127,8 @@ class Showcase:
     def _topology(self) -> Topology:
         names = self.names
         builder = TopologyBuilder(names.app)
-        lines = builder.add_source(names.source, Topic("lines", TEXT, INT64))
+        topic = Topic("lines", TEXT, INT64)
+        lines = builder.add_source(names.source, topic, on_error=DeadLetter(LETTERS))
         words = builder.add_processor(names.split, filter_(_any), lines)
         moved = builder.repartition(names.edge, words, key=TEXT, value=INT64)
         counted = builder.add_processor(names.count, filter_(_any), moved, stores=[self.store])
@@ -144,6 +153,7 @@ class Showcase:
         if self.recorded:
             tasks = {group.name: self.partitions for group in self.topology.groups}
             self._files.replace(TOPOLOGY, to_bytes(Outline.of(self.topology, tasks).to_json()))
+            self._minutes(begun)
             self.beat(AppState.RUNNING)
         return self
 
@@ -303,6 +313,42 @@ class Showcase:
             version="0.9.0", queries={self.query: query},
         )  # fmt: skip
         self._files.replace(LIVE, to_bytes(live.to_json()))
+
+    def _minutes(self, until_ms: int) -> None:
+        """Write down what it did before its first commit: some drops, more of them at times."""
+        names, drawn = self.names, self._drawn
+        lines = []
+        for back in range(_PAST_MINUTES, 0, -_EACH_MINUTES):
+            start = (until_ms // MINUTE_MS - back) * MINUTE_MS
+            late, unread = drawn.randrange(40) + 200 // (1 + abs(back - 150)), drawn.randrange(3)
+            nodes = {
+                names.count: NodeCounts(9_000, 9_000 - late, 0, {names.reason: late}),
+                names.source: NodeCounts(
+                    9_000, 9_000 - unread, 0, {"dead-letter-ValueError": unread}
+                ),
+            }
+            minute = Minute(self.query, start, 30, 9_000, 4_000, nodes=nodes)
+            lines.append(to_bytes(minute.to_json()))
+        self._files.append(MINUTES, lines)
+
+    def set_aside(self, count: int) -> None:
+        """Write dead letters."""
+        names = self.names
+        writer = self.connection.writer()
+        for number in range(count):
+            word = names.words[number % len(names.words)]
+            said = {"class": "ProcessingError", "message": names.error, "node": names.split,
+                    "topic": "lines", "partition": number % self.partitions,
+                    "offset": 1_902 + 7 * number}  # fmt: skip
+            headers = tuple(
+                (f"kstreams-error-{name}", str(text).encode()) for name, text in said.items()
+            )
+            writer.write(
+                LETTERS, 0, word.encode(), f"{word} twelve".encode(),
+                self.now_ms - 60_000 * (count - number), headers,
+            )  # fmt: skip
+        writer.flush()
+        writer.close()
 
     def fail(self, ms: int) -> None:
         """Write down that the app has failed."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -15,15 +14,9 @@ from kstreams.cli.moments import parse_span
 from kstreams.cli.stores import AppArgument, AppState, CheckpointOption, LogOption
 from kstreams.cli.usage import for_option
 from kstreams.clock import to_ms
-from kstreams.forecast.forecasts import QueryForecast, forecast_query, measured_commits
-from kstreams.forecast.restore_speed import MOST_BYTES, measured_speed
-from kstreams.state.log.commits import Commit
+from kstreams.forecast.app_forecast import AppForecast, Prices, app_restore_speed, forecast_app
 
 __all__ = ("forecast",)
-
-_PUT_DOLLARS = 0.005
-_MONTH_DAYS = 30
-_GB_MONTH_DOLLARS = 0.023
 
 
 def forecast(
@@ -34,10 +27,10 @@ def forecast(
     ] = None,
     put_price: Annotated[
         float, typer.Option(min=0, metavar="DOLLARS", help="Of 1,000 PUT requests.")
-    ] = _PUT_DOLLARS,
+    ] = Prices.puts,
     storage_price: Annotated[
         float, typer.Option(min=0, metavar="DOLLARS", help="Of a GB that is stored for a month.")
-    ] = _GB_MONTH_DOLLARS,
+    ] = Prices.storage,
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
     as_json: JsonOption = False,
@@ -60,59 +53,30 @@ def forecast(
     with for_option("--trigger"):
         trigger_ms = None if trigger is None else max(1, to_ms(parse_span(trigger)))
     state = AppState.find(app, checkpoint, log)
-    plans_too = state.checkpoint.home.directory is None
-    commits = {
-        query: measured_commits(state.checkpoint, query, state.objects())
-        for query in state.checkpoint.queries
-    }
-    found = [
-        made
-        for query, own in commits.items()
-        if (made := forecast_query(query, own, trigger_ms=trigger_ms, plans_too=plans_too))
-    ]
-    speed = _speed(state, commits)
-    dollars = _dollars(found, put_price, storage_price)
+    objects = state.objects()
+    found = forecast_app(
+        state.checkpoint,
+        objects,
+        trigger_ms=trigger_ms,
+        prices=Prices(put_price, storage_price),
+        speed=app_restore_speed(state.checkpoint, objects),
+    )
     if as_json:
-        print(json.dumps(_plain(app, found, speed, dollars)))
+        print(json.dumps(found.to_json()))
     else:
-        for query in sorted(commits.keys() - {each.query for each in found}):
+        for query in found.lacking:
             stderr().print(
                 f"[yellow]query {escape(repr(query))} has not two commits to measure by[/]"
             )
-        _show(found, speed, dollars)
-    if not found:
+        _show(found)
+    if not found.queries:
         raise typer.Exit(1)
 
 
-def _speed(state: AppState, commits: dict[str, list[Commit]]) -> float | None:
-    """Restore the largest task that fits; return bytes a second."""
-    sized = [
-        (pointer.snapshot_bytes + pointer.delta_bytes, query, task, pointer)
-        for query, own in commits.items()
-        if own
-        for task, pointer in own[-1].pointers().items()
-    ]
-    fitting = [each for each in sized if 0 < each[0] <= MOST_BYTES]
-    if not fitting:
-        return None
-    _, query, task, pointer = max(fitting, key=lambda each: each[:3])
-    return measured_speed(pointer, state.checkpoint.task_key(query, task), state.objects())
-
-
-def _dollars(
-    found: Sequence[QueryForecast], put_price: float, storage_price: float
-) -> dict[str, float]:
-    stored = sum(each.state_bytes for each in found) / 1e9
-    return {
-        "puts_a_day": sum(each.puts_a_day for each in found) / 1000 * put_price,
-        "storage_a_day": stored * storage_price / _MONTH_DAYS,
-    }
-
-
-def _show(found: Sequence[QueryForecast], speed: float | None, dollars: dict[str, float]) -> None:
+def _show(found: AppForecast) -> None:
     numbers = ("every", "PUT a batch", "PUT a day", "written a day", "grows a day", "state")
     table = new_table("query", *numbers, "measured by", numbers=numbers)
-    for each in found:
+    for each in found.queries:
         grows = shown_size(abs(each.growth_bytes_a_day))
         table.add_row(
             f"[cyan]{escape(each.query)}[/]",
@@ -125,55 +89,17 @@ def _show(found: Sequence[QueryForecast], speed: float | None, dollars: dict[str
             f"[dim]batches {each.first:,} to {each.last:,}, {each.span_ms / 1000:,.0f} s[/]",
         )
     stdout().print(table)
-    if speed is not None:
+    if found.speed is not None:
         tasks = new_table(
             "task", "objects", "size", "restored in", numbers=("objects", "size", "restored in")
         )
-        largest = sorted(
-            (task for each in found for task in each.tasks),
-            key=lambda task: (-task.size_bytes, task.task),
-        )
-        for task in largest:
+        for task in found.tasks:
             tasks.add_row(
                 escape(str(task.task)),
                 f"{task.objects:,}",
                 shown_size(task.size_bytes),
-                f"{task.size_bytes / speed:,.1f} s",
+                f"{task.size_bytes / found.speed:,.1f} s",
             )
         stdout().print(tasks)
-    total = f"${dollars['puts_a_day']:,.2f} of PUT and ${dollars['storage_a_day']:,.2f} of storage"
-    stdout().print(f"on S3 a day: {total}")
-
-
-def _plain(
-    app: str, found: Sequence[QueryForecast], speed: float | None, dollars: dict[str, float]
-) -> dict[str, object]:
-    return {
-        "app": app,
-        "queries": [
-            {
-                "query": each.query,
-                "first_batch": each.first,
-                "last_batch": each.last,
-                "span_ms": each.span_ms,
-                "interval_ms": each.interval_ms,
-                "puts_a_batch": each.puts,
-                "puts_a_day": each.puts_a_day,
-                "put_bytes_a_day": each.put_bytes_a_day,
-                "growth_bytes_a_day": each.growth_bytes_a_day,
-                "state_bytes": each.state_bytes,
-                "tasks": [
-                    {
-                        "task": str(task.task),
-                        "objects": task.objects,
-                        "bytes": task.size_bytes,
-                        "restore_seconds": None if speed is None else task.size_bytes / speed,
-                    }
-                    for task in each.tasks
-                ],
-            }
-            for each in found
-        ],
-        "restore_bytes_a_second": speed,
-        "dollars_a_day": dollars,
-    }
+    puts, storage = found.puts_dollars_a_day, found.storage_dollars_a_day
+    stdout().print(f"on S3 a day: ${puts:,.2f} of PUT and ${storage:,.2f} of storage")

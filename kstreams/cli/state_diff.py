@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -23,12 +21,11 @@ from kstreams.cli.stores import (
     ValueOption,
 )
 from kstreams.serde.values import shown_by
-from kstreams.views.flat_rows import columns_of, key_serde, rows_of
+from kstreams.views.difference import changed_rows
+from kstreams.views.flat_rows import columns_of, key_serde
 from kstreams.views.view import View
 
 __all__ = ("diff",)
-
-_Row = tuple[str, ...]
 
 _BEFORE = Annotated[
     str,
@@ -57,8 +54,8 @@ def diff(
 ) -> None:
     """Show the rows of a store that differ between two versions: `-` before, `+` after.
 
-    Both versions are whole commits, over all partitions. The rows of the earlier one are held
-    in memory. A row that has changed is shown twice; in the order of keys as they are shown.
+    Both versions are whole commits, over all partitions. A row that has changed is shown twice,
+    in the order of the store: of keys, as a rule.
 
     Example:
         kstreams state diff shop counts before-upgrade
@@ -71,9 +68,14 @@ def diff(
         state.view(store, **given, as_of=after) as new,
     ):
         columns = columns_of(new)
-        changes = _changes(_shown(old), _shown(new))
+        show = shown_by(new.spec.value, key_serde(new))
+        chosen: list[tuple[str, tuple[str, ...]]] = []
+        count = 0
+        for change in changed_rows(old, new):
+            count += change is not None
+            if change is not None and (count <= limit or not limit):
+                chosen.append((change.sign, tuple(map(show, change.row))))
         versions = f"between versions {_version(old)} and {_version(new)}"
-    chosen = changes[: limit or None]
     if as_json:
         for sign, row in chosen:
             print(json.dumps({"change": sign, **dict(zip(columns, row, strict=True))}))
@@ -84,26 +86,8 @@ def diff(
             table.add_row(f"[{color}]{sign}[/]", *map(escape, row))
         stdout().print(table)
     more = f", {len(chosen):,} of them shown: --limit 0 shows all"
-    text = f"{counted(len(changes), 'changed row')} {versions}"
-    stderr().print(f"[dim]{text}{more if len(chosen) < len(changes) else ''}[/]")
-
-
-def _shown(view: View[object]) -> Iterator[_Row]:
-    show = shown_by(view.spec.value, key_serde(view))
-    return (tuple(map(show, row)) for row in rows_of(view))
-
-
-def _changes(old: Iterator[_Row], new: Iterator[_Row]) -> list[tuple[str, _Row]]:
-    """Return the rows that are in one alone, each with its sign."""
-    left = Counter(old)
-    added: list[_Row] = []
-    for row in new:
-        if left[row] > 0:
-            left[row] -= 1
-        else:
-            added.append(row)
-    changes = [("+", row) for row in added] + [("-", row) for row in left.elements()]
-    return sorted(changes, key=lambda change: (change[1][0], change[0] == "+", change[1]))
+    text = f"{counted(count, 'changed row')} {versions}"
+    stderr().print(f"[dim]{text}{more if len(chosen) < count else ''}[/]")
 
 
 def _version(view: View[object]) -> str:

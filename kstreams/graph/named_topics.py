@@ -8,7 +8,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.on_error import DeadLetter
 from kstreams.topic import Topic
 
-__all__ = ("read_topics", "written_topics")
+__all__ = ("dead_letter_topics", "read_topics", "written_topics")
 
 
 def read_topics(groups: Iterable[PartitionGroup]) -> Iterator[tuple[str, str]]:
@@ -28,11 +28,17 @@ def written_topics(groups: Iterable[PartitionGroup]) -> Iterator[tuple[str, str]
         for sink in group.sinks:
             if isinstance(sink.target, Topic):
                 yield sink.name, sink.target.name
+        yield from dead_letter_topics([group])
+        for spec in group.stores:
+            if spec.changelog is not None:
+                yield spec.name, spec.changelog
+
+
+def dead_letter_topics(groups: Iterable[PartitionGroup]) -> Iterator[tuple[str, str]]:
+    """Yield the nodes that set records aside, each with the name of its topic of dead letters."""
+    for group in groups:
         policies = [(entry.name, entry.on_error) for entry in (*group.sources, *group.from_tasks)]
         policies += [(sink.name, sink.on_refused) for sink in group.sinks]
         for name, policy in policies:
             if isinstance(policy, DeadLetter):
                 yield name, policy.topic
-        for spec in group.stores:
-            if spec.changelog is not None:
-                yield spec.name, spec.changelog

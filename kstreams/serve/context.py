@@ -14,6 +14,7 @@ from kstreams.serve.request_times import RequestTimes
 from kstreams.serve.served_app import ServedApp
 from kstreams.serve.settings import Limits
 from kstreams.serve.streams import Streams
+from kstreams.serve.topic_reads import TopicReads
 
 __all__ = ("Context",)
 
@@ -32,6 +33,7 @@ class Context:
         code_runs: Runs code of apps, in processes of their own.
         times: Counts requests and how long they take.
         allows_actions: Whether orders are taken.
+        topics: Reads topics, if the server knows where they are.
     """
 
     apps: Mapping[str, ServedApp]
@@ -43,6 +45,7 @@ class Context:
     code_runs: CodeRuns = field(default_factory=CodeRuns)
     times: RequestTimes = field(default_factory=RequestTimes)
     allows_actions: bool = False
+    topics: TopicReads | None = None
 
     def app(self, name: str) -> ServedApp:
         """Return an app.

@@ -20,7 +20,7 @@ from kstreams.serve.roles import Role
 from kstreams.serve.served_app import ServedApp, ServedStore
 from kstreams.state.log.fields import MOST
 
-__all__ = ("Explaining", "explanation_of")
+__all__ = ("Explaining", "explanation_of", "trace_of")
 
 _TEXT: Mapping[str, Any] = {"type": "string"}
 _WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
@@ -96,13 +96,7 @@ class Explaining:
         """
         given = Parameters.of(request.scope["query_string"], ("topic", "partition", "offset"))
         app = app_of(self._context, request)
-        topic = given.required("topic")
-        partition, offset = given.whole("partition", 0, MOST), given.whole("offset", 0, MOST)
-        if partition is None or offset is None or not 0 < len(topic) <= _MOST_TOPIC:
-            raise Problem(400, "a record is named by topic, partition and offset")
-        place = f"{TopicPartition(topic, partition)}@{offset}"
-        found = await self._context.code_runs.run(request, app.name, "trace", "--", app.name, place)
-        return json_answer(found)
+        return json_answer(await trace_of(self._context, request, app, given))
 
 
 async def explanation_of(
@@ -140,3 +134,23 @@ async def explanation_of(
         *("--skip", str(skip), "--limit", str(limit)),
         *("--", app.name, store.spec.name),
     )
+
+
+async def trace_of(context: Context, request: Request, app: ServedApp, given: Parameters) -> Any:  # noqa: ANN401  # JSON
+    """Return `Trace.to_json` of a record; a batch of the app runs again for it.
+
+    Args:
+        context: What all routes share.
+        request: Whose it is: the run ends with it.
+        app: The app.
+        given: Has `topic`, `partition` and `offset`.
+
+    Raises:
+        Problem: They name no record; or see `CodeRuns.run`.
+    """
+    topic = given.required("topic")
+    partition, offset = given.whole("partition", 0, MOST), given.whole("offset", 0, MOST)
+    if partition is None or offset is None or not 0 < len(topic) <= _MOST_TOPIC:
+        raise Problem(400, "a record is named by topic, partition and offset")
+    place = f"{TopicPartition(topic, partition)}@{offset}"
+    return await context.code_runs.run(request, app.name, "trace", "--", app.name, place)

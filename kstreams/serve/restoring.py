@@ -25,12 +25,20 @@ class Restoring:
         threads: How many do it at once.
         line: How many pieces of work may be on their way.
         seconds: How long somebody waits.
+        why: What is said to who has waited.
     """
 
-    def __init__(self, threads: int, line: int, seconds: float) -> None:
+    def __init__(
+        self,
+        threads: int,
+        line: int,
+        seconds: float,
+        why: str = "the partitions are being restored from the log",
+    ) -> None:
         self._pool = ThreadPoolExecutor(threads, "kstreams-restore")
         self._line = line
         self._seconds = seconds
+        self._why = why
         self._under_way: dict[object, asyncio.Future[object]] = {}
 
     async def result(self, name: object, work: Callable[[], T]) -> T:
@@ -51,12 +59,12 @@ class Restoring:
             found.add_done_callback(lambda done: self._ended(name, done))
         done, _ = await asyncio.wait({found}, timeout=self._seconds)
         if not done:
-            raise _later("the partitions are being restored from the log")
+            raise _later(self._why)
         return found.result()  # type: ignore[return-value]  # of the work of this name
 
     def _check_line(self) -> None:
         if len(self._under_way) >= self._line:
-            raise _later("too much is being restored from the log")
+            raise _later(f"too much is asked for at once: {self._why}")
 
     def _ended(self, name: object, done: asyncio.Future[object]) -> None:
         del self._under_way[name]

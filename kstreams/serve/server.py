@@ -25,6 +25,7 @@ from kstreams.serve.routes import actions_of, application
 from kstreams.serve.served_app import AppSource, ServedApp
 from kstreams.serve.settings import ServeError, ServeSettings
 from kstreams.serve.streams import Streams
+from kstreams.serve.topic_reads import TopicReads
 
 __all__ = ("Beside", "Server")
 
@@ -44,7 +45,8 @@ class Server:
     Args:
         settings: How it listens, and to whom it answers.
         sources: The apps.
-        connection: Where their topics are, if metrics are to say how far they are behind.
+        connection: Where their topics are, if the server is to say how far they are behind, and
+            to show dead letters.
         beside: What runs as long as it answers, in its event loop: other protocols.
 
     Attributes:
@@ -78,6 +80,7 @@ class Server:
                 code[app.name] = source.code
         self.socket = bound(settings)
         self._lag = None if connection is None else LagWatch(connection, self.apps)
+        self._topics = None if connection is None else TopicReads(connection)
         doors = Doors(settings, time.monotonic)
         self.context = Context(
             self.apps,
@@ -88,6 +91,7 @@ class Server:
             self._lag,
             CodeRuns(code),
             allows_actions=settings.allows_actions,
+            topics=self._topics,
         )
         inner = application(actions_of(self.context), self.context.times)
         inner.router.lifespan_context = self._following
@@ -113,6 +117,8 @@ class Server:
         finally:
             if self._lag is not None:
                 await asyncio.to_thread(self._lag.close)
+            if self._topics is not None:
+                self._topics.close()
             for app in self.apps.values():
                 await asyncio.to_thread(app.close)
 

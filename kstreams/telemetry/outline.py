@@ -6,12 +6,14 @@
                     "stores": [], "reads": []}],
          "stores": [{"name": "counts", "kind": "key-value", "key": "text", "value": "int64",
                      "changelog": null}]}],
-     "edges": [["lines", "split"], ["split", "by-word"], ["by-word", "count"]]}
+     "edges": [["lines", "split"], ["split", "by-word"], ["by-word", "count"]],
+     "dead_letters": [["lines", "lines-dead"]]}
 
 The kinds of nodes are `source`, `processor`, `join`, `repartition`, `loop`, `loop-end` and `sink`.
 A repartition edge is among the nodes of the group that it leaves. `topic` is what a source reads,
 or a sink writes to, by its name or label. A source that is a log has its label in `log`, and in
-`lets_go` what becomes of what was committed (empty: it stays).
+`lets_go` what becomes of what was committed (empty: it stays). `dead_letters` are nodes with the topics that they
+set records aside in; earlier versions of the library have not written them.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kstreams.graph.execution import ExecutionPlanner
+from kstreams.graph.named_topics import dead_letter_topics
 from kstreams.graph.nodes import (
     AnyNode,
     JoinNode,
@@ -112,12 +115,14 @@ class Outline:
         fingerprint: Differs when the topology does.
         groups: In topological order.
         edges: Pairs of nodes' names: what the first gives, the second takes.
+        dead_letters: Pairs of a node and the topic that it sets records aside in.
     """
 
     name: str
     fingerprint: str
     groups: tuple[GroupOutline, ...]
     edges: tuple[tuple[str, str], ...] = ()
+    dead_letters: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def of(cls, topology: Topology, tasks: Mapping[str, int]) -> Outline:
@@ -155,6 +160,7 @@ class Outline:
                 *((parent, node.name) for node in nodes for parent in node.parents),
                 *((n.name, n.loop.name) for n in nodes if isinstance(n, LoopEndNode)),
             ),
+            tuple(dead_letter_topics(topology.groups)),
         )
 
     def sinks(self) -> tuple[NodeOutline, ...]:
@@ -178,7 +184,11 @@ class Outline:
             fields.text("name"),
             fields.text("fingerprint"),
             tuple(_read_group(Fields(group)) for group in fields.items("groups")),
-            tuple(_read_edge(edge) for edge in fields.items("edges")),
+            tuple(_read_pair(edge, "an edge") for edge in fields.items("edges")),
+            tuple(
+                _read_pair(each, "a topic of dead letters")
+                for each in (fields.items("dead_letters") if "dead_letters" in fields else ())
+            ),
         )
 
 
@@ -252,8 +262,8 @@ def _read_store(fields: Fields) -> StoreOutline:
     )
 
 
-def _read_edge(data: object) -> tuple[str, str]:
+def _read_pair(data: object, what: str) -> tuple[str, str]:
     if not isinstance(data, list) or len(data) != 2:
-        raise WrongFieldError("an edge is not two nodes")
-    above, below = (checked_text(name, "a node") for name in data)
-    return above, below
+        raise WrongFieldError(f"{what} is not two names")
+    first, second = (checked_text(name, "a name") for name in data)
+    return first, second

@@ -14,8 +14,10 @@ from kstreams.windowed import Windowed
 
 __all__ = (
     "columns_of",
+    "flat_parts",
     "key_serde",
     "lies_by_key",
+    "row_columns",
     "row_key",
     "rows_looked_at",
     "rows_of",
@@ -27,8 +29,14 @@ _Row = tuple[Any, ...]
 
 def columns_of(view: StoreReads[Any]) -> tuple[str, ...]:
     """Return the names of what `rows_of` yields."""
-    columns = view.spec.kind.columns
-    return ("key", "start_ms", "end_ms", *columns[1:]) if _has_windows(view) else columns
+    return row_columns(view.spec)
+
+
+def row_columns(spec: StoreSpec[Any]) -> tuple[str, ...]:
+    """Return the same of a store's definition."""
+    columns = spec.kind.columns
+    is_windowed = spec.key.type_token is Windowed
+    return ("key", "start_ms", "end_ms", *columns[1:]) if is_windowed else columns
 
 
 def key_serde(view: StoreReads[Any]) -> Serde[Any]:
@@ -92,7 +100,7 @@ def rows_looked_at(
     Raises:
         StoreKindError: As `rows_of`; or times are given for rows without a start.
     """
-    kind, windowed, by_key = view.spec.kind, _has_windows(view), lies_by_key(view)
+    kind, by_key = view.spec.kind, lies_by_key(view)
     columns = columns_of(view)
     when = columns.index("start_ms") if "start_ms" in columns else None
     if times != (None, None) and when is None:
@@ -104,14 +112,21 @@ def rows_looked_at(
         reverse=reverse,
     )
     for row in found:
-        parts = list(kind.flat(row))
-        for key, *rest in reversed(parts) if reverse else parts:
-            flat = (key.key, key.start_ms, key.end_ms, *rest) if windowed else (key, *rest)
+        parts = flat_parts(view, row)
+        for flat in reversed(parts) if reverse else parts:
             inside = by_key or is_within(flat[0], start, end)
             if inside and (when is None or is_within(flat[when], *times)):
                 yield flat
             else:
                 yield None
+
+
+def flat_parts(view: StoreReads[Any], row: Any) -> list[_Row]:  # noqa: ANN401  # of the kind
+    """Return a row of the kind's `scan` as what `rows_of` yields: one tuple, or more."""
+    parts = view.spec.kind.flat(row)
+    if not _has_windows(view):
+        return [*parts]
+    return [(key.key, key.start_ms, key.end_ms, *rest) for key, *rest in parts]
 
 
 def rows_of_key(view: StoreReads[Any], key: object, times: Times) -> Iterator[_Row]:

@@ -112,7 +112,8 @@ def facts_of(
 
     Args:
         app: The app.
-        watch: Asks the topics, if somebody does; else what the app has last heard of them counts.
+        watch: Asks the topics, if somebody does; else, and where they do not answer, what the
+            app has last heard of them counts.
         recordings: What apps have written down.
         now_ms: The present time, ms since the epoch.
     """
@@ -126,20 +127,24 @@ def facts_of(
         _standing(statuses, pause, recording.live, now_ms),
         statuses,
         pause,
-        _lag(recording.live) if watch is None else watch.of(app.name),
+        _lag(watch, app.name, recording.live),
         recording,
     )
 
 
-def _lag(live: Live | None) -> Mapping[TopicPartition, Unread] | None:
-    """Return what a running app knows of its topics; None where that is not recorded."""
+def _lag(
+    watch: LagWatch | None, app: str, live: Live | None
+) -> Mapping[TopicPartition, Unread] | None:
+    """Return what was asked of the topics, else what the app knows of them; None: not recorded."""
+    asked = None if watch is None else watch.of(app)
     if live is None or all(query.ends_ms is None for query in live.queries.values()):
-        return None
-    return {
+        return asked or None  # topics that are not there say nothing
+    said = {
         place: unread
         for query in live.queries.values()
         for place, unread in query.partitions.items()
     }
+    return {**said, **(asked or {})}
 
 
 def _standing(

@@ -13,7 +13,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.values import exact
 from kstreams.windowed import Windowed
 
-__all__ = ("Cell", "cells_of", "key_parameters", "shown_key")
+__all__ = ("Cell", "bytes_cell", "cells_of", "key_parameters", "shown_key")
 
 _LONGEST = 300
 _LONGEST_WHOLE = 20_000
@@ -60,11 +60,27 @@ def _cell(column: str, value: object, longest: int) -> Cell:
         case str():
             return Cell(one_line(value, longest), "text")
         case {"base64": str(text), **rest} if not rest:
-            data = b64decode(text)
-            tail = " …" if len(data) > longest // 2 else ""
-            return Cell(f"{data[: longest // 2].hex(' ')}{tail}", "bytes")
+            return _bytes_cell(b64decode(text), longest)
         case _:
             return Cell(one_line(json.dumps(value, ensure_ascii=False), longest), "json")
+
+
+def _bytes_cell(data: bytes, longest: int) -> Cell:
+    tail = " …" if len(data) > longest // 2 else ""
+    return Cell(f"{data[: longest // 2].hex(' ')}{tail}", "bytes")
+
+
+def bytes_cell(data: bytes | None) -> Cell:
+    """Return bytes whose serde is not known: as a text, where they are UTF-8."""
+    if data is None:
+        return Cell("null", "null")
+    begin = data[: 4 * _LONGEST + 4]  # whole characters, also where one is cut
+    for cut in range(4 if len(begin) < len(data) else 1):
+        try:
+            return Cell(one_line(begin[: len(begin) - cut].decode(), _LONGEST), "text")
+        except UnicodeDecodeError:
+            continue
+    return _bytes_cell(data, _LONGEST)
 
 
 def key_parameters(serde: Serde[Any], parts: tuple[Any, ...]) -> dict[str, str]:

@@ -1,16 +1,21 @@
-"""The page of what was dropped: by node and reason."""
+"""The page of what was dropped: by node and reason, and over time."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from kstreams.ids import TopicPartition
 from kstreams.serve.pages.app_facts import AppFacts
-from kstreams.serve.pages.recordings import Recording
+from kstreams.serve.pages.drop_history import SPANS, drop_history
+from kstreams.serve.pages.recordings import Recording, Recordings
 from kstreams.serve.pages.visits import Page, Visit
+from kstreams.serve.problems import Problem
 from kstreams.serve.served_app import ServedApp
 from kstreams.state.log.totals import MISPLACED
 
-__all__ = ("DropLine", "SampleLine", "drop_lines", "drop_samples", "dropped")
+__all__ = ("DropLine", "DroppedPage", "SampleLine", "drop_lines", "drop_samples")
 
 _MOST_SAMPLES = 50
 
@@ -65,8 +70,17 @@ class SampleLine:
     batch: int
     node: str
     reason: str
-    place: str
+    place: TopicPartition
     offset: int
+
+    @property
+    def record(self) -> Mapping[str, str | int]:
+        """The parameters of an address that mean the record."""
+        return {
+            "topic": self.place.topic,
+            "partition": self.place.partition,
+            "offset": self.offset,
+        }
 
 
 def drop_samples(recording: Recording) -> list[SampleLine] | None:
@@ -74,21 +88,39 @@ def drop_samples(recording: Recording) -> list[SampleLine] | None:
     if not recording.batches:
         return None
     return [
-        SampleLine(each.query, each.batch, found.node, found.reason, str(found.place), found.offset)
+        SampleLine(each.query, each.batch, found.node, found.reason, found.place, found.offset)
         for each in reversed(recording.batches)
         for found in each.samples
     ][:_MOST_SAMPLES]
 
 
-async def dropped(visit: Visit, _: ServedApp, facts: AppFacts) -> Page:
-    """Return the page of what was dropped."""
-    visit.given(())
-    lines = drop_lines(facts)
-    content = {
-        "lines": lines,
-        "lost": facts.dropped,
-        "came": facts.consumed,
-        "counted": all(status.counted for status in facts.statuses),
-        "samples": drop_samples(facts.recording),
-    }
-    return Page("dropped.html", "Dropped", content, tab="Dropped")
+class DroppedPage:
+    """Makes this page.
+
+    Args:
+        recordings: What apps have written down.
+    """
+
+    def __init__(self, recordings: Recordings) -> None:
+        self._recordings = recordings
+
+    async def page(self, visit: Visit, app: ServedApp, facts: AppFacts) -> Page:
+        """Return the page of what was dropped."""
+        hours = visit.given(("hours",)).whole("hours", SPANS[0], SPANS[-1]) or SPANS[1]
+        if hours not in SPANS:
+            raise Problem(400, f"hours is one of {', '.join(map(str, SPANS))}")
+        minutes = await asyncio.to_thread(self._recordings.minutes, app, hours)
+        lines = drop_lines(facts)
+        content = {
+            "lines": lines,
+            "lost": facts.dropped,
+            "came": facts.consumed,
+            "counted": all(status.counted for status in facts.statuses),
+            "history": drop_history(minutes, hours, visit.now_ms),
+            "has_minutes": bool(minutes),
+            "spans": SPANS,
+            "samples": drop_samples(facts.recording),
+            "traced": facts.recording.source_topics if visit.sees_data else (),
+            "topics": facts.recording.dead_letter_nodes,
+        }
+        return Page("dropped.html", "Dropped", content, tab="Dropped")

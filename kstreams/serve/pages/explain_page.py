@@ -29,6 +29,7 @@ class _StepLine:
     before: list[list[Cell]]
     after: list[list[Cell]]
     place: str
+    of: Mapping[str, object]
     via: str
     timestamp_ms: int | None
     node: str
@@ -67,6 +68,7 @@ class ExplainPage:
             "explained": explained,
             "before": [] if explained is None else _rows(explained["before"]),
             "after": [] if explained is None else _rows(explained["after"]),
+            "end": [] if explained is None else _rows(explained["end"]),
             "steps": [_line(step) for step in steps],
             "skip": skip,
             "next": skip + len(steps)
@@ -84,13 +86,16 @@ def _rows(found: Sequence[Mapping[str, object]]) -> list[list[Cell]]:
 def _line(step: Mapping[str, Any]) -> _StepLine:
     record = step["record"]
     place, via, timestamp = "a timer, or a processor of tables", "", None
+    of: dict[str, object] = {}
     if record is not None:
+        of = {name: record[name] for name in ("topic", "partition", "offset")}
         place = f"{TopicPartition(record['topic'], record['partition'])}@{record['offset']}"
         via, timestamp = ", ".join(map(str, record["via"])), record["timestamp_ms"]
     return _StepLine(
         _rows(step["before"]),
         _rows(step["after"]),
         place,
+        of,
         via,
         timestamp,
         step["node"],

@@ -20,6 +20,7 @@ from kstreams.serve.lookup import store_of
 from kstreams.serve.pages.app_facts import AppFacts
 from kstreams.serve.pages.cells import Cell, cells_of, key_parameters, shown_key
 from kstreams.serve.pages.store_versions import versions_of
+from kstreams.serve.pages.time_fields import time_field, with_times
 from kstreams.serve.pages.visits import Page, Visit
 from kstreams.serve.paging import Row
 from kstreams.serve.parameters import key_of
@@ -77,7 +78,9 @@ class KeyPages:
     async def key(self, visit: Visit, _: ServedApp, __: AppFacts) -> Page:
         """Return the page of a key: what the store has of it."""
         app, store = await store_of(self._context, visit.request)
-        given = visit.given(("key", "key_format", "from", "to", "as_of", "at"))
+        given = with_times(
+            visit.given(("key", "key_format", "since", "until", "from", "to", "as_of", "at"))
+        )
         serde = store.spec.key
         text = given.required("key")
         form = given.get("key_format", "text")
@@ -98,6 +101,9 @@ class KeyPages:
             "key": shown_key(key, serde),
             "parameters": parameters,
             "given": dict(given),
+            "has_times": store.spec.kind.has_times,
+            "since": time_field(given, "from"),
+            "until": time_field(given, "to"),
             "versions": await versions_of(app, store, given.get("as_of")),
             "standing": found.standing,
             "columns": store.spec.kind.columns[1:],

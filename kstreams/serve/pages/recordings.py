@@ -13,6 +13,7 @@ from kstreams.batch.report import BatchReport
 from kstreams.errors import KStreamsError
 from kstreams.serve.served_app import ServedApp
 from kstreams.telemetry.live import Live
+from kstreams.telemetry.minutes import Minute
 from kstreams.telemetry.outline import Outline
 from kstreams.telemetry.reader import TelemetryReader
 
@@ -22,6 +23,8 @@ _LOG = logging.getLogger(__name__)
 _DIRECTORY_SECONDS = 0.5
 _OBJECT_SECONDS = 10.0
 """How often files are read: each look at an object storage is paid for."""
+_MINUTES_SECONDS = 20.0
+"""The same of minutes: many lines, one more a minute."""
 _REPORTS = 120
 
 T = TypeVar("T")
@@ -48,6 +51,21 @@ class Recording:
         every = (report for reports in self.reports.values() for report in reports)
         return sorted(every, key=lambda report: report.committed_ms)
 
+    @property
+    def source_topics(self) -> list[str]:
+        """The topics and logs that the app reads, sorted."""
+        groups = () if self.outline is None else self.outline.groups
+        nodes = (node for group in groups for node in group.nodes)
+        return sorted({node.topic for node in nodes if node.kind == "source"})
+
+    @property
+    def dead_letter_nodes(self) -> dict[str, list[str]]:
+        """The topics that the app sets records aside in, each with the nodes that do."""
+        found: dict[str, list[str]] = {}
+        for node, topic in () if self.outline is None else self.outline.dead_letters:
+            found.setdefault(topic, []).append(node)
+        return found
+
 
 class Recordings:
     """Reads what apps have written down, not more often than it is worth; any thread may ask."""
@@ -55,6 +73,7 @@ class Recordings:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._read: dict[str, tuple[float, Recording]] = {}
+        self._minutes: dict[tuple[str, int], tuple[float, Sequence[Minute]]] = {}
 
     def of(self, app: ServedApp) -> Recording:
         """Return what an app has written down; what cannot be read is not there."""
@@ -65,6 +84,22 @@ class Recordings:
             if now - since >= patience:
                 found = _recording(app)
                 self._read[app.name] = now, found
+            return found
+
+    def minutes(self, app: ServedApp, hours: int) -> Sequence[Minute]:
+        """Return what the queries of an app have done by the minute, oldest first.
+
+        Args:
+            app: The app.
+            hours: How far back; one of a few.
+        """
+        with self._lock:
+            since, found = self._minutes.get((app.name, hours), (float("-inf"), ()))
+            now = time.monotonic()
+            if now - since >= _MINUTES_SECONDS:
+                most = hours * 60 * max(1, len(app.checkpoint.queries))
+                found = _or((), lambda: TelemetryReader(app.home).minutes(most))
+                self._minutes[app.name, hours] = now, found
             return found
 
 

@@ -51,6 +51,7 @@ def _environment() -> Environment:
         amount=texts.amount,
         clock_time=texts.clock_time,
         count=texts.count,
+        dollars=texts.dollars,
         iso=iso,
         moment=texts.moment,
         name=_name,

@@ -18,12 +18,14 @@ from kstreams.serve.lookup import app_of
 from kstreams.serve.pages.app_facts import AppFacts, facts_of
 from kstreams.serve.pages.assets import ASSETS, Asset
 from kstreams.serve.pages.batches import batch, batches
-from kstreams.serve.pages.dropped import dropped
+from kstreams.serve.pages.diff_page import DiffPage
+from kstreams.serve.pages.dropped import DroppedPage
 from kstreams.serve.pages.explain_page import ExplainPage
 from kstreams.serve.pages.failures import failures
-from kstreams.serve.pages.forecast_page import forecast
+from kstreams.serve.pages.forecast_page import ForecastPage
 from kstreams.serve.pages.frames import frame_of
 from kstreams.serve.pages.key_pages import KeyPages
+from kstreams.serve.pages.letters_page import LettersPage
 from kstreams.serve.pages.live import LivePages
 from kstreams.serve.pages.node import node
 from kstreams.serve.pages.ordering import OrderForms
@@ -33,6 +35,7 @@ from kstreams.serve.pages.rendering import render
 from kstreams.serve.pages.signing_in import SigningIn
 from kstreams.serve.pages.store_pages import StorePages
 from kstreams.serve.pages.tasks import tasks
+from kstreams.serve.pages.trace_page import TracePage
 from kstreams.serve.pages.versions import versions
 from kstreams.serve.pages.visits import Page, Visit
 from kstreams.serve.problems import Problem, status_of
@@ -76,6 +79,7 @@ class Site:
         stores, keys = StorePages(self._context), KeyPages(self._context)
         signing = SigningIn(self._context, self._login)
         orders = OrderForms(self._context)
+        dropped = DroppedPage(self._recordings)
         of_apps: tuple[tuple[str, Role, _AppPage], ...] = (
             ("", Role.VIEW, overview),
             ("/stores", Role.VIEW, stores.all),
@@ -83,15 +87,18 @@ class Site:
             ("/stores/{store}/key", Role.DATA, keys.key),
             ("/stores/{store}/history", Role.DATA, keys.history),
             ("/stores/{store}/explain", Role.DATA, ExplainPage(self._context).page),
+            ("/stores/{store}/diff", Role.DATA, DiffPage(self._context).page),
             ("/look", Role.DATA, keys.look),
             ("/node", Role.VIEW, node),
             ("/tasks", Role.VIEW, tasks),
             ("/batches", Role.VIEW, batches),
             ("/batch", Role.VIEW, batch),
-            ("/dropped", Role.VIEW, dropped),
+            ("/dropped", Role.VIEW, dropped.page),
+            ("/trace", Role.DATA, TracePage(self._context).page),
+            ("/letters", Role.DATA, LettersPage(self._context).page),
             ("/errors", Role.VIEW, failures),
             ("/versions", Role.VIEW, versions),
-            ("/forecast", Role.VIEW, forecast),
+            ("/forecast", Role.VIEW, ForecastPage().page),
         )
         return (
             self._action("/", Role.VIEW, self._apps),

@@ -12,20 +12,22 @@ from kstreams.serve.lookup import store_of
 from kstreams.serve.pages.app_facts import AppFacts
 from kstreams.serve.pages.cells import Cell, cells_of, key_parameters
 from kstreams.serve.pages.store_versions import versions_of
+from kstreams.serve.pages.time_fields import time_field, with_times
 from kstreams.serve.pages.visits import Page, Visit
 from kstreams.serve.paging import Make, Row
 from kstreams.serve.parameters import Parameters
 from kstreams.serve.queries import Answered, Queries
 from kstreams.serve.row_query import RowQuery
 from kstreams.serve.served_app import ServedApp, ServedStore
-from kstreams.views.flat_rows import columns_of, key_serde
+from kstreams.views.flat_rows import columns_of, key_serde, row_columns
 from kstreams.views.row_text import RowText
 from kstreams.views.store_reads import StoreReads
 
 __all__ = ("StorePages",)
 
 _ROWS = 50
-_GIVEN = ("start", "end", "prefix", "from", "to", "reverse", "as_of", "at", "cursor")
+_TIMES = ("since", "until", "from", "to")
+_GIVEN = ("start", "end", "prefix", *_TIMES, "reverse", "as_of", "at", "cursor")
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ class StorePages:
     async def one(self, visit: Visit, _: ServedApp, __: AppFacts) -> Page:
         """Return the page of a store: its rows, for those who may see them."""
         app, store = await store_of(self._context, visit.request)
-        given = visit.given(_GIVEN)
+        given = with_times(visit.given(_GIVEN))
         name = store.spec.name
         line = next(
             each for each in await asyncio.to_thread(_store_lines, app) if each.name == name
@@ -89,7 +91,9 @@ class StorePages:
             "columns": (),
             "next": None,
             "has_prefix": store.spec.key.type_token in (str, bytes),
-            "has_times": "start_ms" in store.spec.kind.columns,
+            "has_times": "start_ms" in row_columns(store.spec),
+            "since": time_field(given, "from"),
+            "until": time_field(given, "to"),
             "command": f"kstreams state scan {shlex.quote(app.name)} {shlex.quote(name)}",
         }
         if visit.sees_data:

@@ -9,6 +9,7 @@ __all__ = (
     "amount",
     "clock_time",
     "count",
+    "dollars",
     "moment",
     "near",
     "rate",
@@ -34,6 +35,11 @@ def amount(number: float) -> str:
             return f"{_short(number)}{letter}"
         number /= _THOUSAND
     return f"{number:,.0f} P"
+
+
+def dollars(number: float) -> str:
+    """Return a sum of money, with its cents; a few digits of what is less than one."""
+    return f"${number:,.2f}" if number >= 0.01 or number == 0 else f"${number:.2g}"
 
 
 def rate(number: float | None) -> str:

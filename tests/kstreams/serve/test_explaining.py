@@ -82,6 +82,8 @@ def test_a_key_and_a_record(app: Explained) -> None:
         assert (page.rows()[0][0].startswith(of), page.rows()[0][-1]) == (True, "1")
         history = html(server, "/apps/words/stores/counts/history?key=b")
         assert history.one("a", aria_label="Explain batch 0").text == "explain"
+        went = html(server, f"/apps/words/trace?{place}")
+        assert ("wrote" in went.text, "counts" in went.text) == (True, True)
         other = server.get(f"{EXPLAIN}b&batch=1")
         assert (other.status, "has not changed the key" in other.json["detail"]) == (409, True)
         for bad in (f"{EXPLAIN}b&batch=x", f"{EXPLAIN}b&limit=0", EXPLAIN[:-4] + "k=b"):
@@ -101,6 +103,8 @@ def test_one_at_a_time_with_limits_and_without_tokens(
     def ask(server: Served) -> None:
         (change,) = server.get(f"{EXPLAIN}eat").json["explained"]
         assert change["equal"] is False  # it has failed for want of memory, and was skipped
+        page = html(server, f"{EXPLAIN.removeprefix('/v1')}eat")
+        assert "it does not end with what was committed" in page.text
         assert server.get(f"{EXPLAIN}tell").status == 200
         told = Path("told").read_text()
         assert "explain" in told
@@ -131,3 +135,6 @@ def test_without_the_topology_nothing_runs(app: Explained) -> None:
     with serving((Path(str(app.hand.settings.checkpoint)), made.COUNTS)) as server:
         found = server.get(f"{EXPLAIN}a")
         assert (found.status, "--topology" in found.json["hint"]) == (404, True)
+        assert "--topology" in html(server, f"{EXPLAIN.removeprefix('/v1')}a", status=404).text
+        page = html(server, "/apps/words/trace?topic=lines&partition=0&offset=7")
+        assert "kstreams trace words lines/0@7 --topology MODULE:NAME" in page.text

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from kstreams import INT64, TEXT, DeadLetter, Topic, TopologyBuilder
 from kstreams.checkpoint.directory_home import DirectoryHome
 from kstreams.checkpoint.pause import Pause
 from kstreams.errors import (
@@ -92,6 +93,22 @@ def test_a_document_of_a_later_format_is_refused(home: DirectoryHome, name: str)
     }
     with pytest.raises(CheckpointMismatchError, match=r"is of format 2.*reads formats up to 1"):
         read[name]()
+
+
+def test_dead_letters_of_a_topology_come_back_and_earlier_files_have_none(
+    home: DirectoryHome,
+) -> None:
+    builder = TopologyBuilder("a", on_error=DeadLetter("failed"))
+    lines = builder.add_source("in", Topic("in", TEXT, INT64))
+    builder.add_sink("out", Topic("out", TEXT, INT64), lines, on_refused=DeadLetter("refused"))
+    outline = Outline.of(builder.build(), {"in": 2})
+    assert outline.dead_letters == (("in", "failed"), ("out", "refused"))
+    files, reader = home.telemetry(), TelemetryReader(home)
+    files.replace(TOPOLOGY, to_bytes(outline.to_json()))
+    assert reader.topology() == outline
+    earlier = {name: each for name, each in outline.to_json().items() if name != "dead_letters"}
+    files.replace(TOPOLOGY, to_bytes(earlier))
+    assert reader.topology() == replace(outline, dead_letters=())
 
 
 @pytest.mark.parametrize(

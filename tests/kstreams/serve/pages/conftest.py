@@ -1,4 +1,4 @@
-"""Chromium, one for all tests; without it they are skipped, or fail where it is wanted."""
+"""Chromium, one for all tests, skipped or failed without it; and an app with its server."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ import pytest
 from playwright.sync_api import Browser
 
 from devtools.browser import chromium, chromium_path
+from devtools.showcase import Names, Showcase
+from kstreams.clock import SystemClock
+from tests.kstreams.serve.pages.showing import showcase, showing
+from tests.kstreams.serve.serving import Served
 
 
 @pytest.fixture(scope="session")
@@ -20,4 +24,19 @@ def browser() -> Iterator[Browser]:
             pytest.fail(reason)
         pytest.skip(reason)
     with chromium(path) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Showcase:
+    names = Names(words=(*Names().words, *(f"word{n}" for n in range(60))))
+    now = SystemClock().now_ms() + 20_000  # so that it is heard while the tests run
+    found = showcase(tmp_path_factory.mktemp("app"), now, names=names)
+    found.fail(found.now_ms - 3_600_000)
+    return found
+
+
+@pytest.fixture(scope="module")
+def served(app: Showcase) -> Iterator[Served]:
+    with showing(app) as found:
         yield found

@@ -13,7 +13,8 @@ from urllib.parse import quote
 
 import uvicorn
 
-from devtools.showcase import Showcase
+from devtools.showcase import LETTERS, Showcase
+from devtools.shown_runs import shown_runs
 from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.serve.served_app import AppSource
 from kstreams.serve.server import Server
@@ -114,7 +115,12 @@ def paths_of(app: Showcase) -> dict[str, str]:
         "history": f"{store}/history?key={word}",
         "no key": f"{store}/key?key=nowhere",
         "look": f"{base}/look?key={word}",
+        "diff": f"{store}/diff?before=0",
+        "explain": f"{store}/explain?key={word}",
         "dropped": f"{base}/dropped",
+        "letters": f"{base}/letters?topic={LETTERS}",
+        "trace": f"{base}/trace?topic=lines&partition=3&offset=1902",
+        "ask for a trace": f"{base}/trace",
         "errors": f"{base}/errors",
         "versions": f"{base}/versions",
         "forecast": f"{base}/forecast",
@@ -127,7 +133,7 @@ def refused_paths(app: Showcase) -> dict[str, str]:
     return {
         "no app": "/apps/nowhere",
         "no store": f"{base}/stores/nowhere",
-        "no topology": f"{base}/stores/{quote(app.names.counts, safe='')}/explain?key=a",
+        "no letters": f"{base}/letters?topic=lines",
         "no batch": f"{base}/batch?query={quote(app.query, safe='')}&number=99999",
         "no node": f"{base}/node?name=nowhere",
         "no sorting": f"{base}/tasks?sort=nowhere",
@@ -135,18 +141,20 @@ def refused_paths(app: Showcase) -> dict[str, str]:
 
 
 @contextmanager
-def showing(*apps: Showcase, **settings: Any) -> Iterator[Served]:
-    """Serve apps."""
+def showing(*apps: Showcase, topics: bool = True, **settings: Any) -> Iterator[Served]:
+    """Serve apps; with the topics of the first, whose batches seem to run again, too."""
+    connection = apps[0].connection if topics else None
     sources = [
-        AppSource(checkpoint_of(app.path), lambda _, name, app=app: app.specs[name])  # type: ignore[misc]
+        AppSource(checkpoint_of(app.path), lambda _, name, app=app: app.specs[name], code=())  # type: ignore[misc]
         for app in apps
     ]
-    server = Server(ServeSettings(TOKENS, port=0, **settings), sources)
+    server = Server(ServeSettings(TOKENS, port=0, **settings), sources, connection)
     runner = uvicorn.Server(server.config)
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [server.socket]})
     thread.start()
     try:
-        yield Served(server, server.socket.getsockname()[1])
+        with shown_runs(apps[0]):
+            yield Served(server, server.socket.getsockname()[1])
     finally:
         runner.should_exit = True
         thread.join(20)
@@ -158,4 +166,5 @@ def showcase(path: Path, now_ms: int, batches: int = 6, **more: object) -> Showc
     app = Showcase(path, now_ms, **more)  # type: ignore[arg-type]
     if batches:
         app.run(batches)
+        app.set_aside(3)
     return app

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
-import pytest
 import typer
 
-from devtools.showcase import Names, Showcase
+from devtools.showcase import Showcase
 from kstreams.batch.report import AppState
 from kstreams.checkpoint.pause import pause
 from kstreams.cli.program import PROGRAM
@@ -29,21 +27,6 @@ from tests.kstreams.serve.pages.showing import (
 from tests.kstreams.serve.serving import SCRAPER, TOKEN, VIEWER, Served, context_of
 
 MOST_BYTES = 60_000
-
-
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Showcase:
-    names = Names(words=(*Names().words, *(f"word{n}" for n in range(60))))
-    now = SystemClock().now_ms() + 20_000  # so that it is heard while the tests run
-    found = showcase(tmp_path_factory.mktemp("app"), now, names=names)
-    found.fail(found.now_ms - 3_600_000)
-    return found
-
-
-@pytest.fixture(scope="module")
-def served(app: Showcase) -> Iterator[Served]:
-    with showing(app) as found:
-        yield found
 
 
 def test_each_page_has_a_title_its_place_and_what_reads_well_aloud(
@@ -146,13 +129,6 @@ def test_the_history_of_a_key_says_which_batches_have_changed_it(
     assert then.one("p", class_="big").text == rows[1][3]
 
 
-def test_the_forecast_follows_the_trigger(app: Showcase, served: Served) -> None:
-    path = f"{paths_of(app)['overview']}/forecast"
-    assert "43,200" in html(served, path).text  # a batch each two seconds
-    assert "8,640" in html(served, f"{path}?trigger=10").text
-    assert "whole number" in html(served, f"{path}?trigger=0", status=400).text
-
-
 def test_a_key_that_is_not_there_shows_those_beside_it(app: Showcase, served: Served) -> None:
     page = html(served, f"{paths_of(app)['store']}/key?key=thb", status=404)
     near = [each.text for each in page.all("a", class_="mono")]
@@ -198,7 +174,7 @@ def test_each_page_asks_for_its_role(app: Showcase, served: Served) -> None:
         answer = served.get(path, token=None)
         assert (answer.status, answer.headers["location"][:12]) == (303, "/login?next=")
         assert html(served, path, status=403, token=SCRAPER).one("h1").text
-    for name in ("key", "history", "look"):
+    for name in ("key", "history", "look", "explain", "letters", "trace", "diff"):
         page = html(served, paths_of(app)[name], status=403, token=VIEWER)
         assert "role data" in page.text
 
@@ -246,7 +222,8 @@ def test_an_app_that_has_committed_nothing_says_so(tmp_path: Path) -> None:
     with showing(app) as served:
         app.batch = 0
         for name, path in paths_of(app).items():
-            status = 404 if name in ("batch", "node", "key", "no key") else 200
+            status = 404 if name in ("batch", "node", "key", "no key", "letters") else 200
+            status = 410 if name == "diff" else status
             page = html(served, path, status=status)
             if name == "overview":
                 assert "nothing committed" in page.text

@@ -1,0 +1,127 @@
+"""When records were dropped: by node and reason, from what an app writes down by the minute."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kstreams.telemetry.minutes import MINUTE_MS, Minute
+
+__all__ = ("SPANS", "DropHistory", "DropSeries", "DropTime", "drop_history")
+
+SPANS = (1, 6, 24, 72)
+"""Hours that a page can show."""
+
+_PARTS = 60
+_MOST_SERIES = 20
+_MOST_TIMES = 40
+
+
+@dataclass(frozen=True)
+class DropSeries:
+    """What a node has dropped for a reason, along the time.
+
+    Attributes:
+        node: The node.
+        reason: The reason.
+        total: How many records.
+        last_ms: When the last minute with one began, ms since the epoch.
+        line: How many in each of equal parts.
+    """
+
+    node: str
+    reason: str
+    total: int
+    last_ms: int
+    line: Sequence[float]
+
+
+@dataclass(frozen=True)
+class DropTime:
+    """What was dropped in one part of the time.
+
+    Attributes:
+        start_ms: When it began, ms since the epoch.
+        node: The node.
+        reason: The reason.
+        count: How many records.
+    """
+
+    start_ms: int
+    node: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True)
+class DropHistory:
+    """What was dropped in the last hours.
+
+    Attributes:
+        hours: How many.
+        since_ms: When they began, ms since the epoch.
+        part_ms: How long a part is.
+        series: By node and reason, the most first.
+        more: How many of these are left out.
+        times: The same as figures, newest first.
+        earlier: How many of those are left out.
+    """
+
+    hours: int
+    since_ms: int
+    part_ms: int
+    series: Sequence[DropSeries]
+    more: int
+    times: Sequence[DropTime]
+    earlier: int
+
+
+def drop_history(minutes: Sequence[Minute], hours: int, now_ms: int) -> DropHistory:
+    """Return what was dropped in the last hours.
+
+    Args:
+        minutes: What queries have done by the minute.
+        hours: How many hours.
+        now_ms: The present time, ms since the epoch.
+    """
+    part_ms = hours * 60 * MINUTE_MS // _PARTS
+    since = (now_ms // part_ms + 1 - _PARTS) * part_ms
+    parts: dict[tuple[str, str], Counter[int]] = defaultdict(Counter)
+    last: dict[tuple[str, str], int] = {}
+    for minute in minutes:
+        part = (minute.start_ms - since) // part_ms
+        if not 0 <= part < _PARTS:
+            continue
+        for node, counts in minute.nodes.items():
+            for reason, count in counts.dropped.items():
+                if count:
+                    parts[node, reason][part] += count
+                    last[node, reason] = max(last.get((node, reason), 0), minute.start_ms)
+    series = sorted(
+        (
+            DropSeries(
+                node, reason, found.total(), last[node, reason],
+                [float(found[part]) for part in range(_PARTS)],
+            )
+            for (node, reason), found in parts.items()
+        ),
+        key=lambda each: (-each.total, each.node, each.reason),
+    )  # fmt: skip
+    times = sorted(
+        (
+            DropTime(since + part * part_ms, node, reason, count)
+            for (node, reason), found in parts.items()
+            for part, count in found.items()
+        ),
+        key=lambda each: (-each.start_ms, -each.count, each.node, each.reason),
+    )
+    return DropHistory(
+        hours,
+        since,
+        part_ms,
+        series[:_MOST_SERIES],
+        max(0, len(series) - _MOST_SERIES),
+        times[:_MOST_TIMES],
+        max(0, len(times) - _MOST_TIMES),
+    )
