@@ -12,8 +12,8 @@
 The kinds of nodes are `source`, `processor`, `join`, `repartition`, `loop`, `loop-end` and `sink`.
 A repartition edge is among the nodes of the group that it leaves. `topic` is what a source reads,
 or a sink writes to, by its name or label. A source that is a log has its label in `log`, and in
-`lets_go` what becomes of what was committed (empty: it stays). `dead_letters` are nodes with the topics that they
-set records aside in; earlier versions of the library have not written them.
+`lets_go` what becomes of what was committed (empty: it stays). `dead_letters` are nodes with the
+topics that they set records aside in; earlier versions of the library have not written them.
 """
 
 from __future__ import annotations
