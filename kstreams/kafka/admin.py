@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -68,6 +70,7 @@ class KafkaAdmin:
     ) -> None:
         self._link = AdminConnection(ClientOptions(options), timeout)
         self._client = self._link.client
+        self._partitions: dict[str, list[int]] = {}  # as they were last
 
     def __repr__(self) -> str:
         return f"KafkaAdmin({self._link.options!r})"
@@ -158,27 +161,41 @@ class KafkaAdmin:
         asked = {TopicPartition(*place): LATEST for place in places}
         if not asked:
             return {}
-        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        answers = self._link.ask(
-            lambda: self._client.list_offsets(
-                asked, isolation_level=level, request_timeout=self._link.timeout_s
-            ),
-            next(iter(asked)).topic,
-        )
+        first = next(iter(asked)).topic
+        answers = self._link.ask(lambda: self._listed(asked, committed=committed), first)
         return {(at.topic, at.partition): answer.offset for at, answer in answers.items()}
 
     def ends(self, topic: str) -> TopicEnds:
         """Return the ends as `end_offsets` does, and the id that the cluster gave the topic.
 
+        After the first time both are asked for at once.
+
         Raises:
             UnknownTopicError: The topic does not exist.
             BrokerUnavailableError: No broker answers.
         """
-        found = self._describe([topic])[topic]
-        topic_id = "" if found.topic_id is None else str(found.topic_id)
-        return TopicEnds(
-            "" if topic_id == _NO_ID else topic_id, self._offsets(found, LATEST, committed=True)
+        if known := self._partitions.pop(topic, None):
+            with suppress(UnknownTopicError):  # or it has fewer partitions
+                return self._ends(topic, known)
+        return self._ends(topic, ())
+
+    def _ends(self, topic: str, known: Sequence[int]) -> TopicEnds:
+        asked = {TopicPartition(topic, number): LATEST for number in known}
+        answers = self._link.ask(
+            lambda: {
+                None: self._described([topic])[topic],
+                **(self._listed(asked, committed=True) if asked else {}),
+            },
+            topic,
         )
+        found = answers.pop(None)
+        numbers = [each.id for each in found.partitions]
+        offsets = {at.partition: answer.offset for at, answer in answers.items()}
+        if numbers != known:
+            offsets = self._offsets(found, LATEST, committed=True)
+        self._partitions[topic] = numbers
+        topic_id = "" if found.topic_id is None else str(found.topic_id)
+        return TopicEnds("" if topic_id == _NO_ID else topic_id, offsets)
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
         """Return the first offset at or after a time, for each partition.
@@ -228,14 +245,8 @@ class KafkaAdmin:
         asked: dict[TopicPartition, OffsetSpec] = {TopicPartition(*place): spec for place in places}
         if not asked:
             return {}
-        answers = self._link.ask(
-            lambda: self._client.list_offsets(
-                asked,
-                isolation_level=IsolationLevel.READ_UNCOMMITTED,
-                request_timeout=self._link.timeout_s,
-            ),
-            next(iter(asked)).topic,
-        )
+        first = next(iter(asked)).topic
+        answers = self._link.ask(lambda: self._listed(asked, committed=False), first)
         return {
             (at.topic, at.partition): (answer.offset, answer.timestamp)
             for at, answer in answers.items()
@@ -307,12 +318,21 @@ class KafkaAdmin:
         names = list(dict.fromkeys(topics))
         if not names:
             return {}
-        found = self._link.ask(
-            lambda: self._client.describe_topics(
-                TopicCollection(names), request_timeout=self._link.timeout_s
-            )
-        )
+        found = self._link.ask(lambda: self._described(names))
         return {name: found[name] for name in names}
+
+    def _described(self, topics: list[str]) -> dict[Any, Future[Any]]:
+        return self._client.describe_topics(
+            TopicCollection(topics), request_timeout=self._link.timeout_s
+        )
+
+    def _listed(
+        self, asked: Mapping[TopicPartition, OffsetSpec], *, committed: bool
+    ) -> dict[Any, Future[Any]]:
+        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        return self._client.list_offsets(
+            dict(asked), isolation_level=level, request_timeout=self._link.timeout_s
+        )
 
     def _offsets(
         self,
@@ -322,13 +342,7 @@ class KafkaAdmin:
         committed: bool = False,
     ) -> dict[int, int]:
         asked = {TopicPartition(topic.name, each.id): spec for each in topic.partitions}
-        level = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
-        answers = self._link.ask(
-            lambda: self._client.list_offsets(
-                asked, isolation_level=level, request_timeout=self._link.timeout_s
-            ),
-            topic.name,
-        )
+        answers = self._link.ask(lambda: self._listed(asked, committed=committed), topic.name)
         return {at.partition: answer.offset for at, answer in answers.items()}
 
     def _has_leaders(self, topic: str, partitions: int) -> bool:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 from kstreams.errors import (
@@ -35,6 +35,7 @@ __all__ = (
     "ProducerErrors",
     "ProducerLink",
     "check_timestamp",
+    "flush_waits_s",
 )
 
 DEFAULTS = {
@@ -68,6 +69,8 @@ _REFUSED = frozenset(
 )
 _POLL_S = 0.05
 _LAST_POLL_S = 2.0
+_SOON_S = 0.001
+_SOON_TIMES = 24
 _SHORT_POLL_S = 0.005
 
 FOR_OTHERS = KafkaError._INVALID_DIFFERENT_RECORD
@@ -265,7 +268,8 @@ class BulkProducer:
 
     def flush(self) -> None:
         """See `TableProducer`."""
-        while self._link.flush(_POLL_S * 10):
+        waits = flush_waits_s()
+        while self._link.flush(next(waits)):
             self._check()
         self._check()
 
@@ -291,6 +295,15 @@ class BulkProducer:
     def _check(self) -> None:
         if self._failed:
             raise self._link.failure(*self._failed[0])
+
+
+def flush_waits_s() -> Iterator[float]:
+    """Yield how long each of the calls may take by which a producer is flushed.
+
+    Where only errors are reported, nothing wakes a flush: librdkafka looks every 10 ms, and when it
+    begins. What few records a small batch writes are there in two or three.
+    """
+    return chain(repeat(_SOON_S, _SOON_TIMES), repeat(_POLL_S * 10))
 
 
 def _failed(error: KafkaError, message: Message) -> Failed:

@@ -37,7 +37,7 @@ class AppParts:
             the checkpoint.
         clock: Decides when wall-clock work is due.
         report: Called after each commit with the report and the lines that go to the standard
-            output, in Spark's callback thread.
+            output, in the query's thread.
         spark: The session that the user has given, or None.
         run: Id of this driver.
         wanted: Set when a query wants a plan.

@@ -21,10 +21,12 @@ from kstreams.ids import TopicPartition
 from kstreams.scratch import scratch_directory
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.batch_jobs import BatchJobs
+from kstreams.spark.batch_turns import BatchTurns
 from kstreams.spark.failure import jvm_is_gone, typed
 from kstreams.telemetry.log_context import log_context
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql.streaming.query import StreamingQuery
 
 __all__ = ("Pipeline",)
@@ -40,8 +42,9 @@ _INTERRUPTED = (
 class Pipeline:
     """Runs one query on Spark, and notices how it ends.
 
-    Spark begins batch after batch; each waits in its callback until the app's thread has
-    planned what it reads. So a plan knows all that has come until then.
+    Spark begins batch after batch, and waits in its callback until each is done, which runs in
+    the query's own thread, in its turn (`BatchTurns`). There each waits until the app's thread
+    has planned what it reads. So a plan knows all that has come until then.
 
     Args:
         settings: The query's.
@@ -75,9 +78,11 @@ class Pipeline:
             progress=driver.progress,
             stopping=lambda: self._stopping,
         )
+        self._turns = BatchTurns(self.run_batch, f"query-{settings.name}")
         self._pause = settings.app.trigger.total_seconds()
         self._waits = threading.Event()  # a batch has no plan yet
         self._given = threading.Event()  # it has one, or the query is to stop
+        self._rests = threading.Event()  # no batch runs any more, and Spark knows
         self._handing = threading.Lock()
         self._planned_at = float("-inf")
         self._until: Mapping[TopicPartition, int] | None = None  # as it was ticked last
@@ -189,33 +194,53 @@ class Pipeline:
         self.check()
         return self._waits.is_set() and self.driver.reached(end, wall_ms)
 
-    # ------------------------------------------------------------ running, in Spark's callback
+    # ------------------------------------------------------------ running
 
     def _on_batch(self, frame: DataFrame, begun: int) -> None:
+        """Let Spark wait until a batch is done; in its callback."""
+        try:
+            if self._turns.done(begun, frame.sparkSession.sparkContext):
+                return
+        except _StoppedError:
+            if self._stopping:
+                self._await_end()
+            raise
+        self._await_end()  # a batch without a plan changes nothing, whether Spark notes it or not
+
+    def run_batch(self, spark: SparkContext, begun: int) -> bool:
+        """Run the batch that Spark begins, if it was not done before; in the query's thread.
+
+        Args:
+            spark: Where to run it.
+            begun: Its number by Spark.
+
+        Returns:
+            False if there is none, as the query is to stop.
+
+        Raises:
+            Exception: It is not done, and Spark must not note that it is; why, `check` raises.
+        """
         batch = self.driver.number(begun)
         try:
             if self.driver.is_over(batch):
-                return
+                return True
             plan = self._plan_of(batch)
             if plan is None:
-                self._await_end()
-                return  # a batch without a plan changes nothing, whether Spark notes it or not
+                return False
             with log_context(query=self.name, batch=batch):
                 planned_s = self.driver.progress.planned_s(batch)
                 self._parts.watchers.began(self.name, batch, planned_s)
-                self._run_batch(frame, batch, plan)
-        except _StoppedError:
-            raise
+                self._run_plan(spark, batch, plan)
         except Exception as exc:  # noqa: BLE001  # kept, and raised in the app's thread
             if self._stopping:
-                self._await_end()
                 raise _StoppedError(_INTERRUPTED) from None
             self._failure = self.driver.failure(batch, self._jobs.error_in(exc) or exc)
             raise _StoppedError(f"batch {batch} of query {self.name!r} failed") from None
+        return True
 
-    def _run_batch(self, frame: DataFrame, batch: int, plan: Plan) -> None:
+    def _run_plan(self, spark: SparkContext, batch: int, plan: Plan) -> None:
         began = time.perf_counter()
-        spark = frame.sparkSession.sparkContext
+        spark.setJobDescription(f"query {self.name}, batch {batch}")
         plan, statuses = self._jobs.run(spark, batch, plan, self.driver.last)
         report = self.driver.commit(batch, plan, statuses, began, self._plan_ahead)
         self._parts.watchers.committed(report)
@@ -237,7 +262,7 @@ class Pipeline:
 
     def _await_end(self) -> None:
         """Keep Spark from another batch until the query is stopped."""
-        self._waits.set()
+        self._rests.set()
         while self._query is None or self._query.isActive:
             time.sleep(_POLL_SECONDS)
 
@@ -269,18 +294,20 @@ class Pipeline:
         self._given.set()
         query = self._query
         if query is None:
+            self._turns.end()
             self.driver.feed.close()
             return
         try:
             end = time.monotonic() + timeout.total_seconds()
-            while query.isActive and not self._waits.is_set() and time.monotonic() < end:
-                self._waits.wait(_POLL_SECONDS)
+            while query.isActive and not self._rests.is_set() and time.monotonic() < end:
+                self._rests.wait(_POLL_SECONDS)
             if query.isActive:
                 query.stop()
         except (Py4JError, ConnectionError) as exc:
             if not jvm_is_gone(exc):  # and the query with it
                 raise
         self._query = None
+        self._turns.end()
         self._scratch.close()
         self.driver.feed.close()
 

@@ -192,6 +192,18 @@ def last_commit_gone_unnoted(harness: Harness) -> None:
     (query_of(harness) / "spark" / "commits" / str(BATCHES - 1)).unlink()
 
 
+def spark_behind(harness: Harness) -> None:
+    """As if it was killed in its notes of a batch, while the next one ran beside."""
+    notes = query_of(harness) / "spark"
+    for noted in ("offsets/4", "commits/4", "commits/3"):
+        (notes / noted).unlink()
+
+
+def last_commit_gone_and_spark_behind(harness: Harness) -> None:
+    last_commit_gone(harness)
+    spark_behind(harness)
+
+
 def moved_as_a_whole(harness: Harness) -> None:
     """Another disk: nothing in it says where it lay."""
     for part in ("checkpoint", "log"):
@@ -206,6 +218,7 @@ def moved_as_a_whole(harness: Harness) -> None:
         plans_alone_older,
         plans_gone,
         spark_gone,
+        spark_behind,
         query_gone,
         moved_as_a_whole,
     ],
@@ -251,7 +264,6 @@ def test_a_plan_that_was_written_runs_although_the_app_stops(
         pipeline._stopping = True
 
     monkeypatch.setattr(wanted, "set", plan_and_stop)
-    monkeypatch.setattr(pipeline, "_await_end", lambda: None)
     records = batch_of(BATCHES)
     emit(harness.connection, records, BATCHES)
     harness.input += records
@@ -270,8 +282,15 @@ def check_counts(harness: Harness) -> None:
     assert {key: len(own) for key, own in marks.items()} == {k: len(v) for k, v in state.items()}
 
 
-def test_a_lost_commit_that_spark_did_not_note_is_made_again_by_its_plan(harness: Harness) -> None:
-    last_commit_gone_unnoted(harness)
+@pytest.mark.parametrize(
+    "damage",
+    [last_commit_gone_unnoted, last_commit_gone_and_spark_behind],
+    ids=lambda given: given.__name__,
+)
+def test_a_lost_commit_that_spark_did_not_note_is_made_again_by_its_plan(
+    harness: Harness, damage: Damage
+) -> None:
+    damage(harness)
     harness.recover(driver=True)
     harness.batch()
     check_counts(harness)

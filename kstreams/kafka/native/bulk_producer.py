@@ -24,12 +24,12 @@ from kstreams.kafka.producing import (
     FOR_OTHERS,
     Failed,
     ProducerErrors,
+    flush_waits_s,
 )
 
 __all__ = ("NativeBulkProducer",)
 
 _POLL_MS = 50
-_FLUSH_MS = 500
 _LAST_FLUSH_MS = 2_000
 _QUEUE_AND_FLIGHT = 0x1 | 0x2
 _REPORT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
@@ -138,8 +138,9 @@ class NativeBulkProducer:
 
     def flush(self) -> None:
         """See `TableProducer`."""
+        waits = flush_waits_s()
         while self._rk.outq_len(self._client.address):
-            self._rk.flush(self._client.address, _FLUSH_MS)
+            self._rk.flush(self._client.address, round(1000 * next(waits)))
             self._check()
         self._poll(0)
 
