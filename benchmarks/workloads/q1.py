@@ -48,6 +48,7 @@ WORKLOAD = Workload(
     name="Q1",
     title="NEXMark Q1, map: prices converted",
     dataset=BIDS,
+    records=3_000_000,
     shape="record",
     expected=expected,
     topology=topology,

@@ -59,6 +59,7 @@ WORKLOAD = Workload(
     name="Q11",
     title="NEXMark Q11, bids per session of a bidder",
     dataset=BIDS,
+    records=3_000_000,
     shape="session",
     expected=partial(sessions, gap_ms=10_000, by="bidder"),
     topology=topology,

@@ -84,6 +84,7 @@ WORKLOAD = Workload(
     name="Q12",
     title="NEXMark Q12, bids of a bidder in 10 s of processing time",
     dataset=BIDS,
+    records=3_000_000,
     shape="window",
     expected=expected,
     topology=topology,

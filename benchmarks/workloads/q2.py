@@ -46,6 +46,7 @@ WORKLOAD = Workload(
     name="Q2",
     title="NEXMark Q2, filter: bids on some auctions",
     dataset=BIDS,
+    records=3_000_000,
     shape="record",
     expected=expected,
     topology=topology,

@@ -68,6 +68,7 @@ WORKLOAD = Workload(
     name="Q5",
     title="NEXMark Q5, hot items: hopping 10/2 s count, then the most of each window",
     dataset=BIDS,
+    records=3_000_000,
     shape="window",
     expected=expected,
     topology=topology,

@@ -75,6 +75,7 @@ WORKLOAD = Workload(
     name="Q7",
     title="NEXMark Q7, highest bid of each 10 s",
     dataset=BIDS,
+    records=3_000_000,
     shape="window",
     expected=expected,
     topology=topology,

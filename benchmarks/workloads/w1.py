@@ -46,6 +46,7 @@ WORKLOAD = Workload(
     name="W1",
     title="tumbling 10 s count per key",
     dataset=CLICKS,
+    records=5_000_000,
     shape="window",
     expected=partial(windows, size_ms=10_000, advance_ms=10_000),
     topology=topology,

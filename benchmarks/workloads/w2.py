@@ -65,6 +65,7 @@ WORKLOAD = Workload(
     name="W2",
     title="running count per key",
     dataset=CLICKS,
+    records=5_000_000,
     shape="plain",
     expected=each_key,
     topology=topology,

@@ -56,6 +56,7 @@ WORKLOAD = Workload(
     name="W3",
     title="hopping 60/10 s sum of a JSON field per key",
     dataset=CLICKS,
+    records=2_000_000,
     shape="window",
     expected=partial(windows, size_ms=60_000, advance_ms=10_000, column="amount"),
     topology=topology,

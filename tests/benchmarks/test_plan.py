@@ -27,7 +27,8 @@ def test_run_has_ten_batches_after_the_first() -> None:
 
 def test_slow_peers_run_fewer_records() -> None:
     plan = Plan([])
-    assert plan.records_of(workload_by("W1"), peer_by("kstreams")) == 1_200_000
+    assert plan.records_of(workload_by("W1"), peer_by("kstreams")) == 5_000_000
+    assert plan.records_of(workload_by("W1"), peer_by("quix")) == 1_200_000
     assert plan.records_of(workload_by("W1"), peer_by("faust")) == 100_000
     few = Plan([], records=20_000)
     assert few.records_of(workload_by("W1"), peer_by("faust")) == 20_000

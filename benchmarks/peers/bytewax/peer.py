@@ -25,7 +25,7 @@ class Bytewax:
     timestamps: Timestamps = "none"
     reports_progress: bool = False
     emits_updates: bool = False
-    most_records: int | None = None
+    most_records: int | None = 1_200_000
 
     @property
     def title(self) -> str:

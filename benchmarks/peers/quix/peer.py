@@ -25,7 +25,7 @@ class Quix:
     timestamps: Timestamps = "none"
     reports_progress: bool = False
     emits_updates: bool = True
-    most_records: int | None = None
+    most_records: int | None = 1_200_000
 
     @property
     def title(self) -> str:
