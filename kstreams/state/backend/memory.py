@@ -80,7 +80,7 @@ class MemoryStore:
 
     `get`, `multi_get` and `write` cost what a dictionary costs; order is kept from the
     first scan of a store, or the first range deleted in it, on. An iterator shows the keys of
-    its start, with the values of the moment it reaches them (about a thousand keys at a time);
+    its start, with the values of the moment it reaches them (up to a thousand keys at a time);
     deleted ones are left out.
     """
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 __all__ = ("SortedKeys",)
 
+_FIRST_KEYS = 32
 _CHUNK_KEYS = 1024
 _MERGE_FRACTION = 8
 
@@ -37,9 +38,10 @@ class SortedKeys:
     def chunks(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[list[bytes]]:
-        """Yield the keys with `start <= key < end` in order, in lists of about a thousand.
+        """Yield the keys with `start <= key < end` in order, in lists that grow to a thousand.
 
-        Keys added after the first list was asked for are not among them.
+        Many scans end early: they pay for what they take. Keys added after the first list was
+        asked for are not among them.
         """
         self._settle()
         long, short = self._long, self._short
@@ -47,14 +49,12 @@ class SortedKeys:
         high = len(long) if end is None else bisect_left(long, end)
         low_short = 0 if start is None else bisect_left(short, start)
         high_short = len(short) if end is None else bisect_left(short, end)
-        cuts = range(low, max(low, high), _CHUNK_KEYS)
-        if not cuts:
+        if low >= high:
             yield _merged([], short[low_short:high_short], reverse=reverse)
             return
-        for cut in reversed(cuts) if reverse else cuts:
-            stop = min(cut + _CHUNK_KEYS, high)
+        for cut, stop in _spans(low, high, reverse=reverse):
             first = low_short if cut == low else bisect_left(short, long[cut])
-            last = high_short if stop >= high else bisect_left(short, long[stop])
+            last = high_short if stop == high else bisect_left(short, long[stop])
             yield _merged(long[cut:stop], short[first:last], reverse=reverse)
 
     def _settle(self) -> None:
@@ -64,6 +64,19 @@ class SortedKeys:
         if len(self._short) * _MERGE_FRACTION > len(self._long):
             self._long = sorted(self._long + self._short)
             self._short = []
+
+
+def _spans(low: int, high: int, *, reverse: bool) -> Iterator[tuple[int, int]]:
+    """Yield ranges of places that cover `low` to `high`, small ones first."""
+    size = _FIRST_KEYS
+    while low < high:
+        if reverse:
+            yield max(low, high - size), high
+            high -= size
+        else:
+            yield low, min(low + size, high)
+            low += size
+        size = min(2 * size, _CHUNK_KEYS)
 
 
 def _merged(left: list[bytes], right: list[bytes], *, reverse: bool) -> list[bytes]:

@@ -37,7 +37,15 @@ def test_long_runs_come_in_lists_of_bounded_size() -> None:
     index.add([b"%05d" % n for n in range(1, 1000, 2)])
     lists = list(index.chunks(None, None))
     assert max(map(len, lists)) < 2100
-    assert len(list(chain.from_iterable(lists))) == 5500
+    forwards = list(chain.from_iterable(lists))
+    assert len(forwards) == 5500
+    assert list(chain.from_iterable(index.chunks(None, None, reverse=True))) == forwards[::-1]
+
+
+def test_a_scan_that_ends_early_takes_few() -> None:
+    index = SortedKeys(b"%05d" % n for n in range(10_000))
+    assert len(next(index.chunks(b"05000", None))) < 100
+    assert len(next(index.chunks(None, b"05000", reverse=True))) < 100
 
 
 def test_an_open_iterator_keeps_what_it_began_with() -> None:
