@@ -36,7 +36,7 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
     serve.add_argument("--rate", type=float, default=200.0, help="reads a second; %(default)s")
     serve.add_argument("--seconds", type=float, default=15.0, help="of each figure; %(default)s")
     serve.add_argument("--rounds", type=count, default=6, help="of `app`; %(default)s")
-    serve.add_argument("--records", type=count, default=25_000_000, help="of `app`; %(default)s")
+    serve.add_argument("--records", type=count, default=40_000_000, help="of `app`; %(default)s")
     serve.add_argument("--json", type=Path, help="where to put the figures")
     serve.set_defaults(call=_serve)
 
