@@ -207,6 +207,31 @@ def test_a_slot_that_somebody_else_has_moved_is_an_error(shop: Shop, how: str) -
         all_of(log)
 
 
+def test_it_is_told_what_the_server_keeps_and_how_much_more(shop: Shop) -> None:
+    log = shop.begin()
+    shop.execute("CREATE TABLE busy (text text)")
+    try:
+        with closing(log.contents()) as contents:
+            assert contents.kept() is None
+            contents.ends()
+            before = contents.kept()
+            assert before is not None
+            assert before.room_bytes is None
+            _alter_system(shop, "SET max_slot_wal_keep_size = '64MB'")
+            shop.execute("INSERT INTO busy SELECT repeat('x', 1000) FROM generate_series(1, 3000)")
+            contents.ends()
+            after = contents.kept()
+        assert after is not None
+        assert after.size_bytes > before.size_bytes + 3_000_000
+        status = log.status()
+        assert status is not None
+        for room in (after.room_bytes, status.room_bytes):
+            assert room is not None
+            assert 0 < room < 100 << 20
+    finally:
+        _alter_system(shop, "RESET max_slot_wal_keep_size")
+
+
 def test_a_slot_that_fell_behind_is_an_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")

@@ -21,10 +21,12 @@ from kstreams.sources import Lines, Log, MoveTo, WhenRead, folder, items, rate
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams.views import View
+from kstreams.views.remote_view import RemoteView
 from tests.crash.failpoints import Point
 from tests.crash.filing import append_file
 from tests.crash.harness import Harness
 from tests.crash.workload import COUNTS, LAST, MARKS, OUT, PARTITIONS, Mark
+from tests.kstreams.serve.serving import TOKEN, serving
 
 Logs = Callable[[Path], Log[Any, Any]]
 """Makes the log of an app whose files are in a folder."""
@@ -193,10 +195,15 @@ def test_a_view_shows_what_was_committed_of_a_log(
 ) -> None:
     harness = begun(tmp_path, files("delete"), patch)
     counted = harness.counted()
-    with View(tmp_path / "checkpoint", COUNTS) as view:
-        assert dict(view.range()) == counted
+    path = tmp_path / "checkpoint"
+    with (
+        View(path, COUNTS) as view,
+        serving((path, COUNTS)) as served,
+        RemoteView(served.server.url, COUNTS, token=TOKEN) as remote,
+    ):
+        assert dict(view.range()) == dict(remote.range()) == counted
         harness.batch()
-        assert view.get("key-1") is not None
+        assert dict(view.range()) == harness.counted() != counted
 
 
 LISTS: dict[str, Logs] = {

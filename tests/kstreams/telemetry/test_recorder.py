@@ -10,19 +10,24 @@ from pathlib import Path
 
 import pytest
 
-from kstreams import Embedded
+from kstreams import TEXT, Embedded, TopologyBuilder
 from kstreams.batch.progress import Doing
 from kstreams.batch.report import AppState
 from kstreams.checkpoint.directory_home import DirectoryHome
 from kstreams.clock import FakeClock
 from kstreams.errors import StoreError
 from kstreams.ids import TopicPartition
+from kstreams.log import Kept, LogContents
+from kstreams.made_logs.item_log import ItemLog, items
+from kstreams.made_logs.numbered import NumberedContents
 from kstreams.telemetry import recorder as recording
+from kstreams.telemetry.live import Live
 from kstreams.telemetry.outline import Outline
 from kstreams.telemetry.reader import TelemetryReader
 from kstreams.telemetry.recorder import Recorder
 from kstreams.telemetry.unread import Unread
 from kstreams.telemetry.watching import OpenApp, OpenQuery
+from kstreams.testing import RecordingSink
 from tests.kstreams.telemetry.reported import report
 from tests.kstreams.views.committing import topology
 from tests.kstreams.views.counted import COUNTS
@@ -105,6 +110,61 @@ def test_a_disk_that_refuses_fails_nothing(
     recorder.entered(AppState.RUNNING)
     until(lambda: TelemetryReader(home).live() is not None)
     assert caplog.text.count("cannot be written down") == 1
+
+
+class Keeping(ItemLog[str]):
+    """A list whose place fills up until it is committed."""
+
+    lets_go = "items are forgotten"
+
+    def contents(self) -> LogContents:
+        return _Kept(self, FakeClock(0))
+
+
+class _Kept(NumberedContents):
+    def kept(self) -> Kept | None:
+        return Kept(3_000, 500)
+
+
+def test_it_says_what_is_kept_for_a_log_and_that_it_lets_go(
+    home: DirectoryHome, recorder: Recorder, tmp_path: Path
+) -> None:
+    builder = TopologyBuilder("keeping")
+    words = builder.add_source("words", Keeping("words", ("a", "b", "c"), TEXT))
+    plain = builder.add_source("plain", items("plain", ["d"], TEXT))
+    for node in (words, plain):
+        builder.add_sink(f"out-{node.name}", RecordingSink[None, str](), node)
+    graph = builder.build()
+    place = TopicPartition("words", 0)
+    doing = Doing(4, "job", 7)
+    queries = {
+        source.name: OpenQuery((source,), lambda: doing, lambda: 3, lambda: {place: 1})
+        for source in graph.sources
+    }
+    outline = Outline.of(graph, dict.fromkeys(queries, 1))
+    recorder.begin()
+    recorder.opened(OpenApp(outline, queries, Embedded(tmp_path / "topics")))
+    reader = TelemetryReader(home)
+
+    def told() -> Live | None:
+        live = reader.live()
+        known = live is not None and live.queries and live.queries["words"].ends_ms is not None
+        return live if known else None
+
+    until(lambda: told() is not None)
+    live = told()
+    assert live is not None
+    assert live.queries["words"].partitions == {place: Unread(1, 3)}
+    assert {n: query.kept for n, query in live.queries.items()} == {
+        "words": {"words": Kept(3_000, 500)},
+        "plain": {},
+    }
+    found = reader.topology()
+    assert found == outline
+    assert [(node.topic, node.log, node.lets_go) for node in outline.logs()] == [
+        ("words", "3 items", "items are forgotten"),
+        ("plain", "1 items", ""),
+    ]
 
 
 def test_it_says_how_far_each_partition_is_behind(
