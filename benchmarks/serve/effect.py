@@ -50,11 +50,11 @@ class _Progress:
         """Return records a second between the first commits after two moments.
 
         Raises:
-            RuntimeError: There were none: the app had nothing more to do.
+            RuntimeError: There were not two: the app is slow, or had nothing more to do.
         """
         first, last = bisect_left(self.moments, begin), bisect_left(self.moments, until) - 1
         if last - first < 1:
-            raise RuntimeError("the app has not gone on: give it more --records")
+            raise RuntimeError("the app has not committed twice: more --seconds, or more --records")
         seconds = self.moments[last] - self.moments[first]
         return (self.records[last] - self.records[first]) / seconds
 
