@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ __all__ = (
 _PANEL = "Where the topics live"
 _DATA = "KSTREAMS_DATA"
 _BOOTSTRAP = "KSTREAMS_BOOTSTRAP"
+_OPTIONS = "KSTREAMS_OPTIONS"
 
 DataOption = Annotated[
     str | None,
@@ -68,7 +70,8 @@ OptionsFileOption = Annotated[
         "--options-file",
         metavar="FILE",
         help="Client options as lines of NAME=VALUE: the place for passwords, which are "
-        "never shown. --option wins.",
+        f"never shown. --option wins (environment, beside {_BOOTSTRAP}: {_OPTIONS}, an object of "
+        "JSON).",
         show_default=False,
         rich_help_panel=_PANEL,
     ),
@@ -91,10 +94,13 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What says the same to another command, but for client options, which may be secret."""
+        """What says the same to another command; client options among it, which may be secret."""
         if isinstance(self.connection, Embedded):
-            return {_DATA: str(self.connection.root), _BOOTSTRAP: ""}
-        return {_DATA: "", _BOOTSTRAP: self.label}
+            return {_DATA: str(self.connection.root), _BOOTSTRAP: "", _OPTIONS: ""}
+        from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
+
+        options = self.connection.options if isinstance(self.connection, Kafka) else {}
+        return {_DATA: "", _BOOTSTRAP: self.label, _OPTIONS: json.dumps(dict(options))}
 
     def seen_once(self) -> Place:
         """Return it with results that are seen exactly once, as those of embedded topics are."""
@@ -129,15 +135,18 @@ def find_place(
     Raises:
         WrongUsageError: Two places are named, or options that do not fit.
     """
+    known: Mapping[str, str] = {}
     if data is None and bootstrap is None:
         data, bootstrap = environment.get(_DATA), environment.get(_BOOTSTRAP)
+        if bootstrap:  # they are for those brokers, and no others
+            known = _known_options(environment.get(_OPTIONS) or "{}")
         both = f"{_DATA} and {_BOOTSTRAP} are both set: give --data or --bootstrap"
     else:
         both = "topics live in one place: give --data or --bootstrap, not both"
     if data and bootstrap:
         raise WrongUsageError(both, "--data / --bootstrap")
     if bootstrap:
-        return _kafka(bootstrap, options, options_file)
+        return _kafka(bootstrap, options, options_file, known)
     if options or options_file:
         raise WrongUsageError(
             "embedded topics have no client options; give --bootstrap for Kafka",
@@ -153,11 +162,29 @@ def _embedded(root: str) -> Place:
         raise WrongUsageError(str(exc), "--data") from exc
 
 
-def _kafka(bootstrap: str, options: Sequence[str] | None, options_file: Path | None) -> Place:
+def _known_options(text: str) -> Mapping[str, str]:
+    """Return what a variable says of client options; its text is in no error: it may be secret."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise WrongUsageError(f"{_OPTIONS} is no object of JSON", "--option / --options-file")
+    return found
+
+
+def _kafka(
+    bootstrap: str,
+    options: Sequence[str] | None,
+    options_file: Path | None,
+    known: Mapping[str, str],
+) -> Place:
     from kstreams.kafka.client_options import is_secret  # noqa: PLC0415  # likewise
     from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
 
-    found = read_pairs(options_file, "--options-file") if options_file else {}
+    found = dict(known)
+    if options_file:
+        found |= read_pairs(options_file, "--options-file")
     given = pairs_of(options or (), "--option")
     if named := ", ".join(sorted(filter(is_secret, given))):
         stderr().print(

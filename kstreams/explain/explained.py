@@ -17,6 +17,7 @@ from kstreams.explain.replayed_app import ReplayedApp, ReplayedQuery
 from kstreams.ids import TaskId
 from kstreams.partitioner import Partitioner
 from kstreams.serde.values import exact
+from kstreams.state.cache.times import FixedTimes
 
 __all__ = ("ExplainedChange", "ExplainedStep", "Explanation", "ReadRange", "explain_key")
 
@@ -221,11 +222,27 @@ def _explained(
         watch = _watch(query, rows, task)
         replay.run([task], _views(watch))
         watch.settle()
+        end = watch.last
+        if end != change.after:
+            end = _as_it_ran(replay, rows, task)
     except KStreamsError as exc:
         return ExplainedChange(change, not_run=why_not(exc), ranges=ranges)
-    steps = tuple(ExplainedStep(step, watch.edges.origin(step.row)) for step in watch.steps)
+    steps = [ExplainedStep(step, watch.edges.origin(step.row)) for step in watch.steps]
+    if end != watch.last:
+        steps.append(ExplainedStep(Step(None, "", None, watch.last, end), None))
     seconds = time.perf_counter() - begun
-    return ExplainedChange(change, steps, watch.last, ranges=ranges, seconds=seconds)
+    return ExplainedChange(change, tuple(steps), end, ranges=ranges, seconds=seconds)
+
+
+def _as_it_ran(replay: BatchReplay, rows: KeyRows, task: TaskId) -> Rows:
+    """Return what the store has of the key after the batch, with nobody looking on.
+
+    What goes by columns closes windows at the end of a batch; record by record it does so now
+    and then, so that a window that is closed may still be there.
+    """
+    state = replay.run([task])[task]
+    times = FixedTimes(state.meta.stream_time, replay.commit.wall_ms)
+    return rows.stored(state.advanced(), times)
 
 
 def _ranges(replay: BatchReplay) -> tuple[ReadRange, ...]:
@@ -246,7 +263,9 @@ def _watch(query: ReplayedQuery, rows: KeyRows, task: TaskId) -> KeyWatch:
     owners = frozenset(
         node.name for node in group.processors if any(spec.name == store for spec in node.stores)
     )
-    return KeyWatch(task, Edges(), rows, owners, TouchedKey(store, rows.key))
+    return KeyWatch(
+        task, Edges.between(query.settings.groups), rows, owners, TouchedKey(store, rows.key)
+    )
 
 
 def _views(watch: KeyWatch) -> Callable[[TaskId], TaskView]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from kstreams.errors import KStreamsError
 from kstreams.graph.nodes import RepartitionNode
+from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId, TopicPartition
+from kstreams.record import Record
 from kstreams.task.contexts import TaskServices
 from kstreams.task.cursor import Cursor
 from kstreams.task.queues import Queue
@@ -55,16 +58,22 @@ class Edges:
     """By edge and the task that writes to it: the row that each record comes of.
 
     None stands for what came of no record: of a timer, or of what was held to the batch's end.
+
+    Attributes:
+        names: Of all edges that there are.
     """
 
+    names: frozenset[str]
     _rows: dict[tuple[str, int], list[Row | None]] = field(default_factory=dict)
 
-    def note(self, edge: str, task: int, place: int, row: Row | None) -> None:
-        """Note of which row the record comes that is put at a place; later ones are undone."""
-        rows = self._rows.setdefault((edge, task), [])
-        del rows[place:]
-        rows += [None] * (place - len(rows))
-        rows.append(row)
+    @classmethod
+    def between(cls, groups: Iterable[PartitionGroup]) -> Edges:
+        """Return the edges of groups, of whose records nothing is known yet."""
+        return cls(frozenset(edge.name for group in groups for edge in group.entries))
+
+    def of(self, edge: str, task: int) -> list[Row | None]:
+        """Return the rows of what a task puts into an edge, by place: whoever puts adds to it."""
+        return self._rows.setdefault((edge, task), [])
 
     def origin(self, row: Row | None) -> Origin | None:
         """Return which record of a topic a row comes of; None where it comes of none."""
@@ -122,12 +131,20 @@ class EdgeWatch:
         return process
 
     def bind_output(self, node: str, take: RecordCall, mark: Callable[[], int]) -> RecordCall:
-        """Return a call that notes the present row."""
-        note, partition, present = self.edges.note, self.task.partition, self.present
+        """Return a call that notes the present row, of what goes into an edge."""
+        if node not in self.edges.names:
+            return take
+        rows, cursor = self.edges.of(node, self.task.partition), self.cursor
+        put = rows.append
 
-        def watched(record: object) -> None:
-            note(node, partition, mark(), present())
-            take(record)  # type: ignore[arg-type]  # a record, erased
+        def watched(record: Record[Any, Any]) -> None:
+            place = mark()
+            if place != len(rows):  # later ones are undone, or others came of no record
+                del rows[place:]
+                rows.extend([None] * (place - len(rows)))
+            present = cursor.rows
+            put(None if present is None else present.present())
+            take(record)
 
         return watched
 

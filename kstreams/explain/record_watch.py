@@ -62,7 +62,7 @@ class Followed:
     """
 
     place: Place
-    edges: Edges = field(default_factory=Edges)
+    edges: Edges
     steps: list[TracedStep] = field(default_factory=list)
 
     def is_of(self, row: Row | None) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kstreams.errors import KStreamsError, ReplayError
 from kstreams.explain.batch_replay import BatchReplay, TaskView, why_not
+from kstreams.explain.origins import Edges
 from kstreams.explain.record_watch import Followed, Place, RecordWatch, TracedStep
 from kstreams.explain.replayed_app import ReplayedApp, ReplayedQuery
 from kstreams.graph.topology import PartitionGroup
@@ -157,7 +158,7 @@ def _next(commit: Commit, task: TaskId, place: TopicPartition) -> int:
 def _steps(query: ReplayedQuery, batch: int, place: Place) -> tuple[TracedStep, ...]:
     groups = query.settings.groups
     stores = {node.name: node.stores for group in groups for node in group.processors}
-    followed = Followed(place)
+    followed = Followed(place, Edges.between(groups))
     replay = BatchReplay(query, batch)
     tasks = [
         TaskId(group.name, number)

@@ -104,3 +104,21 @@ def test_results_are_seen_once_on_either() -> None:
     embedded = place()
     assert embedded.seen_once() is embedded
     assert place(bootstrap="b:1").seen_once().connection == Kafka("b:1", delivery="exactly-once")
+
+
+def test_the_environment_has_options_for_its_own_brokers_alone() -> None:
+    given = {"KSTREAMS_BOOTSTRAP": "b:1", "KSTREAMS_OPTIONS": '{"sasl.password": "a=b\\nc"}'}
+    assert place(**given).connection == Kafka("b:1", {"sasl.password": "a=b\nc"})
+    assert place(bootstrap="c:1", **given).connection == Kafka("c:1")
+    won = find_place(None, None, ["sasl.password=d"], None, given)
+    assert won.connection == Kafka("b:1", {"sasl.password": "d"})
+    with pytest.raises(WrongUsageError, match="no object of JSON") as caught:
+        place(KSTREAMS_BOOTSTRAP="b:1", KSTREAMS_OPTIONS="[secret")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "made", [place("d"), find_place(None, "b:1", ["sasl.password=x"], None, {})]
+)
+def test_a_place_is_said_to_another_command_with_its_options(made: Place) -> None:
+    assert place(**made.environment) == made

@@ -92,6 +92,21 @@ def test_the_records_of_an_explanation_give_the_value_on_the_test_driver(
     assert values(found.history.last) == expected
 
 
+def test_a_window_that_was_closed_at_the_end_of_its_batch_is_a_step_of_no_record(
+    tmp_path: Path,
+) -> None:
+    app = Explained(tmp_path, made.tumbling())
+    app.batch(events(("a", 1)))
+    app.batch(events(("a", 250), ("a", 900)))
+    found = app.explain(made.WINDOWS, "a")
+    check_chain(found)
+    (change,) = found.explained
+    last = change.steps[-1]
+    assert (last.origin, last.step.record) == (None, None)
+    assert (200, 1) in last.step.before
+    assert last.step.after == ((900, 1),)
+
+
 def test_a_join_is_explained_by_the_records_of_both_tables(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.joined())
     app.batch([left("a", 1, 0), right("b", 7, 1), left("b", 3, 2)])
