@@ -8,28 +8,20 @@ They are of an app that never ran (`showcase.py`), as WebP, in docs/pages by def
 from __future__ import annotations
 
 import sys
-import threading
 from base64 import b64decode
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-import uvicorn
 from playwright.sync_api import Browser, Page
 
 from devtools.browser import chromium, chromium_path
+from devtools.served_showcase import served_showcase
 from devtools.showcase import LETTERS, Showcase
 from devtools.shown_runs import shown_runs
 from kstreams.batch.report import AppState
-from kstreams.checkpoint.store_place import checkpoint_of
 from kstreams.clock import SystemClock
-from kstreams.serve.roles import Role
-from kstreams.serve.served_app import AppSource
-from kstreams.serve.server import Server
-from kstreams.serve.settings import ServeSettings
 
 __all__ = ("main",)
 
@@ -56,7 +48,7 @@ _PAGES = {
     "no-key": f"{_STORE}/key?key=thx",
     "explain": f"{_STORE}/explain?key=the",
     "dropped": f"{_APP}/dropped",
-    "letters": f"{_APP}/letters?topic={LETTERS}&count=true",
+    "letters": f"{_APP}/letters?topic={LETTERS}",
     "trace": f"{_APP}/trace?topic=lines&partition=3&offset=1902",
     "errors": f"{_APP}/errors",
     "versions": f"{_APP}/versions",
@@ -96,9 +88,13 @@ def main(folder: Path) -> None:
         app = Showcase(Path(home), SystemClock().now_ms()).run(_BATCHES)
         app.fail(app.now_ms - 86_400_000)
         app.set_aside(5)
-        with _served(app) as url, shown_runs(app), chromium(path) as browser:
+        with (
+            served_showcase(app, _TOKEN) as server,
+            shown_runs(app),
+            chromium(path) as browser,
+        ):
             for look in _LOOKS:
-                _take(browser, url, app, look, folder)
+                _take(browser, server.url, app, look, folder)
 
 
 def _take(browser: Browser, url: str, app: Showcase, look: _Look, folder: Path) -> None:
@@ -130,20 +126,6 @@ def _save(page: Page, file: Path) -> None:
     options = {"format": "webp", "quality": _QUALITY, "captureBeyondViewport": True, "clip": area}
     found = session.send("Page.captureScreenshot", options)
     file.write_bytes(b64decode(found["data"]))
-
-
-@contextmanager
-def _served(app: Showcase) -> Iterator[str]:
-    source = AppSource(checkpoint_of(app.path), lambda _, name: app.specs[name], code=())
-    server = Server(ServeSettings({_TOKEN: Role.DATA}, port=0), [source], app.connection)
-    runner = uvicorn.Server(server.config)
-    thread = threading.Thread(target=runner.run, kwargs={"sockets": [server.socket]})
-    thread.start()
-    try:
-        yield server.url
-    finally:
-        runner.should_exit = True
-        thread.join()
 
 
 if __name__ == "__main__":

@@ -39,6 +39,17 @@ def add_to(commands: Any, *, count: Callable[[str], int]) -> None:
     serve.add_argument("--records", type=count, default=40_000_000, help="of `app`; %(default)s")
     serve.add_argument("--json", type=Path, help="where to put the figures")
     serve.set_defaults(call=_serve)
+    pages = commands.add_parser("pages", help="sizes of the web pages, and when they are live")
+    pages.add_argument("--tasks", type=count, default=64, help="of the app; %(default)s")
+    pages.add_argument("--batches", type=count, default=20, help="committed; %(default)s")
+    pages.add_argument("--rounds", type=count, default=5, help="of which the median; %(default)s")
+    pages.set_defaults(call=_pages)
+
+
+def _pages(options: argparse.Namespace) -> int:
+    from benchmarks.serve.pages import measure_pages  # noqa: PLC0415  # needs Playwright
+
+    return measure_pages(options)
 
 
 def _serve(options: argparse.Namespace) -> int:

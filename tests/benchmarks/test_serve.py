@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.__main__ import main
 from benchmarks.serve.clients import open_loop
+from devtools.browser import chromium_path
 
 
 class Slow:
@@ -23,6 +24,18 @@ class Slow:
 def test_a_read_that_waits_for_another_has_waited() -> None:
     times = open_loop(lambda _: Slow(), clients=1, rate=100, seconds=0.2)  # type: ignore[arg-type, return-value]  # played
     assert times[-1] > times[0] + 0.1
+
+
+@pytest.mark.slow
+def test_it_says_how_large_pages_are_and_when_they_are_live(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    given = ["--tasks", "4", "--batches", "2", "--rounds", "1"]
+    assert main(["pages", *given]) == 0
+    rows = {line.split()[0]: line.split()[1:] for line in capsys.readouterr().out.splitlines()[1:]}
+    assert (len(rows["letters"]), rows["forecast"][-1]) == (3, "-")
+    if chromium_path() is not None:
+        assert float(rows["overview"][-1]) > 0
 
 
 @pytest.mark.slow

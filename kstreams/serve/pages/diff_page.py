@@ -27,7 +27,7 @@ from kstreams.views.store_reads import StoreReads
 
 __all__ = ("DiffPage",)
 
-_ROWS = 100
+_ROWS = 50
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from kstreams.serve.served_app import ServedApp
 
 __all__ = ("LettersPage",)
 
-_ROWS = 50
+_ROWS = 30
 _MOST_COUNTED = 20_000
 """Letters that are gone through to say how many would be brought back."""
 

@@ -21,6 +21,9 @@ from kstreams.serve.server import Server
 from kstreams.serve.settings import ServeSettings
 from tests.kstreams.serve.serving import TOKENS, Served
 
+MOST_BYTES = 60_000
+"""What a page may have, whatever it is about."""
+
 VOID = {"meta", "link", "input", "br"}
 
 

@@ -10,7 +10,7 @@ from kstreams.clock import SystemClock
 from kstreams.dead_letters.replaying import replay_letters
 from kstreams.forecast.app_forecast import Prices, forecast_app
 from kstreams.moments import iso
-from tests.kstreams.serve.pages.showing import html, paths_of, showcase, showing
+from tests.kstreams.serve.pages.showing import MOST_BYTES, html, paths_of, showcase, showing
 from tests.kstreams.serve.serving import Served
 
 
@@ -20,6 +20,7 @@ def test_dead_letters_say_where_from_and_why_and_come_in_pages(tmp_path: Path) -
     with showing(app) as served:
         path = paths_of(app)["letters"]
         page = html(served, path)
+        assert len(page.data) <= MOST_BYTES
         assert "60 in all" in page.one("caption").text
         record, _, why, key, value, letter = page.rows()[0]
         words = app.names.words
@@ -124,6 +125,7 @@ def test_pages_of_changes_have_each_of_them_once(tmp_path: Path) -> None:
         rows = page.rows()
         while more := page.all("a", rel="next"):
             page = html(served, more[0].attributes["href"])
+            assert len(page.data) <= MOST_BYTES
             rows += page.rows()
         signs = [(row[0][0], row[1]) for row in rows]
         assert len(signs) == len(set(signs)) > 120

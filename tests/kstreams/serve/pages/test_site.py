@@ -18,6 +18,7 @@ from kstreams.clock import SystemClock
 from kstreams.serve.pages.site import Site
 from kstreams.serve.roles import Role
 from tests.kstreams.serve.pages.showing import (
+    MOST_BYTES,
     html,
     paths_of,
     refused_paths,
@@ -25,8 +26,6 @@ from tests.kstreams.serve.pages.showing import (
     showing,
 )
 from tests.kstreams.serve.serving import SCRAPER, TOKEN, VIEWER, Served, context_of
-
-MOST_BYTES = 60_000
 
 
 def test_each_page_has_a_title_its_place_and_what_reads_well_aloud(

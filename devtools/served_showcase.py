@@ -1,0 +1,33 @@
+"""A server over the showcase, in a thread: for pictures of pages, and how long they take."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from devtools.showcase import Showcase
+from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.serve.roles import Role
+from kstreams.serve.served_app import AppSource
+from kstreams.serve.server import Server
+from kstreams.serve.settings import ServeSettings
+
+__all__ = ("served_showcase",)
+
+
+@contextmanager
+def served_showcase(app: Showcase, token: str) -> Iterator[Server]:
+    """Serve an app, at a port of its own, to who has a token."""
+    source = AppSource(checkpoint_of(app.path), lambda _, name: app.specs[name], code=())
+    server = Server(ServeSettings({token: Role.DATA}, port=0), [source], app.connection)
+    runner = uvicorn.Server(server.config)
+    thread = threading.Thread(target=runner.run, kwargs={"sockets": [server.socket]})
+    thread.start()
+    try:
+        yield server
+    finally:
+        runner.should_exit = True
+        thread.join()
