@@ -38,8 +38,8 @@ def amount(number: float) -> str:
 
 
 def dollars(number: float) -> str:
-    """Return a sum of money, with its cents; a few digits of what is less than one."""
-    return f"${number:,.2f}" if number >= 0.01 or number == 0 else f"${number:.2g}"
+    """Return a sum of money, with its cents."""
+    return "< $0.01" if 0 < number < 0.01 else f"${number:,.2f}"
 
 
 def rate(number: float | None) -> str:
