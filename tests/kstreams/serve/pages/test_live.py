@@ -43,7 +43,9 @@ def test_what_changes_is_sent_as_the_page_would_show_it(tmp_path: Path) -> None:
             _events(served, paths["overview"], VIEWER) as viewed,
         ):
             first = next(overview)
-            assert set(first) == {"state", "paused", "figures", "worst", "topology", "nodes"}
+            assert set(first) == {
+                "state", "paused", "figures", "worst", "topology", "nodes", "pause",
+            }  # fmt: skip
             shown = regions_of(served.get(paths["overview"]).data.decode())
             assert {name: first[name] for name in ("topology", "state")} == {
                 name: shown[name] for name in ("topology", "state")
