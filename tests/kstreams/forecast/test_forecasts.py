@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.forecast import restore_speed
+from kstreams.forecast.app_forecast import Prices, app_restore_speed, forecast_app
 from kstreams.forecast.forecasts import DAY_MS, QueryForecast, forecast_query, measured_commits
 from kstreams.forecast.restore_speed import measured_speed
 from kstreams.state.backend.memory import MemoryStore
@@ -84,6 +87,41 @@ def test_what_is_restored_is_what_is_read(each_second: ByHand) -> None:
             traffic = counted.take()
             assert (traffic.gets, traffic.get_bytes) == (own.objects, own.size_bytes)
     assert found.state_bytes == sum(task.size_bytes for task in found.tasks) > 0
+
+
+class Distant(CountedObjects):
+    """A log whose objects come at a speed, by a clock of its own."""
+
+    seconds = 0.0
+
+    def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
+        """Let time go on as the bytes come."""
+        data = super().get(name, start, length)
+        self.seconds += len(data) / 1_000_000
+        return data
+
+
+def test_restores_take_as_long_as_the_log_s_speed_says_and_money_is_its_prices(
+    each_second: ByHand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint = Checkpoint.load(each_second.settings.checkpoint)
+    distant = Distant(checkpoint.log.open())
+    clock = SimpleNamespace(perf_counter=lambda: distant.seconds)
+    monkeypatch.setattr(restore_speed, "time", clock)
+    prices = Prices(puts=2.0, storage=60.0)
+    speed = app_restore_speed(checkpoint, distant)
+    found = forecast_app(checkpoint, distant, prices=prices, speed=speed)
+    last = measured_commits(checkpoint, "events", distant)[-1]
+    for task in found.tasks:
+        begun = distant.seconds
+        pointer = last.pointers()[task.task]
+        own = DurableLog(distant, checkpoint.task_key("events", task.task))
+        own.restore(pointer, MemoryStore(pointer.stores))
+        assert found.restore_seconds(task) == pytest.approx(distant.seconds - begun, rel=0.2)
+    (query,) = found.queries
+    assert found.puts_dollars_a_day == pytest.approx(query.puts_a_day * 0.002)
+    stored = sum(task.size_bytes for task in found.tasks)
+    assert found.storage_dollars_a_day == pytest.approx(stored / 1e9 * 2)
 
 
 def test_without_two_commits_there_is_none(tmp_path: Path) -> None:
