@@ -205,7 +205,8 @@ class Pipeline:
             if self._stopping:
                 self._await_end()
             raise
-        self._await_end()  # a batch without a plan changes nothing, whether Spark notes it or not
+        self._await_end()
+        raise _StoppedError(_INTERRUPTED)  # or Spark notes a batch that was none: a gap in numbers
 
     def run_batch(self, spark: SparkContext, begun: int) -> bool:
         """Run the batch that Spark begins, if it was not done before; in the query's thread.

@@ -23,6 +23,15 @@ pytestmark = pytest.mark.spark
 LINES = [(f"k{n % 7}", "x") for n in range(50)]
 
 
+def test_runs_after_each_other_leave_no_number_out(bench: Bench) -> None:
+    bench.create(WORDS)
+    for run in range(4):
+        bench.emit(WORDS, LINES)
+        bench.app(counting()).run(until="end")
+        assert [report.batch for report in bench.reports] == [*range(run + 1)]
+    assert Counter(bench.records(TOTALS)) == expected_totals(LINES * 4)
+
+
 def test_a_bounded_run_counts_what_is_there_and_stops(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, LINES)
