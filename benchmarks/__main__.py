@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from benchmarks.connectors import command as connectors
+from benchmarks.explain import command as explain
 from benchmarks.frames import command as frames
 from benchmarks.machine import machine
 from benchmarks.scale import command as scale
@@ -67,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     connectors.add_to(commands)
     frames.add_to(commands, count=_count)
     serve.add_to(commands, count=_count)
+    explain.add_to(commands, count=_count)
     comparison = commands.add_parser("compare", help="two runs side by side")
     comparison.add_argument("before", type=Path)
     comparison.add_argument("after", type=Path)
