@@ -59,6 +59,7 @@ HANDSHAKE = (0, 15, 900, 1_300, 1_500, 1_700, 1_900, 2_100, 2_300)
 """Bytes of the server's after which a connection is lost: greeting, keys, login, subsystem."""
 
 
+@pytest.mark.connectors  # half a minute
 def test_a_connection_lost_at_any_step_shows_each_file_once(
     folder: Folder, proxy: CutProxy
 ) -> None:
