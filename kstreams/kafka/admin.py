@@ -175,7 +175,8 @@ class KafkaAdmin:
             BrokerUnavailableError: No broker answers.
         """
         if known := self._partitions.pop(topic, None):
-            with suppress(UnknownTopicError):  # or it has fewer partitions
+            # Or it has fewer partitions, or leaders that are not known before it is described.
+            with suppress(UnknownTopicError, KafkaRequestError):
                 return self._ends(topic, known)
         return self._ends(topic, ())
 

@@ -80,10 +80,12 @@ class NodeSampler:
                 last = now
 
     def _note(self, seconds: float) -> None:
-        frames = sys._current_frames()  # there is no other way to other threads
         for ident, (node_of, seen) in self._watched.items():
-            if ident in frames:
-                node = node_of(frames[ident]) or NO_NODE
+            # There is no other way to other threads. All frames in a name would be a circle, as
+            # this one is among them, and keep what tasks hold until a garbage collection.
+            frame = sys._current_frames().get(ident)
+            if frame is not None:
+                node = node_of(frame) or NO_NODE
                 seen[node] = seen.get(node, 0.0) + seconds
 
 

@@ -19,15 +19,24 @@ STORES = ("gcs", "rocksdb", "s3")
 CONNECTORS = {
     "amqp": "kstreams_amqp.queue",
     "amqp-exchange": "kstreams_amqp.exchange",
+    "bigtable": "kstreams_bigtable.table",
     "cassandra": "kstreams_cassandra.table",
+    "delta": "kstreams_delta.table",
     "dynamodb": "kstreams_dynamodb.table",
     "events": "kstreams_events.event_stream",
     "http": "kstreams_http.post",
+    "iceberg": "kstreams_iceberg.table",
     "mongodb": "kstreams_mongodb.collection",
     "objects": "kstreams_objects.sink",
     "opensearch": "kstreams_opensearch.index",
     "postgres": "kstreams_postgres.table",
+    "postgres-changes": "kstreams_postgres.change_log",
+    "postgres-rows": "kstreams_postgres.poll_log",
+    "rabbitmq": "kstreams_rabbitmq.log",
+    "rabbitmq-stream": "kstreams_rabbitmq.stream",
     "redis": "kstreams_redis.keys",
+    "redis-stream": "kstreams_redis.stream",
+    "redis-stream-log": "kstreams_redis.log",
     "sftp": "kstreams_sftp.files",
     "websocket": "kstreams_events.web_socket",
 }
@@ -73,6 +82,7 @@ def test_packages_types_and_entry_points_are_installed(python: Path, tmp_path: P
     serdes = [name for name in SERDES if name not in ("msgspec", "registry")]
     assert lines[count:] == [
         *(f"{name} {module}" for name, module in CONNECTORS.items()),
+        "gcs kstreams_gcs.settings",
         "memory kstreams.state.backend.memory",
         "rocksdb kstreams_rocksdb.settings",
         "s3 kstreams_s3.settings",

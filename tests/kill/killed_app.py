@@ -49,15 +49,15 @@ class Kill:
     Attributes:
         target: driver, jvm, executor or worker.
         phase: The gate at which it, or a process below it, was held.
-        spark_began: The newest batch in Spark's log of begun batches.
-        spark_ended: The newest in its log of ended batches.
+        began: The newest batch that is planned: Spark may have begun the one before it alone.
+        spark_ended: The newest in Spark's log of ended batches.
         committed: The newest in the app's commit log.
         back_s: Seconds until the app had committed the batch under way.
     """
 
     target: str
     phase: str
-    spark_began: int
+    began: int
     spark_ended: int
     committed: int
     back_s: float
@@ -65,11 +65,11 @@ class Kill:
     @property
     def before_commit(self) -> bool:
         """Tell whether a batch had begun and was not committed."""
-        return self.spark_began > self.committed
+        return self.began > self.committed
 
     def __str__(self) -> str:
         return (
-            f"{self.target:9} {self.phase:10} began {self.spark_began:3}  committed "
+            f"{self.target:9} {self.phase:10} began {self.began:3}  committed "
             f"{self.committed:3}  ended {self.spark_ended:3}  back after {self.back_s:5.1f} s"
         )
 
@@ -247,27 +247,22 @@ class KilledApp:
                 return held
 
     def _logs(self) -> tuple[int, int, int]:
-        """Return the newest batch begun and ended by Spark's logs, and committed by ours.
+        """Return the newest batch that is planned, that Spark's log has as ended, and committed.
 
-        Where Spark's are not kept, a batch has begun that is planned, and ended at its commit.
+        Where Spark's is not kept, a batch has ended at its commit.
         """
         place, committed = checkpoint(self.folder), self.committed()
         if not isinstance(place, Path):
             plans = map(_PLAN.search, place.open().list("plans/"))
             return max((int(m[1]) for m in plans if m), default=-1), committed, committed
         queries = self.folder / "checkpoint" / "queries"
-        spark = [f for part in ("offsets", "commits") for f in queries.glob(f"*/spark/{part}/*")]
-        newest = {"offsets": -1, "commits": -1}
-        for file in spark:
-            if file.name.isdigit():
-                kind = file.parent.name
-                newest[kind] = max(newest[kind], int(file.name))
-        return newest["offsets"], newest["commits"], committed
+        planned = (f.stem for f in queries.glob("*/plans/*.json"))
+        ended = (f.name for f in queries.glob("*/spark/commits/*"))
+        return _newest(planned), _newest(ended), committed
 
     def committed(self) -> int:
         """Return the newest committed batch, -1 before any."""
-        commits = (self.folder / "log" / "commits").glob("*/*[0-9].json")
-        return max((int(file.stem) for file in commits), default=-1)
+        return _newest(f.stem for f in (self.folder / "log" / "commits").glob("*/*[0-9].json"))
 
     # ------------------------------------------------------------ what it came to
 
@@ -339,6 +334,11 @@ class LoopingApp(KilledApp):
         """Return what the sink must hold: for each word all counts, rising one by one."""
         counted = super().expected()
         return {word: list(range(1, (HOPS + 1) * len(n) + 1)) for word, n in counted.items()}
+
+
+def _newest(numbers: Iterable[str]) -> int:
+    """Return the greatest of names that are numbers, -1 if none is."""
+    return max((int(name) for name in numbers if name.isdigit()), default=-1)
 
 
 def by_word(records: Iterable[RawRecord]) -> dict[str, list[int]]:

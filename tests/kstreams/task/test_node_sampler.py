@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 import pytest
@@ -69,3 +73,33 @@ def test_nobody_looks_when_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None
     for thread in threads:
         thread.join(5)
     assert not sampler._runs
+
+
+def test_a_look_keeps_nothing_of_what_it_has_seen() -> None:
+    """Not even until a garbage collection: that is seldom, and batches are large."""
+    seen = Seen(Places())
+
+    def task() -> TaskOutput:
+        def holding() -> weakref.ref[threading.Event]:
+            held = threading.Event()  # stands for a table
+            for _ in range(3):
+                seen.looks.acquire()
+            return weakref.ref(held)
+
+        gone = holding()
+        for _ in range(2):
+            seen.looks.acquire()
+        assert gone() is None
+        return TaskOutput()
+
+    with _no_collections():
+        NodeSampler(1_000).run(seen, task)
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
