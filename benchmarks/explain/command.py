@@ -124,7 +124,7 @@ def _check(found: ExplainedChange, records: int) -> None:
 
 
 def _by_command(home: Path, case: str, times: Times) -> None:
-    arguments: Sequence[str] = ("explain", "app", "counts", _KEY, "--checkpoint", str(home / "app"))
+    arguments: Sequence[str] = ("explain", case, "counts", _KEY, "--checkpoint", str(home / "app"))
     began, before = time.perf_counter(), _children_seconds()
     _kstreams(home, *arguments, "--topology", _target(case))
     times.wall.append(time.perf_counter() - began)
