@@ -10,7 +10,9 @@ from typing import Generic, TypeVar
 from kstreams.checkpoint.store_place import partitioner_of
 from kstreams.errors import CheckpointMismatchError, ServerUnavailableError, StoreError
 from kstreams.partitioner import Partitioner
+from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.times import BEFORE_ALL
 from kstreams.state.log.commits import SEED
 from kstreams.state.log.fields import MOST
 from kstreams.state.stores.spec import S, StoreSpec
@@ -174,10 +176,11 @@ class RemoteReader(Generic[S]):
     def _reading(self) -> _Reading[S]:
         with self._lock:
             self._check_open()
-            wanted = self._as_of
+            wanted, empty = self._as_of, False
             if wanted is None and self._scans:
-                wanted = self.version
-            return _Reading(self._client, self._route, self._spec, self._place.life, wanted)
+                wanted, empty = self.version, self.version is None
+            life = self._place.life
+            return _Reading(self._client, self._route, self._spec, life, wanted, empty)
 
     def _note(self, reading: _Reading[S]) -> None:
         with self._lock:
@@ -209,6 +212,14 @@ class RemoteReader(Generic[S]):
 class _Reading(Generic[S]):
     """One read: its first request decides which version the others ask for.
 
+    Args:
+        client: Asks the server.
+        route: Of the store.
+        spec: The store.
+        life: The line of versions that is read.
+        wanted: The version; None is the newest.
+        empty: Whether it is what was before the first version.
+
     Attributes:
         fixed: Whether it is a version that was chosen before.
         began: Whether something was asked.
@@ -223,13 +234,15 @@ class _Reading(Generic[S]):
         spec: StoreSpec[S],
         life: str,
         wanted: int | str | None,
+        empty: bool,
     ) -> None:
         self._client = client
         self._route = (*route, "stored")
         self._spec = spec
         self._life = life
         self._wanted = wanted
-        self.fixed = wanted is not None
+        self._empty = empty
+        self.fixed = empty or wanted is not None
         self.began = False
         self.version: int | None = None
         self.wall_ms: int | None = None
@@ -239,6 +252,8 @@ class _Reading(Generic[S]):
         return [self._store(partition) for partition in partitions]
 
     def _store(self, partition: int) -> S:
+        if self._empty:
+            return self._spec.open(Overlay(MemoryStore([self._spec.name]), times=BEFORE_ALL))
         rows = RemoteRows(lambda wanted: self.ask(partition, wanted))
         return self._spec.open(Overlay(rows, times=rows))
 

@@ -214,6 +214,18 @@ def test_an_iteration_stays_at_its_version(tmp_path: Path) -> None:
         assert (view.get("k002"), view.version) == (2, 1)
 
 
+def test_an_iteration_from_before_the_first_version_stays_empty(tmp_path: Path) -> None:
+    app = Committing(tmp_path, COUNTS)
+    with serving((tmp_path, COUNTS)) as served, remote(served) as view:
+        scan = view.items()
+        app.put([("a", 1)])
+        with remote(served) as other:
+            caught_up(other, 0)
+        assert (view.get("a"), view.version) == (None, None)
+        assert list(scan) == []
+        assert (view.get("a"), view.version) == (1, 0)
+
+
 def test_versions_and_savepoints(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
