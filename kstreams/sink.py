@@ -31,8 +31,8 @@ class CommitId:
     """Names what one task gives one sink in one batch: equal for each attempt and replay.
 
     Attributes:
-        life: Of the query's batches. A reset, an upgrade that rewrites state and a fork begin
-            another, whose batches are counted anew.
+        life: Of the query's batches. A reset, an upgrade that rewrites state, a rebuilt store and a
+            fork begin another, whose batches are counted anew.
         sink: Name of the sink's node.
         task: The task's partition.
         batch: Number of the batch; rises within a life.

@@ -23,6 +23,7 @@ from kstreams.errors import (
 )
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId
+from kstreams.log import LetsGo
 from kstreams.names import (
     MAX_NAME_BYTES,
     check_incarnation,
@@ -60,6 +61,8 @@ class Checkpoint:
         origin: What the checkpoint was forked from; empty if it was not.
         begun: By query, the digest of what its commit log begins with, once it does: from
             then on it has to be there.
+        lets_go: By source of which something may be gone when it was committed, what becomes of
+            it; see `kstreams.log.LetsGo`.
         removal: Of a reset that has begun; None: none has.
         revision: Of this description; -1 before it is written.
     """
@@ -75,6 +78,7 @@ class Checkpoint:
     start_ms: int | None = None
     origin: str = ""
     begun: Mapping[str, str] = field(default_factory=dict)
+    lets_go: Mapping[str, str] = field(default_factory=dict)
     removal: Removal | None = None
     revision: int = field(default=-1, compare=False)
 
@@ -106,6 +110,7 @@ class Checkpoint:
             epoch = uuid4().hex[:12]
             queries = queries_of(topology)
             made = cls(home, app, epoch, topology.shape(), queries, dict(tasks))
+            made = made.with_logs_of(topology)
             for query in queries:
                 _check_scope(made, query)
             with suppress(FencedError):  # another driver begins it at the same time
@@ -195,6 +200,7 @@ class Checkpoint:
             None if fields.anything("start_ms") is None else fields.integer("start_ms"),
             fields.text("origin", ""),
             fields.texts("begun", {}),
+            fields.texts("lets_go", {}),
             Removal.from_json(fields.anything("removal")),
         )
         for group in (group for groups in queries.values() for group in groups):
@@ -207,6 +213,14 @@ class Checkpoint:
         described = {name: value for name, value in vars(self).items() if name not in _APART}
         removal = {} if self.removal is None else {"removal": self.removal.to_json()}
         return {"format": _FORMAT, **described, **removal}
+
+    def with_logs_of(self, topology: Topology) -> Checkpoint:
+        """Return the description that says what becomes of what a topology reads."""
+        logs: dict[str, object] = {
+            node.topic.name: node.log for node in topology.sources if node.log is not None
+        }
+        said = {name: log.lets_go for name, log in logs.items() if isinstance(log, LetsGo)}
+        return replace(self, lets_go={name: what for name, what in said.items() if what})
 
     def save(self) -> Checkpoint:
         """Make this what the checkpoint says it is, in one step; return it as it is saved.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -12,7 +12,15 @@ from pathlib import Path
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.versions.local import local_home, local_parts
 
-__all__ = ("Leftover", "Survey", "delete_tree", "local_leftovers", "measured", "remove_local")
+__all__ = (
+    "Leftover",
+    "Survey",
+    "delete_tree",
+    "local_leftovers",
+    "measured",
+    "not_again",
+    "remove_local",
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,8 @@ class Survey:
         objects: How many objects: of its durable log, if that is not in the checkpoint
             directory, and of the checkpoint, if that is in an object storage.
         savepoints: Names of the savepoints among all this.
+        not_again: A sentence for each source that the app will not read from its start, as the
+            source lets go of what was committed.
     """
 
     app_id: str
@@ -45,12 +55,22 @@ class Survey:
     interrupted: tuple[Leftover, ...]
     objects: int = 0
     savepoints: tuple[str, ...] = ()
+    not_again: tuple[str, ...] = ()
 
     @property
     def leftovers(self) -> tuple[Leftover, ...]:
         """All that is removed, the checkpoint first."""
         first = () if self.checkpoint is None else (self.checkpoint,)
         return (*first, *self.local, *self.interrupted)
+
+
+def not_again(lets_go: Mapping[str, str]) -> tuple[str, ...]:
+    """Return what to tell who resets an app, by what becomes of what its sources have read."""
+    return tuple(
+        f"What source {source!r} has read does not come again: {becomes} when they are committed. "
+        "The app begins behind them."
+        for source, becomes in sorted(lets_go.items())
+    )
 
 
 def local_leftovers(

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from kstreams.checkpoint.app_objects import epoch_objects
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.leftovers import Survey, local_leftovers, remove_local
+from kstreams.checkpoint.leftovers import Survey, local_leftovers, not_again, remove_local
 from kstreams.checkpoint.object_home import DESCRIPTIONS, PLANS, ObjectHome
 from kstreams.checkpoint.removal import Removal
 from kstreams.checkpoint.savepoints import Savepoints
@@ -36,6 +36,7 @@ def survey_objects(app_id: str, home: ObjectHome, state: StateBackend | None) ->
         (),
         count,
         tuple(Savepoints(found, log).names()),
+        not_again(found.lets_go),
     )
 
 

@@ -118,6 +118,8 @@ def open_for_running(
         if query in resumed and made.line(query) == found.line(query)
     }
     made = begin_logs(made, objects, {query: each.last for query, each in same.items()})
+    if (told := made.with_logs_of(topology)) != made:
+        made = told.save()
     if made.home.takes_over:
         same = {
             query: take_over(made, query, objects, run=run, publish=publish)

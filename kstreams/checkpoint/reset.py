@@ -6,8 +6,10 @@ Needs neither a JVM nor the topology. Read `reset` first; `survey` says what it 
 from __future__ import annotations
 
 import json
+import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from difflib import get_close_matches
 from pathlib import Path
 from uuid import uuid4
@@ -20,6 +22,7 @@ from kstreams.checkpoint.leftovers import (
     delete_tree,
     local_leftovers,
     measured,
+    not_again,
     remove_local,
 )
 from kstreams.checkpoint.lock import CheckpointLock
@@ -39,6 +42,7 @@ from kstreams.state.backend.working import StateBackend
 
 __all__ = ("reset", "survey")
 
+_LOG = logging.getLogger(__name__)
 _BARE = re.compile(
     r"lock|telemetry|\.app-[0-9a-f]+\.json|\.probe-[0-9a-f]+|\.nfs[0-9a-f]+|\.DS_Store"
 )
@@ -89,16 +93,24 @@ def survey(
         tuple(measured(path, path) for path in leftovers),
         sum(1 for _ in _objects(app_id, places, state)),
         tuple(_savepoints(places, state)),
+        not_again(
+            {source: what for each in _loaded(places) for source, what in each.lets_go.items()}
+        ),
     )
 
 
 def reset(
-    app_id: str, *, checkpoint: CheckpointName | None = None, state: StateBackend | None = None
+    app_id: str,
+    *,
+    checkpoint: CheckpointName | None = None,
+    state: StateBackend | None = None,
+    tell: Callable[[str], object] = _LOG.warning,
 ) -> Survey:
     """Remove an app's checkpoint and its working state on this machine.
 
-    The app then starts fresh: it reads its input from each source's start. Output topics
-    stay as they are. The checkpoint is renamed in one step before anything in it is
+    The app then starts fresh: it reads its input from each source's start, but for what a source
+    has let go of (files that were deleted, changes of a replication slot), which is told. Output
+    topics stay as they are. The checkpoint is renamed in one step before anything in it is
     deleted: a reset that is killed leaves either the whole checkpoint or none, and the
     next one removes the rest. Objects of a durable log elsewhere go if `state` names the
     log (`RocksDB(log=S3(...))`): those of this incarnation of the app and no others. Links are
@@ -113,9 +125,11 @@ def reset(
         checkpoint: Its place; `.kstreams/<app_id>` by default, as for `App`.
         state: The backend that the app was given, if it names a directory or a durable
             log of its own.
+        tell: Gets a sentence for each source whose input does not come again, before anything
+            is removed; they are warnings of this module's logger by default.
 
     Returns:
-        What was removed.
+        What was removed, with these sentences in `not_again`.
 
     Raises:
         NoCheckpointError: There is nothing to remove.
@@ -130,6 +144,8 @@ def reset(
     there are no internal topics to delete here.
     """
     found = survey(app_id, checkpoint=checkpoint, state=state)
+    for sentence in found.not_again:
+        tell(sentence)
     home = app_home(app_id, checkpoint)
     if isinstance(home, ObjectHome):
         reset_objects(found, home, state)
@@ -249,13 +265,16 @@ def _objects(
 
 
 def _savepoints(checkpoints: tuple[Path, ...], state: StateBackend | None) -> Iterator[str]:
-    for path in checkpoints:
-        try:
-            found = Checkpoint.load(DirectoryHome(path))
-        except (NoCheckpointError, CheckpointMismatchError, StateCorruptError):
-            continue  # one that was never finished, or of another version: it goes all the same
+    for found in _loaded(checkpoints):
         log = None if state is None else state.log
         yield from Savepoints(found, (log or found.log).open()).names()
+
+
+def _loaded(checkpoints: tuple[Path, ...]) -> Iterator[Checkpoint]:
+    for path in checkpoints:
+        # one that was never finished, or of another version: it goes all the same
+        with suppress(NoCheckpointError, CheckpointMismatchError, StateCorruptError):
+            yield Checkpoint.load(DirectoryHome(path))
 
 
 def _remove(found: Survey, state: StateBackend | None, *renamed: Path) -> None:

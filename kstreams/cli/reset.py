@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -11,14 +9,11 @@ import typer
 from rich.markup import escape
 
 from kstreams.checkpoint.leftovers import Leftover, Survey
-from kstreams.checkpoint.named_home import CheckpointName, app_home
 from kstreams.checkpoint.reset import reset as reset_app
 from kstreams.checkpoint.reset import survey
 from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
 from kstreams.cli.stores import CheckpointOption, LogOption, find_home, load_log
-from kstreams.errors import KStreamsError
 from kstreams.state.backend.memory import Memory
-from kstreams.telemetry.reader import TelemetryReader
 
 __all__ = ("reset",)
 
@@ -65,39 +60,28 @@ def reset(
         )
     place = find_home(app_id, checkpoint).named
     found = survey(app_id, checkpoint=place, state=backend)
-    gone = _let_go(app_id, place)
     if not yes:
-        _show(found, gone)
+        _show(found)
         typer.confirm(f"Remove this, and start {app_id} fresh?", abort=True, err=True)
-    removed = reset_app(app_id, checkpoint=place, state=backend)
+    tell = _show_gone if yes else _tell_nothing
+    removed = reset_app(app_id, checkpoint=place, state=backend, tell=tell)
     size = sum(leftover.size_bytes for leftover in removed.leftovers)
     objects = f" and {counted(removed.objects, 'object')}" if removed.objects else ""
     stdout().print(
         f"Reset [bold]{escape(app_id)}[/]: {shown_size(size)}{objects} removed. "
         "Output topics are as they were; input is read again from each source's start."
     )
-    if yes:
-        _show_gone(gone)
 
 
-def _let_go(app_id: str, place: CheckpointName | None) -> list[tuple[str, str]]:
-    """Return sources that do not come again from their start, and what becomes of what was read."""
-    with suppress(KStreamsError, OSError):  # it decides nothing
-        outline = TelemetryReader(app_home(app_id, place)).topology()
-        logs = () if outline is None else outline.logs()
-        return [(node.topic, node.lets_go) for node in logs if node.lets_go]
-    return []
+def _show_gone(sentence: str) -> None:
+    stderr().print(f"[yellow]{escape(sentence)}[/]")
 
 
-def _show_gone(gone: Sequence[tuple[str, str]]) -> None:
-    for source, becomes in gone:
-        stderr().print(
-            f"[yellow]What source {escape(repr(source))} has read does not come again:[/] "
-            f"{escape(becomes)} when they are committed. The app begins behind them."
-        )
+def _tell_nothing(_: str) -> None:
+    """Do nothing: it was shown with the question."""
 
 
-def _show(found: Survey, gone: Sequence[tuple[str, str]]) -> None:
+def _show(found: Survey) -> None:
     table = new_table("", "directory", "files", "size", numbers=("files", "size"))
     parts: list[tuple[str, Leftover]] = []
     if found.checkpoint is not None:
@@ -122,7 +106,8 @@ def _show(found: Survey, gone: Sequence[tuple[str, str]]) -> None:
         names = escape(", ".join(found.savepoints))
         console.print(f"\n[yellow]Savepoints go too:[/] {names}")
     console.print("\nInput is read again from each source's start. Output topics stay as they are.")
-    _show_gone(gone)
+    for sentence in found.not_again:
+        _show_gone(sentence)
     console.print()
 
 

@@ -11,9 +11,9 @@
 
 The kinds of nodes are `source`, `processor`, `join`, `repartition`, `loop`, `loop-end` and `sink`.
 A repartition edge is among the nodes of the group that it leaves. `topic` is what a source reads,
-or a sink writes to, by its name or label. A source that is a log has its label in `log`, and in
-`lets_go` what becomes of what was committed (empty: it stays). `dead_letters` are nodes with the
-topics that they set records aside in; earlier versions of the library have not written them.
+or a sink writes to, by its name or label. A source that is a log has its label in `log`.
+`dead_letters` are nodes with the topics that they set records aside in; earlier versions of the
+library have not written them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ from kstreams.graph.nodes import (
     SourceNode,
 )
 from kstreams.graph.topology import PartitionGroup, Topology
-from kstreams.log import LetsGo
 from kstreams.state.log.fields import Fields, WrongFieldError, checked_text
 from kstreams.topic import Topic
 
@@ -74,7 +73,6 @@ class NodeOutline:
         stores: Those that it reads and writes.
         reads: Those of global tables that it reads.
         log: What a source reads that is no topic, by its label.
-        lets_go: What becomes of what was committed of it; empty where all stays.
     """
 
     name: str
@@ -84,7 +82,6 @@ class NodeOutline:
     stores: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     log: str = ""
-    lets_go: str = ""
 
 
 @dataclass(frozen=True)
@@ -203,9 +200,7 @@ def _nodes(group: PartitionGroup) -> list[NodeOutline]:
             reads = tuple(spec.name for spec in node.globals)
             found.append(NodeOutline(node.name, kind, topic, execution, stores, reads))
         elif isinstance(node, SourceNode) and node.log is not None:
-            log: object = node.log
-            lets_go = log.lets_go if isinstance(log, LetsGo) else ""
-            found.append(NodeOutline(node.name, kind, topic, log=node.log.label, lets_go=lets_go))
+            found.append(NodeOutline(node.name, kind, topic, log=node.log.label))
         else:
             found.append(NodeOutline(node.name, kind, topic))
     return found
@@ -248,7 +243,6 @@ def _read_node(fields: Fields) -> NodeOutline:
         tuple(checked_text(name, "a store") for name in fields.items("stores")),
         tuple(checked_text(name, "a store") for name in fields.items("reads")),
         fields.text("log", ""),
-        fields.text("lets_go", ""),
     )
 
 

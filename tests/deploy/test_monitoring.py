@@ -53,6 +53,13 @@ def test_they_name_metrics_that_there_are() -> None:
     assert asked <= series
 
 
+def test_panels_show_all_there_is_of_sources() -> None:
+    shown = {name for query in queries() for name in _NAME.findall(query)}
+    of_sources = {name for name in METRICS if name.startswith("kstreams_source_")}
+    # its seconds are those of `kstreams_source_lag_seconds`
+    assert of_sources - shown == {"kstreams_source_oldest_unread_timestamp_seconds"}
+
+
 def test_each_alert_has_its_place_in_the_runbook() -> None:
     page = (FOLDER.parents[1] / "docs" / "operations.md").read_text()
     runbook = page.partition("### When an alert fires")[2]

@@ -11,7 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from kstreams import TEXT, TopologyBuilder
+from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.lock import CheckpointLock
+from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.object_home import ObjectHome
+from kstreams.checkpoint.opening import open_for_running
 from kstreams.checkpoint.reset import reset, survey
 from kstreams.errors import (
     AppLockedError,
@@ -20,9 +26,11 @@ from kstreams.errors import (
     InvalidNameError,
     NoCheckpointError,
 )
+from kstreams.sources import Lines, MoveTo, WhenRead, folder
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.directory import Directory
+from kstreams.testing import RecordingSink
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +67,39 @@ def test_checkpoint_and_local_state_go() -> None:
     assert reset("app", state=state) == found
     assert list(Path(".kstreams").iterdir()) == []
     assert list(Path("local").iterdir()) == []
+
+
+def read_files(home: CheckpointHome, when_read: WhenRead) -> None:
+    """Start an app on files that go when they are committed, and on others."""
+    builder = TopologyBuilder("app")
+    for log in (
+        folder("lines", "in", Lines(TEXT), when_read=when_read),
+        folder("kept", "kept", Lines(TEXT)),
+    ):
+        builder.add_sink(f"{log.name}-out", RecordingSink(), builder.add_source(log.name, log))
+    tasks = {"lines": 1, "kept": 1}
+    settings = AppSettings("app", home)
+    open_for_running(settings, builder.build(), tasks, run="run", publish=lambda _: None)
+
+
+@pytest.mark.parametrize("home", [home_of("here"), ObjectHome(Directory("there"))], ids=str)
+def test_it_says_what_does_not_come_again(
+    home: CheckpointHome, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = (
+        "What source 'lines' has read does not come again: files {} when they are committed. "
+        "The app begins behind them."
+    )
+    read_files(home, "leave")
+    assert survey("app", checkpoint=home.named).not_again == ()
+    read_files(home, MoveTo("_done"))
+    assert survey("app", checkpoint=home.named).not_again == (said.format("go to '_done'"),)
+    read_files(home, "delete")
+    assert reset("app", checkpoint=home.named).not_again == (said.format("are deleted"),)
+    assert [record.getMessage() for record in caplog.records] == [said.format("are deleted")]
+    read_files(home, "delete")
+    told: list[str] = []
+    assert reset("app", checkpoint=home.named, tell=told.append).not_again == tuple(told)
 
 
 def test_other_lives_of_the_app_keep_their_local_state() -> None:

@@ -120,7 +120,7 @@ def told(path: Path, *, heard_ms: int) -> None:
     live = Live("viewed", "run", "running", 5, heard_ms, 1_000, queries={"in": query})
     nodes = (
         NodeOutline("keep", "sink", "out"),
-        NodeOutline("rows", "source", "table", log="changes of a table", lets_go="the slot does"),
+        NodeOutline("rows", "source", "table", log="changes of a table"),
     )
     outline = Outline("viewed", "", (GroupOutline("in", "in", 3, nodes),))
     files = checkpoint_of(path).telemetry()

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from kstreams import INT64, TEXT, App, Record, Topic, Topology, TopologyBuilder, key_value_store
-from kstreams.errors import CompileError, FileChangedError
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.named_home import home_of
+from kstreams.errors import CompileError, FileChangedError, ProcessingError, StateCorruptError
 from kstreams.operators import flat_map, rekey
 from kstreams.serde import NONE
 from kstreams.sinks import CommitId, Results, to_batches
 from kstreams.sources import Lines, folder
 from kstreams.testing import TopologyTestDriver
+from tests.kstreams.cli.terminal import say
 from tests.kstreams.spark.apps import Bench
 from tests.word_counter import CountWords
 
@@ -109,3 +114,74 @@ def test_a_file_that_changes_stops_the_app(bench: Bench, tmp_path: Path) -> None
     write(tmp_path / "in", 1, "one\ntwo\nthree\n")
     with pytest.raises(FileChangedError, match=r"1\.txt"):
         bench.run(counting(tmp_path / "in"))
+
+
+LOGGED = COUNTS.with_changelog("counts-log")
+POISON = "poison"
+
+
+def counting_logged(place: Path) -> Topology:
+    """Count the words of files that go then, in a store with a changelog; one fails at first."""
+    builder = TopologyBuilder("files")
+    log = folder("lines", place, Lines(TEXT), partitions=2, when_read="delete")
+    lines = builder.add_source("lines", log)
+    words = builder.add_processor("split", flat_map(partial(_checked, place.parent)), lines)
+    edge = builder.repartition("by-word", words, key=TEXT, value=NONE)
+    counts = builder.add_processor("count", partial(CountWords, LOGGED), edge, stores=[LOGGED])
+    builder.add_sink("totals", TOTALS, counts)
+    return builder.build()
+
+
+def _checked(home: Path, _: None, line: str) -> Iterator[tuple[str, None]]:
+    if line == POISON and not (home / "cured").exists():
+        raise ValueError(line)
+    return _split(None, line)
+
+
+def test_a_store_is_rebuilt_beside_files_that_go_on_where_they_were(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files that were counted are gone; a batch of another was planned, and has failed."""
+    place = tmp_path / "in"
+    place.mkdir()
+    topology = counting_logged(place)
+    texts = ["\n".join(f"a b{n % 3} c{n}" for n in range(20 + number)) for number in range(3)]
+    poisoned = "\n".join(["a"] * 9 + [POISON] + ["d"] * 9)
+    for number, text in enumerate([*texts, poisoned]):
+        write(place, number, text)
+    with pytest.raises(ProcessingError, match=POISON):
+        bench.run(topology, max_records_per_batch=30)
+    before = bench.store(topology, LOGGED)
+    assert before["b1"] > 1
+    assert len(list(place.glob("*.txt"))) < 4
+    objects = Checkpoint.load(home_of(bench.checkpoint)).log.open()
+    pointers = bench.last_commit(topology).pointers().values()
+    objects.delete([ref.name for pointer in pointers for ref in pointer.objects()])
+    with pytest.raises(StateCorruptError):
+        bench.store(topology, LOGGED)
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "lost_counts.py").write_text(
+        "from pathlib import Path\n"
+        "from tests.kstreams.spark.test_file_logs import counting_logged\n"
+        f"TOPOLOGY = counting_logged(Path({str(place)!r}))\n"
+    )
+    where = ("--checkpoint", str(bench.checkpoint))
+    said = say(
+        *("state", "restore", "files", "--from-changelog", "--yes", *where),
+        *("--topology", "lost_counts:TOPOLOGY", "--data", str(tmp_path / "topics")),
+    )
+    assert said.startswith("Rebuilt 1 store of files from ")
+    assert bench.store(topology, LOGGED) == before
+
+    (tmp_path / "cured").touch()
+    texts += [poisoned, "a c1 last"]
+    write(place, 4, texts[-1])
+    bench.run(topology, max_records_per_batch=30)
+    counts = Counter(word for text in texts for word in text.split())
+    assert bench.store(topology, LOGGED) == counts
+    assert Counter(bench.records(TOTALS)) == Counter(
+        (word, number) for word, count in counts.items() for number in range(1, count + 1)
+    )
+    assert list(place.glob("*.txt")) == []
+    say("state", "verify", "files", *where)

@@ -115,8 +115,6 @@ def test_a_disk_that_refuses_fails_nothing(
 class Keeping(ItemLog[str]):
     """A list whose place fills up until it is committed."""
 
-    lets_go = "items are forgotten"
-
     def contents(self) -> LogContents:
         return _Kept(self, FakeClock(0))
 
@@ -126,7 +124,7 @@ class _Kept(NumberedContents):
         return Kept(3_000, 500)
 
 
-def test_it_says_what_is_kept_for_a_log_and_that_it_lets_go(
+def test_it_says_what_is_kept_for_a_log(
     home: DirectoryHome, recorder: Recorder, tmp_path: Path
 ) -> None:
     builder = TopologyBuilder("keeping")
@@ -161,9 +159,9 @@ def test_it_says_what_is_kept_for_a_log_and_that_it_lets_go(
     }
     found = reader.topology()
     assert found == outline
-    assert [(node.topic, node.log, node.lets_go) for node in outline.logs()] == [
-        ("words", "3 items", "items are forgotten"),
-        ("plain", "1 items", ""),
+    assert [(node.topic, node.log) for node in outline.logs()] == [
+        ("words", "3 items"),
+        ("plain", "1 items"),
     ]
 
 
