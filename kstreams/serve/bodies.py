@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from kstreams.serve.problems import Problem
 from kstreams.serve.settings import Limits
+from kstreams.views.row_text import json_text
 
 __all__ = ("form_body", "json_answer", "json_body", "text_answer")
 
@@ -77,7 +78,7 @@ async def _read(request: Request, most: int) -> bytes:
 
 def json_answer(content: object, headers: Mapping[str, str] | None = None) -> Response:
     """Return an answer of a value of JSON; what a text of the app cannot be in UTF-8 is escaped."""
-    return text_answer(json.dumps(content, ensure_ascii=False), headers)
+    return text_answer(json_text(content), headers)
 
 
 def text_answer(text: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -16,6 +17,7 @@ from kstreams.serve.settings import Listening
 __all__ = ("Guard",)
 
 _TOKEN_IN_URL = re.compile(rb"(^|&)(access_token|token|authorization|api_key)=", re.IGNORECASE)
+_HOSTS = 64
 _ALWAYS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -97,12 +99,12 @@ class Guard:
         raise Problem(403, "a page of another origin asks")
 
     def _check_site(self, method: str, headers: Headers) -> None:
+        if headers.get("sec-fetch-site", "none") in ("none", "same-origin"):
+            return
         followed = (headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest"))
         if followed == ("navigate", "document") and method in ("GET", "HEAD"):
             return  # a link, in a window of its own: the page that has it sees nothing
-        if headers.get("origin") in self._origins:
-            return
-        if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        if headers.get("origin") not in self._origins:
             raise Problem(403, "a page of another site asks")
 
     def _visitor(self, scope: Scope, headers: Headers) -> Visitor:
@@ -179,6 +181,7 @@ def _cookie(headers: Headers, name: str) -> str:
     return found[0] if len(found) == 1 else ""
 
 
+@lru_cache(_HOSTS)  # each request has one of a few
 def _host_of(header: str) -> str:
     """Return the name in a Host header, without the port; empty where it is none."""
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -24,11 +24,8 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _MOST_FIELDS = 20
 
 
-class Parameters(Mapping[str, str]):
+class Parameters(dict[str, str]):
     """Texts by name, as a query string or a cursor gives them."""
-
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._given = dict(given)
 
     @classmethod
     def of(cls, text: bytes, known: Collection[str]) -> Parameters:
@@ -65,24 +62,15 @@ class Parameters(Mapping[str, str]):
             given[name] = value
         return cls(given)
 
-    def __getitem__(self, name: str) -> str:
-        return self._given[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._given)
-
-    def __len__(self) -> int:
-        return len(self._given)
-
     def required(self, name: str) -> str:
         """Return a parameter that has to be there."""
-        if name not in self._given:
+        if name not in self:
             raise Problem(400, f"parameter {name!r} is missing")
-        return self._given[name]
+        return self[name]
 
     def whole(self, name: str, least: int, most: int) -> int | None:
         """Return a whole number within bounds."""
-        text = self._given.get(name)
+        text = self.get(name)
         if text is None:
             return None
         number = int(text) if _WHOLE.fullmatch(text) else None
@@ -95,7 +83,7 @@ class Parameters(Mapping[str, str]):
 
     def flag(self, name: str) -> bool:
         """Return a parameter that is true or false; false where it is not there."""
-        text = self._given.get(name, "false")
+        text = self.get(name, "false")
         if text not in ("true", "false"):
             raise Problem(400, f"{name} is {repr_of(text, 40)}; expected true or false")
         return text == "true"

@@ -8,6 +8,7 @@ from typing import ClassVar
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from kstreams.serve.settings import Limits
+from kstreams.serve.whole_writes import WholeWrites
 
 __all__ = ("BoundedProtocol", "protocol_of")
 
@@ -41,7 +42,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self, transport: asyncio.Transport
     ) -> None:
         """Begin to wait for a head."""
-        super().connection_made(transport)
+        super().connection_made(WholeWrites(transport, self.loop))
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -27,7 +27,7 @@ from kstreams.serve.stored_query import StoredQuery
 from kstreams.serve.streams import Event, EventStream
 from kstreams.state.log.fields import MOST
 from kstreams.views.flat_rows import columns_of, key_serde
-from kstreams.views.row_text import RowText
+from kstreams.views.row_text import RowText, json_text
 from kstreams.views.store_reads import StoreReads
 
 __all__ = ("Reads",)
@@ -102,7 +102,7 @@ class Reads:
             return Response(status_code=304, headers=headers)
         if rows == _NO_ROWS:
             raise Problem(404, "there is no such key", headers=standing.headers)
-        key = json.dumps(exact(wanted.key, store.spec.key), ensure_ascii=False)
+        key = json_text(exact(wanted.key, store.spec.key))
         return text_answer(f'{{"key": {key}, "rows": {rows}}}', headers)
 
     async def rows(self, request: Request) -> Response:
@@ -201,7 +201,7 @@ class Reads:
 def _found(content: Sequence[Mapping[str, object]], found: Answered[str]) -> Response:
     """Return an answer of objects, each with its rows."""
     made = [
-        f'{json.dumps(own, ensure_ascii=False)[:-1]}, "rows": {rows}}}'
+        f'{json_text(own)[:-1]}, "rows": {rows}}}'
         for own, rows in zip(content, found.rows, strict=True)
     ]
     return text_answer(f'{{"found": [{", ".join(made)}]}}', found.standing.headers)
@@ -226,7 +226,7 @@ def _key_rows(reads: StoreReads[Any]) -> Callable[[list[Row]], tuple[str, int]]:
     text = RowText(reads.spec, key_serde(reads), reads.spec.kind.columns)
 
     def made(rows: list[Row]) -> tuple[str, int]:
-        content = json.dumps([text.row(row, key=False) for row in rows], ensure_ascii=False)
+        content = json_text([text.row(row, key=False) for row in rows])
         return content, len(content)
 
     return made

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from kstreams.errors import KStreamsError
 from kstreams.serve.action import Action
@@ -31,13 +31,13 @@ __all__ = ("PARTS", "actions_of", "application")
 _LOG = logging.getLogger(__name__)
 
 PARTS: tuple[Callable[[Context], Sequence[Action]], ...] = (
-    lambda context: Api(context).actions(),
     lambda context: Reads(context).actions(),
+    lambda context: Api(context).actions(),
     lambda context: Explaining(context).actions(),
     lambda context: Ordering(context).actions(),
     lambda context: Site(context).actions(),
 )
-"""What has routes: each makes its actions of what all share."""
+"""What has routes: each makes its actions of what all share. What is asked most is tried first."""
 
 
 def actions_of(context: Context) -> tuple[Action, ...]:
@@ -62,18 +62,26 @@ def actions_of(context: Context) -> tuple[Action, ...]:
 
 def application(actions: Sequence[Action], times: RequestTimes) -> Starlette:
     """Return what answers the actions, and counts; whoever asks has gone past the guard."""
-    routes = [Route(each.path, _endpoint(each, times), methods=[each.method]) for each in actions]
+    routes = [Route(each.path, _Endpoint(each, times), methods=[each.method]) for each in actions]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _no_route})  # type: ignore[dict-item]  # of the class that it is for
     app.router.redirect_slashes = False
     return app
 
 
-def _endpoint(action: Action, times: RequestTimes) -> Callable[[Request], Awaitable[ASGIApp]]:
-    async def timed(request: Request) -> ASGIApp:
-        began = time.perf_counter()
-        return times.timed(action.path, began, await answer(request))
+class _Endpoint:
+    """What answers one action."""
 
-    async def answer(request: Request) -> ASGIApp:
+    def __init__(self, action: Action, times: RequestTimes) -> None:
+        self._action = action
+        self._times = times
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = time.perf_counter()
+        answer = await self._answer(Request(scope, receive, send))
+        await self._times.timed(self._action.path, began, answer)(scope, receive, send)
+
+    async def _answer(self, request: Request) -> ASGIApp:
+        action = self._action
         try:
             require(request.scope["role"], action.role)
             return await action.run(request)
@@ -84,8 +92,6 @@ def _endpoint(action: Action, times: RequestTimes) -> Callable[[Request], Awaita
         except Exception:  # noqa: BLE001  # of a serde, or a fault of ours: the caller is told
             _LOG.exception("%s %s failed", action.method, action.path)
             return action.refuse(request, Problem(500, "this failed; the server's log says why"))
-
-    return timed
 
 
 async def _no_route(_: Request, exc: HTTPException) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -20,6 +21,7 @@ __all__ = ("Standing", "stand")
 
 _ATTEMPTS = 20
 _TAG_CHARS = 12
+_KNOWN = 64
 
 
 @dataclass(frozen=True)
@@ -60,16 +62,27 @@ class Standing:
     @property
     def tag(self) -> str:
         """A text that no other version of the stores has, also after a reset; without quotes."""
-        life = sha256(self.life.encode()).hexdigest()[:_TAG_CHARS]
-        return f"{life}.{'none' if self.batch is None else self.batch}"
+        return _tag(self.life, self.batch)
 
     @property
     def headers(self) -> dict[str, str]:
         """Say which version it is."""
-        found = {"Kstreams-Version": "none" if self.batch is None else str(self.batch)}
-        if self.wall_ms is not None:
-            found["Kstreams-Committed-At"] = iso(self.wall_ms)
-        return found
+        one = self._one
+        return dict(_headers(one.batch, one.wall_ms))
+
+
+@lru_cache(_KNOWN)  # many ask for the version that is the newest
+def _tag(life: str, batch: int | None) -> str:
+    name = sha256(life.encode()).hexdigest()[:_TAG_CHARS]
+    return f"{name}.{'none' if batch is None else batch}"
+
+
+@lru_cache(_KNOWN)
+def _headers(batch: int | None, wall_ms: int | None) -> Mapping[str, str]:
+    found = {"Kstreams-Version": "none" if batch is None else str(batch)}
+    if wall_ms is not None:
+        found["Kstreams-Committed-At"] = iso(wall_ms)
+    return found
 
 
 async def stand(

@@ -71,9 +71,13 @@ class Pinned(Generic[S]):
         self.wall_ms = wall_ms
         self.life = reader.life
         self.partitions = reader.partitions
-        self.partitions_of = reader.partitions_of
+        self._of = reader.partitions_of
         self._lock = reader.lock
         self._states = states
+
+    def partitions_of(self, key: object) -> Sequence[int]:
+        """Return where a key may be, of the partitions that will be read."""
+        return tuple(self._states) if len(self._states) == 1 else self._of(key)
 
     def read(self, partitions: Sequence[int], look: Callable[[Sequence[S]], T]) -> T:
         """Return what a function makes of the live stores of partitions."""

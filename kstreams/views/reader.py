@@ -87,6 +87,7 @@ class Reader(Generic[S]):
         self._scans = 0
         self._closed = False
         self._place: ViewedStore = settings.source.find(spec)
+        self._partitioner = self._place.partitioner(settings.partitioner)
         self._version: Version[S] = Version(None, self._place.group)
         self._kept: deque[Version[S]] = deque(maxlen=settings.kept)
         self._looked_ms = 0
@@ -175,6 +176,7 @@ class Reader(Generic[S]):
             raise
         with self.lock:  # nobody takes a version for one of another line
             before, self._place = self._place, found
+            self._partitioner = found.partitioner(self._settings.partitioner)
             if found.checkpoint != before.checkpoint:
                 self._begin_again()
 
@@ -222,11 +224,10 @@ class Reader(Generic[S]):
 
     def partitions_of(self, key: object) -> Sequence[int]:
         """Return where a key may be: one partition, or all when the rule is not known."""
-        partitioner = self._place.partitioner(self._settings.partitioner)
-        if partitioner is None:
+        if self._partitioner is None:
             return range(self._place.partitions)
         data = self._spec.key.serialize(key)
-        return (partitioner.partition(data, self._place.partitions),)
+        return (self._partitioner.partition(data, self._place.partitions),)
 
     def has(self, batch: int) -> bool:
         """Return whether a version is the present one, or kept."""

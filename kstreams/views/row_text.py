@@ -9,7 +9,10 @@ from kstreams.serde.base import Serde
 from kstreams.serde.values import exact
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("RowText",)
+__all__ = ("RowText", "json_text")
+
+json_text = json.JSONEncoder(ensure_ascii=False).encode
+"""Returns a value as JSON."""
 
 
 class RowText:
@@ -33,5 +36,5 @@ class RowText:
 
     def made(self, parts: tuple[Any, ...]) -> tuple[str, int]:
         """Return a row as a text of JSON, and its length."""
-        text = json.dumps(self.row(parts, key=True), ensure_ascii=False)
+        text = json_text(self.row(parts, key=True))
         return text, len(text)

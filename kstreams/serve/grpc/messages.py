@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +14,7 @@ from kstreams.serve.parameters import Parameters, key_of
 from kstreams.serve.problems import Problem
 from kstreams.serve.standing import Standing
 from kstreams.views.flat_rows import columns_of, key_serde
-from kstreams.views.row_text import RowText
+from kstreams.views.row_text import RowText, json_text
 from kstreams.views.store_reads import StoreReads
 
 __all__ = ("as_of", "committed", "key", "key_rows", "page_rows", "parameters")
@@ -134,7 +133,7 @@ class _Rows:
     def made_of_key(self, row: Row) -> pb.Row:
         message = self._message(row)
         if self._text is not None:
-            message.json = json.dumps(self._text.row(row, key=False), ensure_ascii=False)
+            message.json = json_text(self._text.row(row, key=False))
         return message
 
     def _message(self, parts: Row) -> pb.Row:
