@@ -10,36 +10,56 @@ from kstreams.cli.consoles import stdout  # isort: skip  # tells of a missing ex
 
 import typer
 
-from kstreams.cli.command import add_command
-from kstreams.cli.counts import counts
-from kstreams.cli.describe import describe
-from kstreams.cli.explain import explain
-from kstreams.cli.forecast import forecast
-from kstreams.cli.health import health
-from kstreams.cli.intake import intake
-from kstreams.cli.pausing import pause, resume
-from kstreams.cli.plan import plan
-from kstreams.cli.produce import produce
-from kstreams.cli.reset import reset
-from kstreams.cli.run import run
-from kstreams.cli.savepoints import fork, savepoint
-from kstreams.cli.serdes import list_serdes
-from kstreams.cli.serve import serve
-from kstreams.cli.state import get, list_stores, scan
-from kstreams.cli.state_diff import diff
-from kstreams.cli.state_export import export
-from kstreams.cli.state_restore import restore
-from kstreams.cli.state_verify import verify
-from kstreams.cli.tail import tail
-from kstreams.cli.topics import create, delete, describe_topic, list_topics
-from kstreams.cli.topics_replay import replay
-from kstreams.cli.trace import trace
-from kstreams.cli.warm_up import warm_up
+from kstreams.cli.late_group import late_group
 
-__all__ = ("PROGRAM",)
+__all__ = ("APPS", "PROGRAM", "STATE", "TOPICS")
+
+APPS = {
+    "run": "run:run",
+    "describe": "describe:describe",
+    "counts": "counts:counts",
+    "health": "health:health",
+    "pause": "pausing:pause",
+    "resume": "pausing:resume",
+    "plan": "plan:plan",
+    "explain": "explain:explain",
+    "trace": "trace:trace",
+    "forecast": "forecast:forecast",
+    "reset": "reset:reset",
+    "intake": "intake:intake",
+    "serve": "serve:serve",
+    "serdes": "serdes:list_serdes",
+    "warm-up": "warm_up:warm_up",
+}
+"""Where each command is, in the order of the help; see `late_group`."""
+
+TOPICS = {
+    "create": "topics:create",
+    "list": "topics:list_topics",
+    "describe": "topics:describe_topic",
+    "produce": "produce:produce",
+    "tail": "tail:tail",
+    "replay": "topics_replay:replay",
+    "delete": "topics:delete",
+}
+"""Those of `kstreams topics`."""
+
+STATE = {
+    "list": "state:list_stores",
+    "get": "state:get",
+    "scan": "state:scan",
+    "diff": "state_diff:diff",
+    "export": "state_export:export",
+    "verify": "state_verify:verify",
+    "savepoint": "savepoints:savepoint",
+    "fork": "savepoints:fork",
+    "restore": "state_restore:restore",
+}
+"""Those of `kstreams state`."""
 
 PROGRAM = typer.Typer(
     name="kstreams",
+    cls=late_group(APPS),
     help="Typed stream processing on Spark: topics, topologies, apps.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -49,13 +69,14 @@ PROGRAM = typer.Typer(
 """The whole command line."""
 
 _TOPICS = typer.Typer(
+    cls=late_group(TOPICS),
     help="Create topics, look into them, write to them.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
 
-
 _STATE = typer.Typer(
+    cls=late_group(STATE),
     help="Look into an app's stores while it runs or when it is gone; keep and copy versions.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -84,36 +105,5 @@ def _program(
     """Typed stream processing on Spark: topics, topologies, apps."""
 
 
-add_command(PROGRAM, "run", run)
-add_command(PROGRAM, "describe", describe)
-add_command(PROGRAM, "counts", counts)
-add_command(PROGRAM, "health", health)
-add_command(PROGRAM, "pause", pause)
-add_command(PROGRAM, "resume", resume)
-add_command(PROGRAM, "plan", plan)
-add_command(PROGRAM, "explain", explain)
-add_command(PROGRAM, "trace", trace)
-add_command(PROGRAM, "forecast", forecast)
-add_command(PROGRAM, "reset", reset)
-add_command(PROGRAM, "intake", intake)
-add_command(PROGRAM, "serve", serve)
-add_command(PROGRAM, "serdes", list_serdes)
-add_command(PROGRAM, "warm-up", warm_up)
-add_command(_TOPICS, "create", create)
-add_command(_TOPICS, "list", list_topics)
-add_command(_TOPICS, "describe", describe_topic)
-add_command(_TOPICS, "produce", produce)
-add_command(_TOPICS, "tail", tail)
-add_command(_TOPICS, "replay", replay)
-add_command(_TOPICS, "delete", delete)
 PROGRAM.add_typer(_TOPICS, name="topics")
-add_command(_STATE, "list", list_stores)
-add_command(_STATE, "get", get)
-add_command(_STATE, "scan", scan)
-add_command(_STATE, "diff", diff)
-add_command(_STATE, "export", export)
-add_command(_STATE, "verify", verify)
-add_command(_STATE, "savepoint", savepoint)
-add_command(_STATE, "fork", fork)
-add_command(_STATE, "restore", restore)
 PROGRAM.add_typer(_STATE, name="state")

@@ -8,13 +8,13 @@ from importlib.metadata import version
 
 import pytest
 
+from kstreams.cli.program import APPS, STATE, TOPICS
 from tests.kstreams.cli.terminal import kstreams, say
 
 COMMANDS = [
-    ["run"],
-    ["describe"],
-    ["reset"],
-    *(["topics", name] for name in ("create", "list", "describe", "produce", "tail", "delete")),
+    *([name] for name in APPS),
+    *(["topics", name] for name in TOPICS),
+    *(["state", name] for name in STATE),
 ]
 
 
@@ -33,6 +33,20 @@ def test_near_commands_are_suggested() -> None:
     result = kstreams("topics", "tial")
     assert result.exit_code == 2
     assert "Did you mean 'tail'?" in result.stderr
+
+
+def test_a_command_imports_nothing_of_others() -> None:
+    program = (
+        "import sys\nfrom kstreams.cli.program import PROGRAM\n"
+        "try: PROGRAM(['counts', 'missing'])\nexcept SystemExit: print(*sys.modules)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    loaded = found.stdout.split()
+    assert "kstreams.cli.counts" in loaded
+    others = {place.partition(":")[0] for place in (*APPS.values(), *TOPICS.values())} - {"counts"}
+    assert not {f"kstreams.cli.{name}" for name in others} & {*loaded}
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])
