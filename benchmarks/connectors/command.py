@@ -12,6 +12,7 @@ from benchmarks.connectors.asking import calls
 from benchmarks.connectors.kafka import deliveries
 from benchmarks.connectors.lakes import tables
 from benchmarks.connectors.postgres import rates, small_batches
+from benchmarks.connectors.streams import in_and_out
 from benchmarks.machine import machine
 from devtools.servers.postgres import PostgresServer
 
@@ -19,15 +20,19 @@ __all__ = ("add_to",)
 
 _ROUNDS = 5
 _AT_ONCE = 64
-_PARTS = ("postgres", "kafka", "lakes", "calls")
+_PARTS = ("postgres", "kafka", "lakes", "streams", "calls")
 
 
 def add_to(commands: Any) -> None:
     """Add the command."""
     connectors = commands.add_parser(
-        "connectors", help="PostgreSQL, Kafka, Delta and Iceberg as sinks, many calls at once"
+        "connectors",
+        help="PostgreSQL, Kafka, Delta, Iceberg as sinks, streams in and out, many calls at once",
     )
     connectors.add_argument("--rows", type=int, default=50_000, metavar="N", help="%(default)s")
+    connectors.add_argument(
+        "--stream-rows", type=int, default=200_000, metavar="N", help="%(default)s"
+    )
     connectors.add_argument("--calls", type=int, default=4_000, metavar="N", help="%(default)s")
     connectors.add_argument("--part", action="append", choices=_PARTS)
     connectors.add_argument("--json", type=Path, help="where to put the figures")
@@ -50,6 +55,9 @@ def _connectors(options: argparse.Namespace) -> int:
     if "lakes" in parts:
         figures["lakes"] = dict(tables(options.rows, _ROUNDS))
         _table("tables of files on a disk, results of one task", figures["lakes"], "{:12,.1f}")
+    if "streams" in parts:
+        figures["streams"] = dict(in_and_out(options.stream_rows))
+        _table("streams of Redis and RabbitMQ, one task", figures["streams"], "{:12,.1f}")
     if "calls" in parts:
         figures["calls"] = calls(options.calls, _AT_ONCE)
         _table("calls of 20 ms, a second", figures["calls"], "{:10,.1f}")

@@ -6,9 +6,10 @@ import ssl
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
 
+from kstreams.errors import KStreamsError
 from kstreams_rows.retrying import Faults, hidden
 
-__all__ = ("FAILURES", "Address", "RefusedError", "faults_of")
+__all__ = ("FAILURES", "Address", "NotYetError", "RefusedError", "StreamFaults", "faults_of")
 
 _PORT, _TLS_PORT = 5552, 5551
 _PASSING = ("StreamNotAvailable", "InternalError", "LeaderNotAvailable")
@@ -24,6 +25,18 @@ class RefusedError(Exception):
     def __init__(self, code: str, what: str) -> None:
         super().__init__(f"{code}: {what}")
         self.code = code
+
+
+class NotYetError(RefusedError):
+    """A stream has less than it had, as it has while its leader starts.
+
+    Attributes:
+        otherwise: What to raise where it stays so.
+    """
+
+    def __init__(self, otherwise: KStreamsError) -> None:
+        super().__init__("StreamNotAvailable", otherwise.message)
+        self.otherwise = otherwise
 
 
 FAILURES = (RefusedError, OSError)
@@ -80,14 +93,35 @@ def _wrong() -> ValueError:
     return ValueError("the url is none of rabbitmq-stream://user:password@host:port/vhost")
 
 
-def faults_of(address: Address, *, read: bool) -> Faults:
+@dataclass(frozen=True)
+class StreamFaults:
+    """Implements `kstreams_rows.retrying.Failures`.
+
+    Attributes:
+        faults: What can go wrong at any place.
+        kinds: What a session raises.
+    """
+
+    faults: Faults
+    kinds: tuple[type[Exception], ...] = FAILURES
+
+    def may_pass(self, exc: Exception) -> bool:
+        """Tell whether it may go well another time."""
+        return self.faults.may_pass(exc)
+
+    def error(self, exc: Exception) -> KStreamsError:
+        """Return what to raise for an exception of a session's."""
+        return exc.otherwise if isinstance(exc, NotYetError) else self.faults.error(exc)
+
+
+def faults_of(address: Address, *, read: bool) -> StreamFaults:
     """Return what can go wrong at a broker.
 
     Args:
         address: Its own.
         read: Whether it is a source, and no sink.
     """
-    return Faults(
+    faults = Faults(
         "RabbitMQ",
         FAILURES,
         lambda exc: not isinstance(exc, RefusedError) or exc.code in _PASSING,
@@ -96,3 +130,4 @@ def faults_of(address: Address, *, read: bool) -> Faults:
         "see that the stream is there, and that user and rights are as they have to be.",
         read,
     )
+    return StreamFaults(faults)

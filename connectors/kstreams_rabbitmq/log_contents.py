@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import closing
 
-from kstreams.errors import TopicRecreatedError
+from kstreams.errors import DataLossError, TopicRecreatedError
 from kstreams.sources import Piece
+from kstreams_rabbitmq.address import NotYetError
 from kstreams_rabbitmq.places import Places
 from kstreams_rabbitmq.session import OffsetType
 
@@ -30,6 +31,7 @@ class StreamContents:
         self._divided = divided
         self._known: list[str] = [] if divided else [name]
         self._marks: list[str] = []
+        self._reached: dict[int, int] = {}
 
     @property
     def log_id(self) -> str:
@@ -39,9 +41,8 @@ class StreamContents:
             SourceUnavailableError: The broker does not answer.
             SourceError: It refuses.
         """
-        marks = self._places.retried(lambda: [self._places.mark(each) for each in self._streams()])
-        self._marks = marks
-        return "-".join(marks) if all(marks) else ""
+        self._marks = self._places.retried(self._looked_at)
+        return "-".join(self._marks) if all(self._marks) else ""
 
     @property
     def look_every_s(self) -> float:
@@ -59,22 +60,10 @@ class StreamContents:
 
         Raises:
             TopicRecreatedError: A stream was deleted and made anew.
+            DataLossError: It has lost its last messages; while a leader starts it may look so,
+                and is looked at again.
         """
-        before = list(self._marks)
-        found = self._places.retried(
-            lambda: {n: self._places.end(each) for n, each in enumerate(self._streams())}
-        )
-        if before:
-            _ = self.log_id
-            for old, new in zip(before, self._marks, strict=True):
-                if old and old != new:
-                    raise TopicRecreatedError(
-                        f"stream {self._name!r} was deleted and made anew",
-                        expected=old,
-                        found=new,
-                        hint="reset the app: its positions are of messages that are gone.",
-                    )
-        return found
+        return self._places.retried(self._ends)
 
     def first_since(self, partition: int, timestamp_ms: int) -> tuple[int, int] | None:
         """Return offset and time of the first chunk that is not before a time."""
@@ -112,6 +101,38 @@ class StreamContents:
     def close(self) -> None:
         """Close the connections."""
         self._places.close()
+
+    def _ends(self) -> dict[int, int]:
+        found = {n: self._places.end(each) for n, each in enumerate(self._streams())}
+        if self._marks:
+            before, self._marks = self._marks, self._looked_at()
+            for old, new in zip(before, self._marks, strict=True):
+                if old and old != new:
+                    raise self._made_anew(old, new)
+        for n, end in found.items():
+            if end < self._reached.get(n, 0):
+                said = f"partition {n} of stream {self._name!r} has ended at {self._reached[n]}"
+                raise NotYetError(
+                    DataLossError(f"{said}, and ends at {end}", hint=DataLossError.WAY_ON)
+                )
+        self._reached = found
+        return found
+
+    def _looked_at(self) -> list[str]:
+        """Return the marks of streams; one that had messages and has none may not be ready yet."""
+        found = [self._places.mark(each) for each in self._streams()]
+        for old, new in zip(self._marks, found, strict=False):  # none are known before
+            if old and not new:
+                raise NotYetError(self._made_anew(old, new))
+        return found
+
+    def _made_anew(self, old: str, new: str) -> TopicRecreatedError:
+        return TopicRecreatedError(
+            f"stream {self._name!r} was deleted and made anew",
+            expected=old,
+            found=new,
+            hint="reset the app: its positions are of messages that are gone.",
+        )
 
     def _streams(self) -> list[str]:
         if not self._known:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kstreams.errors import DataLossError, Where
 from kstreams.sources import Piece
+from kstreams_rabbitmq.address import NotYetError
 from kstreams_rabbitmq.messages import Message, message_of
 from kstreams_rabbitmq.places import Places
 from kstreams_rabbitmq.session import OffsetType, schema
@@ -68,7 +69,8 @@ class StreamReader:
     def _read(self, piece: Piece, max_bytes: int) -> _Read:
         mark, _, stream = piece.place.partition("/")
         if mark and (now := self._places.mark(stream)) != mark:
-            raise _lost(piece, f"stream {stream!r} was deleted and made anew ({mark}, now {now})")
+            anew = _lost(piece, f"stream {stream!r} was deleted and made anew ({mark}, now {now})")
+            raise anew if now else NotYetError(anew)
         found = _Read()
         at = piece.start
         session = self._places.session(stream)
@@ -81,9 +83,12 @@ class StreamReader:
                 at = max(at, chunk.chunk_first_offset + chunk.num_records)
                 if at >= piece.stop or found.size > max_bytes:
                     break
-        if at < piece.stop and found.size <= max_bytes:
+        is_short = at < piece.stop and found.size <= max_bytes
+        if is_short:
             found.gaps.append((at, piece.stop - at))
         self._check(piece, stream, found)
+        if is_short:  # a plan ends with a message, or before one
+            raise NotYetError(_lost(piece, f"stream {stream!r} ends before what was planned of it"))
         return found
 
     def _check(self, piece: Piece, stream: str, found: _Read) -> None:
@@ -94,11 +99,8 @@ class StreamReader:
         begins = piece.stop if first is None else first.chunk_first_offset
         gone = sum(max(min(begins, at + size) - at, 0) for at, size in found.gaps)
         if gone:
-            raise _lost(
-                piece, f"{gone} messages of stream {stream!r} were deleted before they were read"
-            )
-        if self._places.end(stream) < piece.stop:
-            raise _lost(piece, f"stream {stream!r} ends before what was planned of it")
+            said = f"{gone} messages of stream {stream!r} were deleted before they were read"
+            raise _lost(piece, said) if first is not None else NotYetError(_lost(piece, said))
 
     def _table(self, found: _Read) -> pa.Table:
         messages = found.messages

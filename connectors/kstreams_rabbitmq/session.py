@@ -193,8 +193,10 @@ class Session:
             raise refused(found.response_code, f"stream {stream!r}")
         if found.leader_ref == _NO_LEADER:
             raise RefusedError("LeaderNotAvailable", f"stream {stream!r}")
-        (leader,) = [each for each in answer.brokers if each.reference == found.leader_ref]
-        return leader.host, leader.port
+        for each in answer.brokers:
+            if each.reference == found.leader_ref:
+                return each.host, each.port
+        raise RefusedError("LeaderNotAvailable", f"the broker that leads stream {stream!r}")
 
     def _metadata(self, stream: str) -> schema.MetadataResponse:
         return self.request(schema.MetadataResponse, schema.Metadata(self.number(), [stream]))

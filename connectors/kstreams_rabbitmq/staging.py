@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from kstreams.errors import SinkError
 from kstreams.sinks import CommitId
+from kstreams_rabbitmq.address import NotYetError
 from kstreams_rabbitmq.places import Places
 from kstreams_rabbitmq.publishing import publish
 from kstreams_rabbitmq.session import OffsetType
@@ -46,7 +47,10 @@ class Staged:
         session = places.session(stream)
         start = places.end(stream)
         publish(session, stream, [(n, attempt.bytes + data) for n, data in enumerate(messages)])
-        return cls(stream, attempt.hex, start, places.end(stream), len(messages))
+        staged = cls(stream, attempt.hex, start, places.end(stream), len(messages))
+        if staged.stop < start + staged.count:
+            raise NotYetError(staged.lost(max(staged.stop - start, 0)))
+        return staged
 
     @classmethod
     def read(cls, receipt: str) -> Staged:
@@ -72,7 +76,7 @@ class Staged:
         """Return the messages, in their order.
 
         Raises:
-            SinkError: Some are not there any more.
+            NotYetError: Some are not there, or not any more.
         """
         own = bytes.fromhex(self.attempt)
         found: list[bytes] = []
@@ -86,13 +90,17 @@ class Staged:
                     data[len(own) :] for data in chunk.get_messages() if data[: len(own)] == own
                 ]
         if len(found) != self.count:
-            raise SinkError(
-                f"of {self.count} messages that were staged in stream {self.stream!r}, "
-                f"{len(found)} are there",
-                hint="it was deleted, or has kept less than a batch's results (staged_bytes): "
-                "reset the app.",
-            )
+            raise NotYetError(self.lost(len(found)))
         return found
+
+    def lost(self, there: int) -> SinkError:
+        """Return the error of messages of which only some are there."""
+        return SinkError(
+            f"of {self.count} messages that were staged in stream {self.stream!r}, "
+            f"{there} are there",
+            hint="it was deleted, or has kept less than a batch's results (staged_bytes): "
+            "reset the app.",
+        )
 
 
 def publisher_of(commit: CommitId) -> str:

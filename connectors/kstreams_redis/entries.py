@@ -64,12 +64,12 @@ class EntryForm:
         return pa.table(columns)
 
     def _record(self, fields: Sequence[bytes]) -> _Record:
-        pairs = list(zip(fields[::2], fields[1::2], strict=True))
-        names = [name for name, _ in pairs]
-        if twice := {name for name in names if names.count(name) > 1}:
-            return _Record(wrong=f"the entry has several fields {_shown(min(twice))}")
+        names = fields[::2]
+        if len({*names}) < len(names):
+            twice = min(name for name in names if names.count(name) > 1)
+            return _Record(wrong=f"the entry has several fields {_shown(twice)}")
         try:
-            named = {name.decode(): value for name, value in pairs}
+            named = {name.decode(): value for name, value in zip(names, fields[1::2], strict=True)}
         except UnicodeDecodeError:
             return _Record(wrong="the entry has a field whose name is not UTF-8")
         key = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from datetime import timedelta
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -24,12 +25,13 @@ from kstreams_rabbitmq.address import Address
 from kstreams_rabbitmq.messages import message_of, written
 from kstreams_rabbitmq.publishing import publish
 from kstreams_rabbitmq.session import Session
-from tests.connectors.kstreams_rabbitmq.places import ALL, Place, rows
-from tests.connectors.sinking import CutConnection
+from tests.connectors.kstreams_rabbitmq.places import ALL, Place, rows, shown_late
+from tests.connectors.sinking import CutConnection, commit_of, given
 
 pytestmark = pytest.mark.connectors
 
 SHORT = timedelta(milliseconds=200)
+RESTART = timedelta(seconds=60)
 
 
 def test_bodies_are_values_and_application_properties_headers(place: Place) -> None:
@@ -156,6 +158,70 @@ def test_what_is_no_address_is_told_without_its_secret(url: str) -> None:
     with pytest.raises(ValueError, match="rabbitmq-stream://") as told:
         RabbitStreamLog(url, name="s", stream="s", key=TEXT, value=TEXT)
     assert "s3cret" not in str(told.value)
+
+
+@pytest.mark.parametrize("most", [0, 1])
+@pytest.mark.parametrize("looks", [1, 3])
+def test_a_stream_whose_leader_starts_is_looked_at_again(
+    place: Place, monkeypatch: pytest.MonkeyPatch, looks: int, most: int
+) -> None:
+    """The broker answers, and shows nothing of the stream yet, or not all."""
+    place.add(b"a")
+    place.add(b"b")
+    log = place.log()
+    with closing(log.contents()) as contents, closing(log.reader()) as reader:
+        known = contents.log_id
+        (piece,) = contents.pieces(0, 0, contents.ends()[0])
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "chunks", shown_late(most, looks))
+            assert contents.ends() == {0: 2}
+        assert contents.log_id == known
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "chunks", shown_late(most, looks))
+            assert reader.read(piece, max_bytes=ALL).num_rows == 2
+
+
+def test_a_stream_that_stays_shorter_than_it_was_is_told(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.add(b"a", b"b")
+    log = place.log(give_up_after=SHORT)
+    with closing(log.contents()) as contents, closing(log.reader()) as reader:
+        _ = contents.log_id
+        (piece,) = contents.pieces(0, 0, contents.ends()[0])
+        monkeypatch.setattr(Session, "chunks", shown_late(0, looks=1_000))
+        with pytest.raises(DataLossError, match="has ended at 2, and ends at 0"):
+            contents.ends()
+        with pytest.raises(DataLossError, match=r"2 messages .* were deleted"):
+            reader.read(piece, max_bytes=ALL)
+
+
+def test_a_broker_that_restarts_again_and_again_loses_and_repeats_nothing() -> None:
+    """It is asked while it starts, by connections of before."""
+    with or_skip(RabbitServer) as server:
+        place = Place(server.stream_url, server.url)
+        sink, log = place.sink(give_up_after=RESTART), place.log(give_up_after=RESTART)
+        sink.prepare()
+        server.settle()
+        found: list[str] = []
+        with (
+            closing(sink.open()) as writer,
+            closing(log.contents()) as contents,
+            closing(log.reader()) as reader,
+        ):
+            for batch in range(6):
+                starting = Thread(target=server.start) if batch else Thread()
+                if batch:
+                    server.kill()
+                starting.start()
+                commit = commit_of(batch)
+                receipts = writer.write(given(*((f"{batch}", n) for n in range(50))), commit)
+                sink.publish({commit: receipts})
+                for piece in contents.pieces(0, len(found), contents.ends()[0]):
+                    rows = reader.read(piece, max_bytes=ALL).column("value").to_pylist()
+                    found += [value.decode().strip() for value in rows]
+                starting.join()
+        assert found == [f"{batch}={n}" for batch in range(6) for n in range(50)]
 
 
 def test_a_broker_that_dies_fails_the_batch() -> None:

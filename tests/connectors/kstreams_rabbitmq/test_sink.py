@@ -13,7 +13,7 @@ from kstreams.errors import SinkError, SinkUnavailableError
 from kstreams.testing.sink import GivenResults
 from kstreams_rabbitmq import RabbitStream
 from kstreams_rabbitmq.session import Session
-from tests.connectors.kstreams_rabbitmq.places import Place, rows
+from tests.connectors.kstreams_rabbitmq.places import Place, rows, shown_late
 from tests.connectors.sinking import CutConnection, commit_of, given, write
 
 pytestmark = pytest.mark.connectors
@@ -97,8 +97,21 @@ def test_a_connection_lost_at_any_step_appends_each_once(
     assert place.seen() == [(key, n) for n in range(batch + 1) for key in "ab"]
 
 
-def test_what_waits_and_is_gone_is_told(place: Place) -> None:
+@pytest.mark.parametrize("looks", range(1, 5))
+def test_a_stream_whose_leader_starts_shows_a_batch_once(
+    place: Place, monkeypatch: pytest.MonkeyPatch, looks: int
+) -> None:
     sink = place.sink()
+    sink.prepare()
+    for batch in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "chunks", shown_late(0, looks))
+            write(sink, given(("a", batch), ("b", batch)), commit_of(batch))
+    assert place.seen() == [(key, batch) for batch in range(2) for key in "ab"]
+
+
+def test_what_waits_and_is_gone_is_told(place: Place) -> None:
+    sink = place.sink(give_up_after=SHORT)
     sink.prepare()
     with closing(sink.open()) as writer:
         receipts = writer.write(given(("a", 1)), commit_of())
