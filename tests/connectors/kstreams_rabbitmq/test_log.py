@@ -196,6 +196,7 @@ def test_a_stream_that_stays_shorter_than_it_was_is_told(
             reader.read(piece, max_bytes=ALL)
 
 
+@pytest.mark.timeout(300)
 def test_a_broker_that_restarts_again_and_again_loses_and_repeats_nothing() -> None:
     """It is asked while it starts, by connections of before."""
     with or_skip(RabbitServer) as server:
