@@ -24,6 +24,15 @@ _LASTING = (
 )
 _LASTING_CODES = (403, 404, 530)
 """Of AMQP: no right, nothing of this name, no such virtual host."""
+_PASSING_TEXTS = (
+    "StreamLostError",  # while it was opened: pika takes that for what the broker has against it
+    "CONNECTION_FORCED",  # likewise, by a node that stops
+    "INTERNAL_ERROR",  # likewise, by one whose virtual host does not run yet
+    "is down or inaccessible",  # of a queue, under the code of what is not there
+    "due to timeout",
+    "stopped by supervisor",
+)
+"""What a broker says of itself while its nodes stop and start."""
 
 
 class Broker:
@@ -80,7 +89,8 @@ class Broker:
 
 def may_pass(exc: Exception) -> bool:
     """Tell whether an error is of the connection or the broker, not of what is asked."""
+    said = str(exc)
+    if any(text in said for text in _PASSING_TEXTS):
+        return True
     code = getattr(exc, "reply_code", 0)
-    if "StreamLostError" in str(exc):
-        return True  # while it was opening: pika takes that for what the broker has against it
     return not isinstance(exc, _LASTING) and code not in _LASTING_CODES

@@ -7,7 +7,7 @@ from contextlib import closing
 
 from kstreams.errors import DataLossError, TopicRecreatedError
 from kstreams.sources import Piece
-from kstreams_rabbitmq.address import NotYetError
+from kstreams_rabbitmq.address import NotYetError, RefusedError
 from kstreams_rabbitmq.places import Places
 from kstreams_rabbitmq.session import OffsetType
 
@@ -76,6 +76,13 @@ class StreamContents:
                 for chunk in chunks:
                     if chunk.timestamp >= timestamp_ms:
                         return chunk.chunk_first_offset, chunk.timestamp
+            last = self._places.session(stream).chunk(stream, OffsetType.LAST)
+            if last is None:
+                is_behind = self._reached.get(partition, 0) > 0
+            else:
+                is_behind = last.timestamp >= timestamp_ms
+            if is_behind:
+                raise RefusedError("StreamNotAvailable", f"stream {stream!r} has not shown it all")
             return None
 
         return self._places.retried(work)

@@ -176,6 +176,12 @@ def test_a_stream_whose_leader_starts_is_looked_at_again(
             patch.setattr(Session, "chunks", shown_late(most, looks))
             assert contents.ends() == {0: 2}
         assert contents.log_id == known
+        first = contents.first_since(0, 0)
+        assert first is not None
+        for since in (0, first[1]):
+            with monkeypatch.context() as patch:
+                patch.setattr(Session, "chunks", shown_late(0, looks))
+                assert contents.first_since(0, since) == first
         with monkeypatch.context() as patch:
             patch.setattr(Session, "chunks", shown_late(most, looks))
             assert reader.read(piece, max_bytes=ALL).num_rows == 2
