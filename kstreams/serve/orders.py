@@ -106,6 +106,7 @@ class Orders:
 
     def __init__(self, context: Context) -> None:
         self._allowed = context.allows_actions
+        self._most = context.limits.savepoints
         self._clock = SystemClock()
 
     async def give(self, app: ServedApp, order: Order, giver: Giver) -> dict[str, Any]:
@@ -138,9 +139,19 @@ class Orders:
         if not self._allowed:
             raise Problem(403, "this server takes no orders", hint="start it with --allow-actions.")
 
+    def _check_room(self, savepoints: Savepoints) -> None:
+        if len(savepoints.names()) >= self._most:
+            raise Problem(
+                409,
+                f"the app has {self._most} savepoints or more: orders make no more of them",
+                hint="`kstreams state savepoint APP NAME --delete` lets go of one.",
+            )
+
     def _done(self, app: ServedApp, order: Order, giver: str) -> dict[str, Any]:
         if order.what == "savepoint":
-            made = Savepoints(app.checkpoint, app.objects()).create(order.text, self._clock)
+            savepoints = Savepoints(app.checkpoint, app.objects())
+            self._check_room(savepoints)
+            made = savepoints.create(order.text, self._clock)
             batches = {query: commit.batch for query, commit in made.commits.items()}
             point = {"name": made.name, "wall_ms": made.wall_ms, "batches": batches}
             return {"changed": True, "savepoint": point}

@@ -49,6 +49,7 @@ class Limits:
         send_seconds: How long a client may take no byte of its answer.
         stream_seconds: How long a follower may stay, before it has to come again.
         failures_a_minute: Wrong tokens of one address.
+        savepoints: Of an app that has so many, orders make no more: each keeps its version.
     """
 
     head_bytes: int = 16 * 1024
@@ -68,6 +69,7 @@ class Limits:
     send_seconds: float = 30.0
     stream_seconds: float = 3600.0
     failures_a_minute: int = 10
+    savepoints: int = 100
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from kstreams.serve import (
 )
 from kstreams.serve.context import Context
 from kstreams.serve.cursors import Cursors
+from kstreams.serve.orders import Orders
 from kstreams.serve.problems import Problem, answer_of
 from kstreams.serve.queries import Queries
 from kstreams.serve.restoring import Restoring
@@ -38,7 +39,7 @@ from kstreams.state.stores.window.kind import window_store
 from kstreams.windows import TumblingWindows, Windowed
 from tests.kstreams.serve.asked import Asked, asked
 from tests.kstreams.serve.guarded import KEY, STORE, an_app, holds, nothing, visiting
-from tests.kstreams.serve.serving import SCRAPER, TOKEN, VIEWER, serving
+from tests.kstreams.serve.serving import ACTING, ACTOR, SCRAPER, TOKEN, VIEWER, serving
 from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
 
@@ -120,6 +121,16 @@ limited(
     lambda ask, n: ask(f"{STORE}/multi", body=b'{"keys": ["a"]}' + b" " * (n - 15)).status,
     413,
 )
+
+
+@holds(Orders, "_check_room")
+def savepoints_are_few(path: Path) -> None:
+    """Each keeps its version from clean-up: no token can fill the log with them."""
+    with visiting(path, ACTING, savepoints=2) as ask:
+        orders = [{"order": "savepoint", "name": name} for name in ("a", "b", "c")]
+        found = [ask("/v1/apps/viewed/orders", token=ACTOR, body=each) for each in orders]
+        assert [each.status for each in found] == [200, 200, 409]
+        assert "--delete" in found[-1].json["hint"]
 
 
 def socket_of(port: int) -> socket.socket:

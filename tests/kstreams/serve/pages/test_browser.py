@@ -13,11 +13,12 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Route, expect
 
 from devtools.showcase import Showcase
+from kstreams.checkpoint.pause import present_pause
 from kstreams.clock import SystemClock
 from tests.kstreams.serve.pages.showing import paths_of, refused_paths, showcase, showing
 from tests.kstreams.serve.pages.test_hostile import PAYLOADS, hostile
 from tests.kstreams.serve.pages.visiting import visiting
-from tests.kstreams.serve.serving import Served
+from tests.kstreams.serve.serving import ACTING, ACTOR, Served
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.xdist_group("browser")]
 
@@ -154,3 +155,39 @@ def test_markup_in_every_field_does_nothing(browser: Browser, tmp_path: Path) ->
         for word in PAYLOADS:
             visitor.go(f"{store}/key?{urlencode({'key': word})}")
         assert visitor.trouble == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_who_may_act_pauses_resumes_and_keeps_by_buttons(
+    browser: Browser, app: Showcase, scripts: bool
+) -> None:
+    with (
+        showing(app, **ACTING) as served,
+        visiting(browser, served, scripts=scripts, token=ACTOR) as visitor,
+    ):
+        page, home, paths = visitor.page, app.checkpoint.home, paths_of(app)
+        visitor.go(paths["overview"])
+        why = page.get_by_label("Why, shown wherever the pause is")
+        why.fill("<b>moving</b>")
+        if scripts:
+            app.commit(app.now_ms)
+            expect(page.locator(".version")).to_contain_text(f"batch {app.batch}")
+            expect(why).to_have_value("<b>moving</b>")  # whoever types loses nothing
+        page.get_by_role("button", name="Pause it").click()
+        paused = page.locator(".band.warn")
+        expect(paused).to_contain_text("<b>moving</b> (by anna")
+        assert present_pause(home) is not None
+        visitor.go(paths["tasks"])
+        paused.get_by_role("button", name="Resume").click()
+        expect(page.get_by_role("button", name="Pause it")).to_be_visible()
+        assert present_pause(home) is None
+        visitor.go(paths["versions"])
+        name = f"by hand {scripts}"
+        page.get_by_role("button", name="Make it").click()  # not sent: a name is needed
+        page.get_by_label("Name of the savepoint").fill(name)
+        page.get_by_role("button", name="Make it").click()
+        expect(page.get_by_role("rowheader", name=name, exact=True)).to_be_visible()
+        page.get_by_label("Name of the savepoint").fill(name)
+        page.get_by_label("Name of the savepoint").press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("That could not be done")
+    assert [each for each in visitor.trouble if "status of 409" not in each] == []
