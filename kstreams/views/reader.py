@@ -119,6 +119,10 @@ class Reader(Generic[S]):
         """How many tasks have a part of the store."""
         return self._place.partitions
 
+    def versions(self) -> list[int]:
+        """Return the batches whose versions are retained, rising."""
+        return self._place.batches()
+
     def refresh(self) -> int | None:
         """Move to the newest version, unless it is fixed or being iterated over."""
         with self._moving:

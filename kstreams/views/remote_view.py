@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Generic, TypeVar
 
@@ -10,21 +9,19 @@ from kstreams.errors import CheckpointMismatchError
 from kstreams.partitioner import Partitioner
 from kstreams.state.log.fields import checked_text
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.views.following import Following
-from kstreams.views.named_reads import NamedReads
 from kstreams.views.remote_reader import RemoteReader
 from kstreams.views.server_client import ServerClient
+from kstreams.views.versioned_reads import VersionedReads
 
 __all__ = ("RemoteView",)
 
 S_co = TypeVar("S_co", covariant=True)
 """The live type of a store."""
 
-_POLL = timedelta(milliseconds=100)
 _TIMEOUT = timedelta(seconds=30)
 
 
-class RemoteView(NamedReads[S_co], Generic[S_co]):
+class RemoteView(VersionedReads[S_co], Generic[S_co]):
     """Reads a committed store of an app from `kstreams serve`, without its checkpoint or log.
 
     It has the methods of `View`, with the store's own types, and gives what a `View` gives at
@@ -70,53 +67,11 @@ class RemoteView(NamedReads[S_co], Generic[S_co]):
     ) -> None:
         client = ServerClient(url, token, timeout_s=timeout.total_seconds(), ca_file=ca_file)
         try:
-            self._versions: RemoteReader[S_co] = RemoteReader(
-                client, _app(client, app), store, as_of, partitioner
-            )
+            reader = RemoteReader(client, _app(client, app), store, as_of, partitioner)
         except BaseException:
             client.close()
             raise
-        super().__init__(store, self._versions)
-
-    @property
-    def version(self) -> int | None:
-        """The committed batch that was read last; None before the app's first."""
-        return self._versions.version
-
-    @property
-    def wall_ms(self) -> int | None:
-        """When that batch was committed, ms since the epoch by the app's clock."""
-        return self._versions.wall_ms
-
-    def versions(self) -> list[int]:
-        """Return the batches whose versions are retained, rising."""
-        return self._versions.versions()
-
-    def refresh(self) -> int | None:
-        """Look for the newest version and return it; while an iteration is open, stay."""
-        return self._versions.refresh()
-
-    def follow(self, callback: Callable[[int], None], *, poll: timedelta = _POLL) -> Following:
-        """Call back with the version now and after each commit, in a thread of its own.
-
-        Args:
-            callback: Called with the version.
-            poll: How often to look.
-
-        Returns:
-            What ends it: `close()`, or the end of a `with`; raises what the callback raised.
-        """
-        return Following(self.refresh, callback, poll)
-
-    def close(self) -> None:
-        """Close the connection; a second call does nothing."""
-        self._versions.close()
-
-    def __enter__(self) -> RemoteView[S_co]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().__init__(store, reader)
 
 
 def _app(client: ServerClient, given: str | None) -> str:

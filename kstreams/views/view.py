@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
@@ -16,11 +15,11 @@ from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.views.following import Following
-from kstreams.views.named_reads import NamedReads
 from kstreams.views.place import ViewedApp, ViewedQuery
 from kstreams.views.query_source import QuerySource
 from kstreams.views.reader import Reader, ReaderSettings
 from kstreams.views.state_source import CheckpointSource, StateSource
+from kstreams.views.versioned_reads import VersionedReads
 
 __all__ = ("View",)
 
@@ -28,10 +27,7 @@ S_co = TypeVar("S_co", covariant=True)
 """The live type of a store."""
 
 
-_POLL = timedelta(milliseconds=100)
-
-
-class View(NamedReads[S_co], Generic[S_co]):
+class View(VersionedReads[S_co], Generic[S_co]):
     """Reads a committed store of a running or stopped app, from any process.
 
     Each read sees all partitions at one committed batch, never a part of one: the newest,
@@ -103,58 +99,17 @@ class View(NamedReads[S_co], Generic[S_co]):
             clock or SystemClock(),
             beside=advance_every is not None,
         )
-        self._versions = Reader(store, settings)
-        super().__init__(store, self._versions)
+        reader = Reader(store, settings)
+        super().__init__(store, reader)
         self._advancing: Following | None = None
         if advance_every is not None:
-            self._advancing = Following(self._versions.advance, _nothing, advance_every)
-
-    # ------------------------------------------------------------ versions
-
-    @property
-    def version(self) -> int | None:
-        """The committed batch that the view stands at; None before the app's first."""
-        return self._versions.version
-
-    @property
-    def wall_ms(self) -> int | None:
-        """When that batch was committed, ms since the epoch by the app's clock."""
-        return self._versions.wall_ms
-
-    def versions(self) -> list[int]:
-        """Return the batches whose versions are retained, rising."""
-        return self._versions.place.batches()
-
-    def refresh(self) -> int | None:
-        """Move to the newest version and return it; while an iteration is open, stay."""
-        return self._versions.refresh()
-
-    def follow(self, callback: Callable[[int], None], *, poll: timedelta = _POLL) -> Following:
-        """Call back with the version now and after each commit, in a thread of its own.
-
-        Commits that come faster than the callback returns are passed over, to the newest.
-        Reads inside the callback see that version or a newer one.
-
-        Args:
-            callback: Called with the version.
-            poll: How often to look.
-
-        Returns:
-            What ends it: `close()`, or the end of a `with`; raises what the callback raised.
-        """
-        return Following(self.refresh, callback, poll)
+            self._advancing = Following(reader.advance, _nothing, advance_every)
 
     def close(self) -> None:
         """Remove the working copies; a second call does nothing."""
         if self._advancing is not None:
             self._advancing.close()
-        self._versions.close()
-
-    def __enter__(self) -> View[S_co]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().close()
 
 
 def _nothing(_: int) -> None:

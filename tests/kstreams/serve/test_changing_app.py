@@ -152,7 +152,9 @@ def operation(drawn: random.Random) -> tuple[Callable[[Any], Any], Callable[[dic
 
 def life_of(view: RemoteView[Any] | View[Any]) -> str:
     """Return which line of versions a view has read."""
-    return view._versions._place.life
+    reader: Any = view._versions
+    found: str = reader._place.life
+    return found
 
 
 def pages(served: Served, drawn: random.Random) -> tuple[int | None, str, dict[str, int]] | None:
