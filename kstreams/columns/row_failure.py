@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from operator import length_hint
 from typing import Any
 
-from kstreams.errors import KStreamsError
-
-__all__ = ("RowFailure", "called", "drained")
+__all__ = ("RowFailure", "called", "combined")
 
 
 class RowFailure(Exception):
@@ -30,24 +29,37 @@ def called(function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
     Raises:
         RowFailure: It raised.
     """
-    return drained(map(function, *columns))
-
-
-def drained(results: Iterable[Any], first: int = 0) -> list[Any]:
-    """Return all results of calls, one a row.
-
-    Args:
-        results: Calls the function as it goes on.
-        first: The number of its first row.
-
-    Raises:
-        RowFailure: The function raised.
-    """
-    found: list[Any] = []
+    rows = iter(columns[0])
     try:
-        found.extend(results)
-    except (KeyboardInterrupt, KStreamsError):
+        if len(columns) == 1:
+            return [function(item) for item in rows]
+        return [function(*row) for row in zip(rows, *columns[1:], strict=True)]
+    except KeyboardInterrupt:
         raise
     except BaseException as exc:
-        raise RowFailure(first + len(found), exc) from exc
-    return found
+        row = len(columns[0]) - length_hint(rows) - 1
+        raise RowFailure(row, exc) from exc
+
+
+def combined(function: Callable[[Any, Any], Any], rows: Sequence[Any], first: int) -> list[Any]:
+    """Return what a function makes of the first rows, one more at a time: the first is as it is.
+
+    Args:
+        function: Combines two.
+        rows: One at least.
+        first: The number of the first.
+
+    Raises:
+        RowFailure: It raised.
+    """
+    state = rows[0]
+    states = [state]
+    try:
+        for row in rows[1:]:
+            state = function(state, row)
+            states.append(state)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:
+        raise RowFailure(first + len(states), exc) from exc
+    return states

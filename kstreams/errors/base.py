@@ -75,11 +75,14 @@ class KStreamsError(Exception):
         message: What went wrong, expected against got.
         hint: What the reader can do about it; shown on a line of its own.
         where: The place; parts that become known further out are added with `at`.
+        place: Where the record stands among all that its task has taken, until it is known
+            which one that is.
     """
 
     message: str = ""
     hint: str = ""
     where: Where = Where()
+    place: int | None = None
 
     def __init__(self, message: str, *, hint: str = "", where: Where | None = None) -> None:
         super().__init__(message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kstreams.errors.base import KStreamsError, Where
+from kstreams.quoting import kind_of, one_line, safe_text, text_of, traceback_of
 
 __all__ = (
     "AppLockedError",
@@ -31,6 +32,10 @@ __all__ = (
 )
 
 
+_MAX_CHARS = 10_000
+_MAX_NAME = 300
+
+
 class SerdeError(KStreamsError, ValueError):
     """A key or value does not convert to or from bytes."""
 
@@ -48,14 +53,7 @@ class ExecutionError(KStreamsError, RuntimeError):
 
 
 class ProcessingError(ExecutionError):
-    """The user's code raised; `cause_type` and `cause_traceback` tell what and where.
-
-    Attributes:
-        place: Where the record stands among all that its task has taken, until it is known
-            which one that is.
-    """
-
-    place: int | None = None
+    """The user's code raised; `cause_type` and `cause_traceback` tell what and where."""
 
     def __init__(
         self,
@@ -69,6 +67,18 @@ class ProcessingError(ExecutionError):
         super().__init__(message, hint=hint, where=where)
         self.cause_type = cause_type
         self.cause_traceback = cause_traceback
+
+    @classmethod
+    def of(cls, exc: BaseException, *, hint: str = "") -> ProcessingError:
+        """Return the error for what a user's code raised, of bounded length."""
+        error = cls(
+            f"{kind_of(exc)} in a processor: {safe_text(text_of(exc), _MAX_CHARS)}",
+            cause_type=one_line(f"{type(exc).__module__}.{type(exc).__qualname__}", _MAX_NAME),
+            cause_traceback=traceback_of(exc),
+            hint=hint,
+        )
+        error.__cause__ = exc
+        return error
 
 
 class LimitError(ProcessingError):

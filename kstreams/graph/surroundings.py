@@ -10,6 +10,7 @@ from kstreams.graph.nodes import (
     Entry,
     ProcessorNode,
     RepartitionNode,
+    SinkNode,
     SourceNode,
     serdes_of,
 )
@@ -22,6 +23,7 @@ from kstreams.processors.columns import (
     ColumnTableJoinSupplier,
 )
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.topic import Topic
 
 __all__ = ("Surroundings", "waits_for_end")
 
@@ -98,7 +100,8 @@ class Surroundings:
         """Return whether an operator that keeps nothing works by columns directly below sources.
 
         It does where all that it forwards goes on by columns: by operators of its kind to edges,
-        tables and their joins. Others may ask which record is under way.
+        tables, their joins and topics. Others may ask which record is under way; and what could be
+        changed after it was forwarded is encoded before.
 
         Args:
             node: The operator.
@@ -144,6 +147,9 @@ def _goes_on(node: AnyNode) -> bool:
         supplier: object = node.supplier
         kinds = (ChainedSupplier, ColumnChangesSupplier, ColumnTableJoinSupplier)
         return isinstance(supplier, kinds)
+    if isinstance(node, SinkNode):
+        target = node.target
+        return isinstance(target, Topic) and target.key.immutable and target.value.immutable
     return isinstance(node, RepartitionNode) and not node.counts_hops
 
 

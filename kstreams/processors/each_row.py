@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.columns.row_failure import RowFailure, called
-from kstreams.errors import ProcessingError
+from kstreams.errors import KStreamsError, ProcessingError, Where
 from kstreams.processors.columns import PLACE, ColumnProcessor
 from kstreams.processors.context import BatchContext
-from kstreams.quoting import kind_of, one_line, text_of
 from kstreams.serde.held_objects import HeldObjects
 from kstreams.serde.objects import objects_of
 
@@ -64,7 +63,7 @@ def each_row(function: Callable[..., Any], table: pa.Table, *columns: Sequence[A
         raise row_error(table, failure.row, failure.reason) from failure.reason
 
 
-def row_error(table: pa.Table, row: int, reason: BaseException) -> ProcessingError:
+def row_error(table: pa.Table, row: int, reason: BaseException) -> KStreamsError:
     """Return the error of a row at which a user's function raised.
 
     Args:
@@ -73,8 +72,11 @@ def row_error(table: pa.Table, row: int, reason: BaseException) -> ProcessingErr
         reason: What was raised.
     """
     one = table.slice(row, 1)
-    kind = one_line(f"{type(reason).__module__}.{type(reason).__qualname__}")
-    error = ProcessingError(f"{kind_of(reason)}: {text_of(reason)}", cause_type=kind).at(
+    if isinstance(reason, KStreamsError) and isinstance(reason.where, Where):
+        error: KStreamsError = reason
+    else:
+        error = ProcessingError.of(reason)
+    error.at(
         key=objects_of(one.column("key"))[0],
         timestamp=one.column("timestamp")[0].as_py(),
     )

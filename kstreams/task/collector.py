@@ -20,7 +20,9 @@ from kstreams.quoting import kind_of, text_of
 from kstreams.raw_batch import HEADERS_TYPE, OUTPUT_SCHEMA, check_headers, headers_array
 from kstreams.record import Record
 from kstreams.serde.base import Serde
+from kstreams.serde.carried import stays_bytes
 from kstreams.serde.framed import frame_of
+from kstreams.serde.objects import objects_of
 from kstreams.task.columns import whole
 from kstreams.task.outlet import Outlet
 from kstreams.task.spill import OutputRows
@@ -130,6 +132,7 @@ class Collector:
                 "a sink that chooses its topic per record cannot take tables",
                 hint="forward records, or use one sink a topic.",
             ).at(node=self._node)
+        rows = table
         try:
             for rows in pieces(whole(table)):
                 key = self._key.from_arrow(rows.column("key").combine_chunks())
@@ -137,11 +140,33 @@ class Collector:
                 headers = rows.column("headers").combine_chunks()
                 key, value, headers = self._framed(key, value, headers)
                 self._append(self._topic, [key, value, rows.column("timestamp"), headers])
-        except (SerdeError, pa.ArrowException, KeyError, ValueError) as exc:
+        except (SerdeError, pa.ArrowException, KeyError, ValueError, TypeError) as exc:
+            self._check_rows(rows)
             raise SerializationError(
                 f"the forwarded table does not fit: {text_of(exc)}",
                 hint="it needs the columns key, value, timestamp of the serdes' Arrow types.",
             ).at(node=self._node, target=self._topic) from exc
+
+    def _check_rows(self, rows: pa.Table) -> None:
+        """Raise the error of the first key or value that its serde does not write, if one is it."""
+        if not {"key", "value"}.issubset(rows.column_names):
+            return
+        for name, serde in (("key", self._key), ("value", self._value)):
+            column = rows.column(name)
+            if stays_bytes(serde) and pa.types.is_binary(column.type):
+                continue
+            for row, item in enumerate(objects_of(column)):
+                try:
+                    if item is not None:
+                        serde.serialize(item)
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as exc:  # noqa: BLE001  # a serde is user code
+                    error = exc if isinstance(exc, SerdeError) else _unserialisable(exc)
+                    key = objects_of(rows.column("key").slice(row, 1))[0]
+                    raise error.at(
+                        node=self._node, target=self._topic, key=key
+                    ) from error.__cause__
 
     def take_encoded(self, table: pa.Table) -> None:
         """Take what is encoded already: columns key, value and timestamp, without headers."""

@@ -143,7 +143,7 @@ def formed(entry: Entry, queue: Queue, form: Form) -> pa.Table:
 def placed(
     error: DeserializationError, entries: Mapping[str, Entry], queues: Sequence[Queue]
 ) -> DeserializationError:
-    """Name the first record that does not decode in the error of a node that read fields.
+    """Say of the error of a node by columns which record it is that does not decode: the first.
 
     Errors that name a record or a store, and those of sources that go on, stay as they are.
     """
@@ -154,6 +154,7 @@ def placed(
             continue
         for bad in _row_by_row(entries[queue.entry], queue, values=True).bad[:1]:
             key = queue.table.column("key")[bad.row].as_py()
+            error.message = bad.error.message
             return error.at(key=key, **queue.place(bad.row))
     return error
 

@@ -14,15 +14,13 @@ from kstreams.errors import (
     Where,
 )
 from kstreams.graph.nodes import Entry
-from kstreams.quoting import kind_of, one_line, repr_of, safe_text, text_of, traceback_of
+from kstreams.quoting import repr_of
 from kstreams.task.decoding import placed
 from kstreams.task.queues import Queue, merged_order
 
 __all__ = ("Places", "located", "of_record", "of_result")
 
 _BY_ITSELF = 300
-_MAX_CHARS = 10_000
-_MAX_NAME_CHARS = 300
 
 
 class Places:
@@ -111,18 +109,16 @@ def located(exc: BaseException, places: Places, *, hint: str = "") -> KStreamsEr
         return exc.at(node=node)
     if isinstance(exc, RecursionError) and places.is_chains(exc):
         return _too_deep(exc, node)
-    error = ProcessingError(
-        f"{kind_of(exc)} in a processor: {safe_text(text_of(exc), _MAX_CHARS)}",
-        cause_type=one_line(f"{type(exc).__module__}.{type(exc).__qualname__}", _MAX_NAME_CHARS),
-        cause_traceback=traceback_of(exc),
-        hint=hint,
-    )
-    error.__cause__ = exc
-    return error.at(node=node)
+    return ProcessingError.of(exc, hint=hint).at(node=node)
 
 
 def of_record(
-    error: KStreamsError, entries: Mapping[str, Entry], queues: Sequence[Queue], first: int
+    error: KStreamsError,
+    entries: Mapping[str, Entry],
+    queues: Sequence[Queue],
+    first: int,
+    *,
+    hint: str,
 ) -> None:
     """Name the record of an error that says at which place one failed, or that one does not decode.
 
@@ -131,11 +127,14 @@ def of_record(
         entries: Where queues come in.
         queues: What is under way.
         first: The place of their first record, in merged order.
+        hint: What to do about a record that a user's code fails at.
     """
     if isinstance(error, DeserializationError):
         placed(error, entries, queues)
-    if not isinstance(error, ProcessingError) or error.place is None:
+    if error.place is None:
         return
+    if isinstance(error, ProcessingError):
+        error.hint = error.hint or hint
     place = error.place - first
     numbers, rows = merged_order([queue.table.column("timestamp").to_numpy() for queue in queues])
     if 0 <= place < len(rows):

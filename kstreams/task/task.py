@@ -205,7 +205,7 @@ class Task:
             raise
         except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
             error = located(exc, self._wiring.places, hint=_HINT)
-            of_record(error, self._entries, self._taken, self._first_place)
+            of_record(error, self._entries, self._taken, self._first_place, hint=_RECORD_HINT)
             raise self._here(error) from error.__cause__
         finally:
             self._services.seal()

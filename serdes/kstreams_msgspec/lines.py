@@ -1,15 +1,15 @@
-"""Many documents of JSON as lines, which msgspec decodes in one call."""
+"""Many documents of JSON as lines, which msgspec decodes and encodes in one call."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ("decode_as_lines",)
+__all__ = ("decode_as_lines", "encode_as_lines")
 
 _MOST_BYTES = 2**31 - 1
 _LINE_FEED = ord("\n")
@@ -53,3 +53,28 @@ def decode_as_lines(
         return None
     found = decode_lines(lines)
     return found if len(found) == count else None
+
+
+def encode_as_lines(
+    encode_lines: Callable[[Sequence[Any]], bytes], values: Sequence[Any]
+) -> pa.Array | None:
+    """Encode each value, or none: None where they cannot be told apart, or are too much.
+
+    Raw JSON may have line feeds in it.
+
+    Args:
+        encode_lines: Of an encoder.
+        values: Without None.
+
+    Raises:
+        TypeError: As `encode_lines`; and what else that raises.
+    """
+    lines = encode_lines(values)
+    ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == _LINE_FEED)
+    if len(lines) > _MOST_BYTES or len(ends) != len(values):
+        return None
+    places = np.zeros(len(values) + 1, np.int32)
+    places[1:] = ends + 1
+    buffers = [None, pa.py_buffer(places), pa.py_buffer(lines)]
+    found = pa.BinaryArray.from_buffers(pa.binary(), len(values), buffers)
+    return pc.binary_slice(found, 0, -1)

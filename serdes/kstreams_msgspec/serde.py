@@ -13,7 +13,7 @@ from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde import objects_of
 from kstreams_msgspec.encoder import OrderedEncoder, has_other_keys
-from kstreams_msgspec.lines import decode_as_lines
+from kstreams_msgspec.lines import decode_as_lines, encode_as_lines
 from kstreams_msgspec.one_field import OneField
 from kstreams_msgspec.shape import (
     classes_of,
@@ -80,6 +80,7 @@ class TypedSerde(Serde[T]):
         "_containers",
         "_decode_lines",
         "_decoder",
+        "_encode_lines",
         "_encoder",
         "_options",
         "_readers",
@@ -127,7 +128,8 @@ class TypedSerde(Serde[T]):
             else coding.encoder(enc_hook=enc_hook, order="deterministic")
         )
         self._decoder = self.coding.decoder(type_, strict=strict, dec_hook=dec_hook)
-        self._decode_lines = getattr(self._decoder, "decode_lines", None)  # JSON's has it
+        self._decode_lines = getattr(self._decoder, "decode_lines", None)  # JSON's have them
+        self._encode_lines = getattr(self._encoder, "encode_lines", None)
 
     def serialize(self, value: T) -> bytes:
         """Encode; an object of another type is a `SerializationError`."""
@@ -145,10 +147,14 @@ class TypedSerde(Serde[T]):
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
         """Convert in one step; falls back to single steps to name what fails."""
         encode = self._encoder.encode
-        types = set(map(type, values)) - {type(None)}
-        if self._classes and not types.issubset(self._classes):
+        present = set(map(type, values))
+        if self._classes and not (present - {type(None)}).issubset(self._classes):
             return super().serialize_many(values)
         try:
+            if self._encode_lines is not None and type(None) not in present:
+                found = encode_as_lines(self._encode_lines, values)
+                if found is not None:
+                    return found
             data = [None if value is None else encode(value) for value in values]
         except _ENCODE_ERRORS:
             return super().serialize_many(values)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.columns.row_failure import called, drained
+from kstreams.columns.row_failure import called, combined
 from kstreams.columns.runs import Runs
 from kstreams.columns.values import ValueColumn
 from kstreams.serde.base import Serde
 from kstreams.serde.carried import stays_bytes
+from kstreams.serde.encoded_type import EncodedType
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import object_column
 
@@ -28,7 +28,7 @@ class ReducingForm:
 
     Args:
         function: Combines two.
-        state: Serde of the states, which are values of a type that Arrow has.
+        state: Serde of the states.
     """
 
     reads_values = True
@@ -38,6 +38,7 @@ class ReducingForm:
     def __init__(self, function: Callable[[Any, Any], Any], state: Serde[Any]) -> None:
         self._function = function
         self._state = state
+        self._encoded = EncodedType(state) if stays_bytes(state) else None
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
         """See `ColumnForm`."""
@@ -65,19 +66,22 @@ class ReducingForm:
 
     def result(self, state: Columns) -> pa.Array:
         """See `ColumnForm`."""
-        return self._state.to_arrow(self._state.serialize_many(state[0].tolist()))
+        values = state[0].tolist()
+        if self._encoded is not None:
+            return self._encoded.column(values)
+        return self._state.to_arrow(self._state.serialize_many(values))
 
     def _accumulated(self, column: npt.NDArray[Any], runs: Runs, run: int) -> list[Any]:
         """Return a run's state after each of its rows."""
         first = int(runs.firsts[run])
         rows = column[first : first + int(runs.lengths[run])].tolist()
-        return drained(accumulate(rows, self._function), first)
+        return combined(self._function, rows, first)
 
 
 def reducing_form(
     function: Callable[[Any, Any], Any], state: Serde[Any], value: Serde[Any]
 ) -> ReducingForm | None:
-    """Return the form, or None where states are not numbers, text or bools as values are."""
-    if value != state or stays_bytes(state):
+    """Return the form, or None where states are not as values are, or could be changed."""
+    if value != state or (stays_bytes(state) and not state.immutable):
         return None
     return ReducingForm(function, state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from kstreams import (
     rekey,
     timestamped_store,
 )
-from kstreams.errors import ProcessingError
+from kstreams.errors import KStreamsError, ProcessingError
 from kstreams.ids import TaskId
 from kstreams.joins import left
 from kstreams.testing import TopologyTestDriver
@@ -139,6 +140,86 @@ def test_an_operator_that_raises_names_its_record_as_by_records() -> None:
         places.append(raised.value.where)
     assert places[0] == places[1]
     assert (places[0].offset, places[0].key) == (2, "k2")
+
+
+PRICES: Topic[Any, Any] = Topic("prices", TEXT, json_serde(tuple[int, str]), nulls="pass")
+WORDS: Topic[Any, Any] = Topic("words", TEXT, json_serde(tuple[int, str]), nulls="pass")
+
+
+def with_length(value: tuple[int, str] | None) -> Any:
+    if value is None:
+        return None
+    if value[1] == "none":
+        return (None, "none")
+    return len(value[1]), value[1]
+
+
+def to_topic(sink: Topic[Any, Any]) -> Any:
+    builder: Any = TopologyBuilder("t")
+    source = builder.add_source("prices", PRICES)
+    some = builder.add_processor("some", filter_(lambda k, v: k != "no"), source)
+    made = builder.add_processor("made", map_values(with_length), some)
+    builder.add_sink("out", sink, made)
+    builder.add_sink("again", Topic("again", sink.key, sink.value, nulls="pass"), made)
+    return builder.build()
+
+
+def read_of(made: Any, batches: list[list[Any]], interceptors: Any) -> Any:
+    """Return what comes out, or where and how it fails."""
+    with TopologyTestDriver(made, partitions=2, interceptors=interceptors) as driver:
+        for number, batch in enumerate(batches):
+            for key, value, headers in batch:
+                driver.write_bytes("prices", key, value, timestamp=number, headers=headers)
+            try:
+                driver.run()
+            except KStreamsError as exc:
+                return type(exc), exc.message, replace(exc.where, node=None)
+        rows = [
+            (r.partition, r.key, r.value, r.timestamp, r.headers)
+            for name in ("out", "again")
+            for r in driver.read_rows(name)
+        ]
+        return rows, dict(driver.dropped)
+
+
+WRITTEN = st.sampled_from(
+    [None, b'[1,"a"]', b'[2,"line\\n"]', b' [3, "bc"]', b'[1,"none"]', b"[1]", b"[1", b""]
+)
+TO_PRICES = st.lists(
+    st.lists(
+        st.tuples(
+            st.sampled_from([b"a", b"b", b"no"]), WRITTEN, st.sampled_from([(), (("h", b"1"),)])
+        ),
+        max_size=8,
+    ),
+    max_size=3,
+)
+
+
+@settings(max_examples=80)
+@given(TO_PRICES)
+def test_topics_get_what_records_give_and_failures_say_the_same(batches: list[list[Any]]) -> None:
+    made = to_topic(WORDS)
+    assert made.describe().count("execution: columns") == 2
+    assert read_of(made, batches, ()) == read_of(made, batches, (ByRecord(),))
+
+
+def test_what_could_be_changed_after_it_was_forwarded_goes_by_records() -> None:
+    numbers: list[int] = []
+
+    def all_so_far(value: tuple[int, str]) -> list[int]:
+        numbers.append(value[0])
+        return numbers
+
+    builder: Any = TopologyBuilder("t")
+    source = builder.add_source("prices", PRICES)
+    kept = builder.add_processor("kept", map_values(all_so_far), source)
+    builder.add_sink("out", Topic("out", TEXT, json_serde(list[int])), kept)
+    with TopologyTestDriver(builder.build()) as driver:
+        for number in range(3):
+            driver.write(PRICES, "a", (number, ""), timestamp=number)
+        driver.run()
+        assert [row.value for row in driver.read_rows("out")] == [b"[0]", b"[0,1]", b"[0,1,2]"]
 
 
 def test_an_operator_above_what_may_ask_for_its_record_works_by_records() -> None:

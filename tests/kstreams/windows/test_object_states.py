@@ -12,8 +12,9 @@ from kstreams import INT64, TEXT
 from kstreams.aggregators import max_, min_, over, reducing
 from kstreams.durations import milliseconds
 from kstreams.emit import each_update, on_close, once_per_batch
-from kstreams.errors import ProcessingError, SerializationError
+from kstreams.errors import ProcessingError, SerializationError, TopologyError
 from kstreams.windows import HoppingWindows, TumblingWindows, UnlimitedWindows
+from kstreams_json import json_serde
 from tests.kstreams.windows.both_executions import EMISSIONS, by_turns, cuts_of, rows_of
 from tests.kstreams.windows.running import Row, run
 
@@ -34,7 +35,20 @@ def difference(earlier: int, later: int) -> int:
     return later - 2 * earlier
 
 
+PAIR = json_serde(tuple[int, str])
+Pair = tuple[int, str]
+
+
+def pair_of(value: int) -> Pair:
+    return value, str(value)
+
+
+def met(earlier: Pair, later: Pair) -> Pair:
+    return earlier[0] - later[0], f"{earlier[1]},{later[1]}"
+
+
 AGGREGATORS: dict[str, Any] = {
+    "pairs-in-order": over(pair_of, reducing(met, PAIR)),
     "text-in-order": over(str, reducing(one_after_the_other, TEXT)),
     "numbers-in-order": reducing(difference, INT64),
     "greatest-text": over(str, max_(TEXT)),
@@ -109,9 +123,23 @@ def test_a_state_that_the_store_does_not_take_is_refused() -> None:
             run(WINDOWS, once_per_batch(), [("a", 1, 0)], [], wrong, execution)
 
 
-def test_a_batch_by_columns_goes_on_from_one_by_records() -> None:
-    how, emit = AGGREGATORS["text-in-order"], once_per_batch()
+def test_values_that_could_be_changed_go_by_records() -> None:
+    def joined(earlier: list[int], later: list[int]) -> list[int]:
+        earlier.extend(later)
+        return earlier
+
+    aggregator: Any = over(lambda value: [value], reducing(joined, json_serde(list[int])))
+    rows = [("a", 1, 0), ("a", 2, 1)]
+    with pytest.raises(TopologyError, match="has no column form for values"):
+        run(WINDOWS, once_per_batch(), rows, [], aggregator, "columns")
+    found = run(WINDOWS, once_per_batch(), rows, [], aggregator, "auto")
+    assert [value for _, value, _ in found[0][0]] == [[1, 2]]
+
+
+@pytest.mark.parametrize("how", ["text-in-order", "pairs-in-order"])
+def test_a_batch_by_columns_goes_on_from_one_by_records(how: str) -> None:
+    aggregator, emit = AGGREGATORS[how], once_per_batch()
     batches = [[("a", 1, 0), ("b", 2, 1)], [("a", 3, 2)], [("b", 4, 3), ("a", 5, 30)]]
-    by_records = by_turns(WINDOWS, emit, batches, ("records",), how)
-    assert by_turns(WINDOWS, emit, batches, ("records", "columns"), how) == by_records
-    assert by_turns(WINDOWS, emit, batches, ("columns", "records"), how) == by_records
+    by_records = by_turns(WINDOWS, emit, batches, ("records",), aggregator)
+    assert by_turns(WINDOWS, emit, batches, ("records", "columns"), aggregator) == by_records
+    assert by_turns(WINDOWS, emit, batches, ("columns", "records"), aggregator) == by_records

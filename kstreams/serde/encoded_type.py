@@ -1,0 +1,47 @@
+"""Columns of encoded objects, which are decoded where somebody looks at them one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.serde.base import Serde
+from kstreams.serde.object_type import ObjectType
+
+__all__ = ("EncodedType",)
+
+
+class EncodedType(ObjectType):
+    """Bytes that a serde has written.
+
+    Whoever makes a column of it keeps the type as long as the column: Arrow itself knows it by a
+    weak reference.
+
+    Args:
+        serde: The serde.
+    """
+
+    def __init__(self, serde: Serde[Any]) -> None:
+        self._serde = serde
+        pa.ExtensionType.__init__(self, pa.binary(), "kstreams.encoded")
+
+    def column(self, values: list[Any]) -> pa.Array:
+        """Return a column of objects.
+
+        Raises:
+            SerializationError: One is none of the serde's.
+        """
+        return pa.ExtensionArray.from_storage(self, self._serde.serialize_many(values))
+
+    def objects(self, storage: pa.Array) -> list[Any]:
+        """Return the objects."""
+        return self._serde.deserialize_many(storage)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare by serde."""
+        return isinstance(other, EncodedType) and other._serde == self._serde
+
+    def __hash__(self) -> int:
+        """Hash by the serde's name."""
+        return hash(self._serde.name)
