@@ -72,3 +72,16 @@ def test_two_values_in_a_document_do_not_make_up_for_a_missing_one(documents: li
         serde.deserialize_many(column)
     with pytest.raises(DeserializationError, match="trailing characters"):
         serde.field(column, "item", pa.string())
+
+
+@pytest.mark.parametrize("type_", [Order, object, dict[str, str], msgspec.Raw], ids=str)
+@given(texts=st.lists(st.text(max_size=4), max_size=5))
+def test_objects_are_encoded_as_each_alone(type_: Any, texts: list[str]) -> None:
+    serde: Serde[Any] = json_serde(type_)
+    made: dict[Any, Any] = {
+        Order: lambda text: Order(text, [text, "\n"]),
+        msgspec.Raw: lambda text: msgspec.Raw(b'{\n"a": ' + msgspec.json.encode(text) + b"}"),
+    }
+    values = [made.get(type_, lambda text: {text: text})(text) for text in texts]
+
+    assert serde.serialize_many(values).to_pylist() == [serde.serialize(each) for each in values]
