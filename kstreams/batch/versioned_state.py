@@ -59,6 +59,7 @@ class VersionedState:
             [spec.name for spec in stores],
             upkeep=app.upkeep,
             background=self.worker.background,
+            open_versions=self.worker.open_versions,
         )
         attempt = Attempt(new_attempt(), batch)
         loops = loops_prefix(query.scope, query.epoch)

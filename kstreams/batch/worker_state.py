@@ -10,6 +10,7 @@ from kstreams.global_tables.open_tables import OpenTables
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.versions.background import BackgroundUpkeep
+from kstreams.state.versions.open_versions import OpenVersions
 from kstreams.task.node_sampler import NodeSampler
 
 __all__ = ("WorkerState", "this_worker")
@@ -24,11 +25,13 @@ class WorkerState:
     Attributes:
         rows: Of their stores, as objects.
         background: Merges their deltas and makes their snapshots in the background.
+        open_versions: Of their state, open from batch to batch.
         writers: Of sinks that are no topics.
     """
 
     rows: RowCache = field(default_factory=lambda: RowCache(_ROW_CACHE_BYTES))
     background: BackgroundUpkeep = field(default_factory=BackgroundUpkeep)
+    open_versions: OpenVersions = field(default_factory=OpenVersions)
     writers: SinkWriters = field(default_factory=SinkWriters)
     _logs: dict[ObjectStoreSettings, ObjectStore] = field(default_factory=dict)
     _samplers: dict[int, NodeSampler] = field(default_factory=dict)

@@ -31,6 +31,7 @@ from kstreams.state.backend.working import (
     Pair,
     SharesVersions,
     StateBackend,
+    StaysOpen,
     StoreChanges,
     WorkingStore,
 )
@@ -47,6 +48,7 @@ __all__ = (
     "Pair",
     "SharesVersions",
     "StateBackend",
+    "StaysOpen",
     "StoreChanges",
     "WorkingStore",
     "object_name_parts",

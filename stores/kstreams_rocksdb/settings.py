@@ -36,6 +36,8 @@ class RocksDB:
         max_runs: How many sorted files a store may have before some are merged: fewer
             read faster, more write less.
         compression: How files are compressed.
+        open_bytes: How much memory changes of small batches may take, by task, before they are
+            written: so long its database stays open. 0 opens and closes it for each batch.
 
     Raises:
         ValueError: A size or count is out of range.
@@ -48,10 +50,17 @@ class RocksDB:
     bloom_bits: int = 10
     max_runs: int = 6
     compression: Compression = "lz4"
+    open_bytes: int = 4 * 1024 * 1024
 
     def __post_init__(self) -> None:
         """Refuse what RocksDB would misread."""
-        least = {"cache_bytes": 0, "write_buffer_bytes": 64 * 1024, "bloom_bits": 0, "max_runs": 2}
+        least = {
+            "cache_bytes": 0,
+            "write_buffer_bytes": 64 * 1024,
+            "bloom_bits": 0,
+            "max_runs": 2,
+            "open_bytes": 0,
+        }
         for field, low in least.items():
             if getattr(self, field) < low:
                 raise ValueError(f"RocksDB({field}={getattr(self, field)}): at least {low}")

@@ -25,6 +25,7 @@ __all__ = (
     "Pair",
     "SharesVersions",
     "StateBackend",
+    "StaysOpen",
     "StoreChanges",
     "WorkingStore",
 )
@@ -146,6 +147,20 @@ class CopiesVersions(StateBackend, Protocol):
         Returns:
             False when the source is not complete.
         """
+        ...
+
+
+@runtime_checkable
+class StaysOpen(CopiesVersions, Protocol):
+    """A backend that is dear to open and close: a version stays open from batch to batch.
+
+    What small batches change is kept in memory over it, and written once it has grown, or for
+    a larger batch. `branch` has to leave its source as it is.
+    """
+
+    @property
+    def open_bytes(self) -> int:
+        """Return how much memory a task's changes may take before they are written; 0: none."""
         ...
 
 

@@ -94,17 +94,22 @@ class DurableLog:
                 for _, data in waiting:
                     data.cancel()
 
-    def restore(self, pointer: Pointer, store: WorkingStore) -> None:
-        """Bring an empty working store, open with all stores of the pointer, to its version.
+    def restore(self, pointer: Pointer, store: WorkingStore, after: int | None = None) -> None:
+        """Bring a working store, open with all stores of the pointer, to its version.
 
         Holds a few objects in memory at a time, whatever the size of the state, and logs
         how far it is.
+
+        Args:
+            pointer: The version.
+            store: Empty, or at an earlier version of the same line.
+            after: That one's number, the base of the pointer or later; None if it is empty.
 
         Raises:
             StateCorruptError: An object is missing or damaged; the working store is then
                 of no use.
         """
-        refs = pointer.objects()
+        refs = pointer.objects() if after is None else pointer.deltas_after(after)
         progress = RestoreProgress(self.task, refs)
         for ref, changes in zip(refs, self.read_all(refs), strict=True):
             store.write(changes)

@@ -18,6 +18,7 @@ from kstreams.state.log.pointer import ObjectRef, Pointer
 from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.background import BackgroundUpkeep, VersionCopy
 from kstreams.state.versions.local import LocalAttempt, LocalVersions
+from kstreams.state.versions.open_versions import OpenVersion, OpenVersions
 
 __all__ = ("Checkout", "Place")
 
@@ -43,6 +44,7 @@ class Place:
         upkeep: When deltas are merged and snapshots made.
         backend: What the working store is.
         background: Does the upkeep beside the batches; None leaves it to commits.
+        open_versions: What keeps versions open for the next batch; None closes them.
     """
 
     versions: LocalVersions
@@ -51,26 +53,37 @@ class Place:
     upkeep: Upkeep
     backend: StateBackend
     background: BackgroundUpkeep | None = None
+    open_versions: OpenVersions | None = None
 
 
 class Checkout:
     """An open attempt; made by `TaskVersions.checkout`. As a context it aborts unless committed.
 
     Attributes:
-        store: The working store, at exactly the pointer's version. Only `commit` writes to it.
+        store: The working store, at exactly the pointer's version, to be read.
         pointer: The version that was checked out.
         attempt: Who works on it.
         warm: Whether it was branched from a local version, rather than restored.
     """
 
     def __init__(
-        self, place: Place, store: WorkingStore, pointer: Pointer, attempt: Attempt, *, warm: bool
+        self,
+        place: Place,
+        store: WorkingStore,
+        pointer: Pointer,
+        attempt: Attempt,
+        *,
+        warm: bool,
+        kept: OpenVersion | None = None,
     ) -> None:
-        self.store = store
+        reads = self._reads = None if kept is None else kept.reads()
+        self.store: WorkingStore = reads or store
         self.pointer = pointer
         self.attempt = attempt
         self.warm = warm
         self._place = place
+        self._base = store
+        self._kept = kept  # None where it is closed in any case
         self._ended = False
         self._durable: Future[ObjectRef] | None = None  # the delta, under way
         self._snapshot_due = False  # what is to be made beside the batches
@@ -87,8 +100,9 @@ class Checkout:
         return pointer
 
     def begin_commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
-        """Begin to make changes durable, close the working store, and return their version.
+        """Begin to make changes durable, end the reading, and return their version.
 
+        A small batch's version stays open, where it may, and is not written to the local disk.
         The version counts once the driver's commit log has the pointer; until then it is
         one of possibly several. The driver may hear of it after `settle` alone. Without changes
         nothing is written, and the version stays.
@@ -109,8 +123,8 @@ class Checkout:
             return self.pointer.with_meta(meta)
         self._ended = True
         try:
-            pointer = self._write(changes)
-            copy = self._publish(pointer)
+            pointer, keeps = self._write(changes)
+            copy = None if keeps else self._publish(pointer)
         except BaseException:
             self._discard()
             raise
@@ -131,8 +145,11 @@ class Checkout:
         if self._ended:
             return
         self._ended = True
+        self.store.close()
+        if self._kept is not None:
+            self._hand_over(self._kept)
+            return
         try:
-            self.store.close()
             used_up = self._hand_back()
         except BaseException:
             self._discard()
@@ -151,8 +168,12 @@ class Checkout:
     ) -> None:
         self.abort()
 
-    def _write(self, changes: Changes) -> Pointer:
-        """Write to the working store, and begin to write to the log at the same time."""
+    def _write(self, changes: Changes) -> tuple[Pointer, bool]:
+        """Write to the working store, and begin to write to the log at the same time.
+
+        Returns:
+            The version, and whether it stays open, with the changes in memory.
+        """
         base, log, attempt, upkeep = self.pointer, self._place.log, self.attempt, self._place.upkeep
         data = log.encode(changes, base.version + 1, attempt, base.lineage)
         ref = log.ref(data, base.version + 1, attempt, "delta")
@@ -166,17 +187,49 @@ class Checkout:
                 self._merger_due = upkeep.merger_due(pointer)
         self._durable = durable = _uploads().submit(log.put, ref, data)
         try:
-            self.store.write(changes)
-            if beside is None and upkeep.due(pointer):
+            due = beside is None and upkeep.due(pointer)
+            keeps = not due and not self._snapshot_due and self._stay_open(pointer, changes)
+            if not keeps:
+                if self._kept is not None:
+                    self.store.close()
+                    self._kept.write()
+                self._base.write(changes)
+            if due:
                 durable.result()
-                pointer = upkeep.run(log, pointer, self.store, attempt)
-            self.store.close()
+                pointer = upkeep.run(log, pointer, self._base, attempt)
+            if not keeps:
+                self._base.close()
             if self._snapshot_due or self._merger_due:
                 durable.result()  # what is made beside stands on it
         except BaseException:
             wait([durable])
             raise
-        return pointer
+        return pointer, keeps
+
+    def _stay_open(self, pointer: Pointer, changes: Changes) -> bool:
+        """Keep the version open that changes lead to, with these in memory, if it may be."""
+        kept, versions = self._kept, self._place.versions
+        if kept is None or not self._may_keep(kept) or not kept.has_room(changes):
+            return False
+        self.store.close()
+        with versions.exclusive():
+            versions.publish_base(pointer.version, pointer.lineage, kept.directory, kept.source)
+        kept.follow(pointer.lineage, changes)
+        self._hand_over(kept)
+        return True
+
+    def _may_keep(self, kept: OpenVersion) -> bool:
+        opened, reads = self._place.open_versions, self._reads
+        failed = reads is not None and reads.failed
+        return opened is not None and not failed and opened.has_room(kept)
+
+    def _hand_over(self, kept: OpenVersion) -> None:
+        """Leave an open version to the next batch, or close it."""
+        opened = self._place.open_versions
+        if opened is not None and self._may_keep(kept):
+            opened.keep(kept)
+        else:
+            kept.close()
 
     def _publish(self, pointer: Pointer) -> VersionCopy | None:
         """Name the closed working store as a version; return a copy if a snapshot is due."""
@@ -235,6 +288,7 @@ class Checkout:
     def _discard(self) -> None:
         try:
             self.store.close()
+            self._base.close()
         except StoreError:
             pass  # the error that led here says more
         finally:

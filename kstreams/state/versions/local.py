@@ -2,7 +2,8 @@
 
     attempts/<name>   what a backend keeps: an attempt under way, or a version
     locks/<name>      locked by the process that runs the attempt, as long as it runs
-    versions/<version>-<lineage>   link to the attempt that made the version
+    versions/<version>-<lineage>   link to the attempt that made it; or, `<name>@<version>`,
+                                   an earlier one, from which the log's deltas lead to it
 
 All below a directory that is the user's alone (`open_local_home`): whoever could write here
 could plant state. An attempt becomes a version in one step, by the link, once it is closed.
@@ -29,6 +30,7 @@ from kstreams.state.versions.private import make_private, private_directory
 __all__ = ("LocalAttempt", "LocalVersions", "local_home", "local_parts", "open_local_home")
 
 _LINEAGE_CHARS = 32
+_BASED_ON = "@"
 _LOG = logging.getLogger(__name__)
 
 
@@ -114,7 +116,7 @@ class LocalVersions:
     """Names, finds and removes local versions; safe for several processes at once."""
 
     def __init__(self, home: Path, backend: StateBackend) -> None:
-        self._home = home
+        self.home = home
         self._backend = backend
         self._attempts = home / "attempts"
         self._locks = home / "locks"
@@ -126,9 +128,9 @@ class LocalVersions:
         try:
             for directory in (self._attempts, self._locks, self._versions):
                 make_private(directory)
-            lock = (self._home / "lock").open("wb")
+            lock = (self.home / "lock").open("wb")
         except OSError as error:
-            raise _unusable(self._home, error) from error
+            raise _unusable(self.home, error) from error
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
@@ -141,14 +143,14 @@ class LocalVersions:
         """
         if (self._locks / name).exists() or (self._attempts / name).exists():
             raise StoreError(
-                f"attempt {name!r} has been begun already in {self._home}",
+                f"attempt {name!r} has been begun already in {self.home}",
                 hint="Attempts must have names of their own: use new_attempt().",
             )
         try:
             lock = (self._locks / name).open("xb")
         except OSError as error:
             raise StoreOpenError(
-                f"cannot begin an attempt in {self._home}: {error}",
+                f"cannot begin an attempt in {self.home}: {error}",
                 hint="Give the backend a directory that can be written and has room.",
             ) from error
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -156,11 +158,24 @@ class LocalVersions:
 
     def find(self, version: int, lineage: str) -> Path | None:
         """Return the directory of a version, or None when it is not here."""
+        directory, based_on = self._linked(version, lineage)
+        return directory if based_on is None else None
+
+    def find_base(self, version: int, lineage: str) -> tuple[Path, int] | None:
+        """Return an earlier version, from which deltas lead to one, and its number."""
+        directory, based_on = self._linked(version, lineage)
+        return None if directory is None or based_on is None else (directory, based_on)
+
+    def _linked(self, version: int, lineage: str) -> tuple[Path | None, int | None]:
         try:
-            directory = self._attempts / self._link(version, lineage).readlink().name
+            text = self._link(version, lineage).readlink().name
         except FileNotFoundError:
-            return None
-        return directory if directory.is_dir() and not directory.is_symlink() else None
+            return None, None
+        name, _, based_on = text.partition(_BASED_ON)
+        directory = self._attempts / name
+        if not directory.is_dir() or directory.is_symlink():
+            return None, None
+        return directory, int(based_on) if based_on else None
 
     def publish(self, version: int, lineage: str, attempt: LocalAttempt) -> None:
         """Name a closed attempt as a version; call within `exclusive`.
@@ -168,17 +183,37 @@ class LocalVersions:
         Raises:
             StoreError: The disk is full or cannot be written; the version is not there.
         """
+        self._name(version, lineage, attempt, attempt.name)
+        self._end(attempt)
+
+    def publish_base(
+        self, version: int, lineage: str, attempt: LocalAttempt, base: tuple[str, int]
+    ) -> None:
+        """Name what a version can be made of that is in memory alone; call within `exclusive`.
+
+        Args:
+            version: Its number.
+            lineage: Its lineage.
+            attempt: Whose memory has it; it goes on.
+            base: The attempt that made an earlier version of its line, and the number of that.
+
+        Raises:
+            StoreError: As `publish`.
+        """
+        name, number = base
+        self._name(version, lineage, attempt, f"{name}{_BASED_ON}{number}")
+
+    def _name(self, version: int, lineage: str, attempt: LocalAttempt, target: str) -> None:
         link = self._link(version, lineage)
         fresh = link.with_name(f".{attempt.name}")
         try:
-            fresh.symlink_to(attempt.name)
+            fresh.symlink_to(target)
             fresh.replace(link)
         except OSError as error:
             raise StoreError(
-                f"cannot name version {version} in {self._home}: {error}",
+                f"cannot name version {version} in {self.home}: {error}",
                 hint="Give the backend a directory that can be written and has room.",
             ) from error
-        self._end(attempt)
 
     def forget(self, version: int, lineage: str) -> None:
         """Take a version's name away; call within `exclusive`."""
@@ -203,7 +238,7 @@ class LocalVersions:
             named = set()
             for link in self._versions.iterdir():
                 if oldest <= _version_of(link.name) <= newest:
-                    named.add(link.readlink().name)
+                    named.add(link.readlink().name.partition(_BASED_ON)[0])
                 else:
                     link.unlink()
             names = {path.name for kind in (self._attempts, self._locks) for path in kind.iterdir()}

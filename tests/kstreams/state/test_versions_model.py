@@ -28,13 +28,14 @@ from kstreams.state.backend import memory
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import TaskKey
-from kstreams.state.backend.working import StateBackend, StoreChanges, WorkingStore
+from kstreams.state.backend.working import StateBackend, StaysOpen, StoreChanges, WorkingStore
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.garbage import collect_garbage
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.checkout import Checkout
+from kstreams.state.versions.open_versions import OpenVersions
 from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.state.object_dict import ObjectDict
@@ -44,7 +45,7 @@ _STORES = ("a", "b")
 _KEYS = st.binary(max_size=2)
 _PAIRS = st.dictionaries(_KEYS, st.none() | st.binary(max_size=40), max_size=12)
 _BOUNDS = st.just(set[bytes]()) | st.sets(_KEYS, min_size=2, max_size=4)
-_CHANGES = st.dictionaries(
+CHANGES = st.dictionaries(
     st.sampled_from(_STORES),
     st.builds(
         lambda pairs, bounds: StoreChanges(
@@ -63,6 +64,18 @@ _TASK = TaskKey("app", "group", 0)
 class _Open:
     checkout: Checkout
     model: Model
+    process: OpenVersions | None
+
+
+@dataclass(frozen=True)
+class Staying(Memory):
+    """The backend in memory as one that stays open."""
+
+    open_bytes: int = 20_000
+
+    def branch(self, source: Path, target: Path) -> bool:
+        """Copy."""
+        return self.copy(source, target)
 
 
 class VersionsMachine(RuleBasedStateMachine):
@@ -78,12 +91,18 @@ class VersionsMachine(RuleBasedStateMachine):
         self.log = type(self).new_log()
         self.clock = FakeClock()
         self.background = BackgroundUpkeep(clock=self.clock) if self.beside else None
+        self.processes: list[OpenVersions | None] = [None]
+        if isinstance(self.backend, StaysOpen):
+            self.processes += [self.new_process(), self.new_process()]
         self.names = 0
         self.open: list[_Open] = []
         self.committed: list[tuple[Pointer, Model]] = [(Pointer.empty(), _empty())]
         self.offered: list[tuple[Pointer, Model]] = []
 
-    def versions(self) -> TaskVersions:
+    def new_process(self) -> OpenVersions:
+        return OpenVersions(clock=self.clock, most_open=1, idle=timedelta(hours=1))
+
+    def versions(self, process: OpenVersions | None) -> TaskVersions:
         return TaskVersions(
             self.backend,
             self.root / "local",
@@ -92,6 +111,7 @@ class VersionsMachine(RuleBasedStateMachine):
             _STORES,
             upkeep=_UPKEEP,
             background=self.background,
+            open_versions=process,
         )
 
     @rule()
@@ -100,20 +120,22 @@ class VersionsMachine(RuleBasedStateMachine):
         if self.background is not None:
             self.background.drain()
 
-    def checkout(self, pointer: Pointer) -> Checkout:
+    def checkout(self, pointer: Pointer, process: OpenVersions | None = None) -> Checkout:
         self.names += 1
-        return self.versions().checkout(pointer, Attempt(f"attempt{self.names}", self.names))
+        return self.versions(process).checkout(pointer, Attempt(f"attempt{self.names}", self.names))
 
     @precondition(lambda self: len(self.open) < 3)
-    @rule(back=st.sampled_from((0, 0, 0, 0, 1, 2)))
-    def attempt(self, back: int) -> None:
+    @rule(back=st.sampled_from((0, 0, 0, 0, 1, 2)), process=st.sampled_from((1, 1, 1, 2, 0)))
+    def attempt(self, back: int, process: int) -> None:
         """Start an attempt from the last pointer, or a zombie's from an older one."""
         pointer, model = self.committed[max(-1 - back, -len(self.committed))]
-        self.open.append(_Open(self.checkout(pointer), model))
+        on = self.processes[process % len(self.processes)]
+        self.open.append(_Open(self.checkout(pointer, on), model, on))
         assert _contents(self.open[-1].checkout.store) == model
+        assert _looked_up(self.open[-1].checkout.store, model) == model
 
     @precondition(lambda self: self.open)
-    @rule(pick=st.integers(0, 2), changes=_CHANGES, number=st.integers())
+    @rule(pick=st.integers(0, 2), changes=CHANGES, number=st.integers())
     def commit(self, pick: int, changes: dict[str, StoreChanges], number: int) -> None:
         """Finish an attempt; whether it counts is decided later."""
         attempt = self.open.pop(pick % len(self.open))
@@ -145,17 +167,30 @@ class VersionsMachine(RuleBasedStateMachine):
         self.snapshots_are_done()
         if self.background is not None:
             self.background = BackgroundUpkeep(clock=self.clock)
-        for attempt in self.open:
-            attempt.checkout.store.close()
-            attempt.checkout._place.directory.release()
-        self.open.clear()
+        for number in range(len(self.processes)):
+            self.kill(number)
         memory._CLOSED.clear()
+
+    @rule(number=st.integers(0, 2))
+    def kill(self, number: int) -> None:
+        """Kill one process; the other goes on."""
+        number %= len(self.processes)
+        process = self.processes[number]
+        for attempt in [each for each in self.open if each.process is process]:
+            attempt.checkout._base.close()
+            attempt.checkout._place.directory.release()
+            self.open.remove(attempt)
+        if process is not None:
+            for kept in process._kept.values():
+                kept.version.base.close()
+                kept.version.directory.release()
+            self.processes[number] = self.new_process()
 
     @precondition(lambda self: not self.open)
     @rule()
     def lose_local_disk(self) -> None:
         """Go on on another machine."""
-        self.snapshots_are_done()
+        self.restart()
         shutil.rmtree(self.root / "local", ignore_errors=True)
 
     @rule(hours=st.sampled_from((0.5, 2)), kept=st.integers(3, 5))
@@ -181,6 +216,7 @@ class VersionsMachine(RuleBasedStateMachine):
         for pointer, model in self.committed:
             checkout = self.checkout(pointer)
             assert _contents(checkout.store) == model
+            assert _looked_up(checkout.store, model) == model
             checkout.abort()
         assert not list((self.root / "local").rglob("locks/*"))
         shutil.rmtree(self.root)
@@ -210,13 +246,29 @@ def _contents(store: WorkingStore) -> Model:
     return {name: dict(store.scan(name, None, None)) for name in _STORES}
 
 
+def _looked_up(store: WorkingStore, model: Model) -> Model:
+    """Return the same by looking keys up and by scanning back, in parts."""
+    found: Model = {}
+    for name in _STORES:
+        keys = [b"", b"never", *sorted(model[name])]
+        values = store.multi_get(name, keys)
+        assert [store.get(name, key) for key in keys] == values
+        found[name] = {k: v for k, v in zip(keys, values, strict=True) if v is not None}
+        middle = keys[len(keys) // 2]
+        upper = list(store.scan(name, middle, None, reverse=True))
+        lower = list(store.scan(name, None, middle, reverse=True))
+        assert [*upper, *lower] == sorted(model[name].items(), reverse=True)
+    return found
+
+
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("beside", [False, True], ids=["in commits", "beside"])
 @pytest.mark.parametrize(
     ("backend", "examples", "steps"),
     [
-        pytest.param(Memory(), 60, 40, id="memory"),
-        pytest.param(RocksDB(), 15, 40, id="rocksdb", marks=pytest.mark.slow),
+        pytest.param(Memory(), 30, 40, id="memory"),
+        pytest.param(Staying(), 50, 40, id="staying"),
+        pytest.param(RocksDB(open_bytes=20_000), 15, 40, id="rocksdb", marks=pytest.mark.slow),
     ],
 )
 def test_every_pointer_gives_back_its_own_state(

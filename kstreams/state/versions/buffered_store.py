@@ -1,0 +1,135 @@
+"""What an attempt reads of an open version: what is stored, below what is in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import chain
+from operator import itemgetter
+from typing import NoReturn
+
+from kstreams.errors import StoreError, Where
+from kstreams.state.backend.key_ranges import gaps
+from kstreams.state.backend.working import Changes, Pair, WorkingStore
+from kstreams.state.versions.change_buffer import ChangeBuffer
+
+__all__ = ("BufferedStore",)
+
+_UNKNOWN = object()
+
+
+class BufferedStore:
+    """A `WorkingStore` of one attempt, to be read alone; closing it leaves the version open.
+
+    Args:
+        base: What is stored.
+        buffers: What is in memory, by store. It does not change before this is closed.
+
+    Attributes:
+        failed: Whether the base has raised an error; it is better opened again then.
+    """
+
+    def __init__(self, base: WorkingStore, buffers: Mapping[str, ChangeBuffer]) -> None:
+        self.failed = False
+        self._base: WorkingStore | None = base
+        self._buffers = buffers
+
+    def get(self, store: str, key: bytes) -> bytes | None:
+        """Return the value of a key, or None when it has none."""
+        base = self._open(store)
+        if (buffer := self._buffers.get(store)) is not None:
+            found = buffer.values.get(key, _UNKNOWN)
+            if found is not _UNKNOWN:
+                return found  # type: ignore[return-value]  # bytes or None: not the mark
+            if buffer.hides(key):
+                return None
+        try:
+            return base.get(store, key)
+        except Exception:
+            self.failed = True
+            raise
+
+    def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of many keys, in the order of the keys; one read of the base."""
+        base = self._open(store)
+        buffer = self._buffers.get(store)
+        try:
+            if buffer is None:
+                return base.multi_get(store, keys)
+            values = buffer.values
+            left = [key for key in keys if key not in values and not buffer.hides(key)]
+            found = dict(zip(left, base.multi_get(store, left), strict=True))
+        except Exception:
+            self.failed = True
+            raise
+        return [values[key] if key in values else found.get(key) for key in keys]
+
+    def scan(
+        self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open."""
+        base = self._open(store)
+        buffer = self._buffers.get(store)
+        try:
+            if buffer is None:
+                return self._guarded(base.scan(store, start, end, reverse=reverse))
+            parts = list(gaps(buffer.ranges, start, end))
+            if reverse:
+                parts.reverse()
+            scans = [base.scan(store, low, high, reverse=reverse) for low, high in parts]
+        except Exception:
+            self.failed = True
+            raise
+        above = buffer.scan(start, end, reverse=reverse)
+        return self._guarded(_merged(above, chain.from_iterable(scans), reverse=reverse))
+
+    def _guarded(self, pairs: Iterator[tuple[bytes, bytes]]) -> Iterator[tuple[bytes, bytes]]:
+        try:
+            for pair in pairs:
+                if self._base is None:
+                    break
+                yield pair
+        except Exception:
+            self.failed = True
+            raise
+        if self._base is None:
+            raise StoreError(
+                "the store was closed while this scan was open",
+                hint="Read what is needed before the batch ends.",
+            )
+
+    def count(self, store: str) -> int:
+        """Return about how many keys a store has: a key that is changed in memory counts twice."""
+        base = self._open(store)
+        buffer = self._buffers.get(store)
+        return max(0, base.count(store) + (0 if buffer is None else buffer.rows))
+
+    def write(self, changes: Changes) -> NoReturn:
+        """Refuse: a commit writes.
+
+        Raises:
+            StoreError: Always.
+        """
+        raise StoreError(f"an attempt's copy is only read; it was to write {sorted(changes)}")
+
+    def close(self) -> None:
+        """End the reading; a second call does nothing."""
+        self._base = None
+
+    def _open(self, store: str) -> WorkingStore:
+        if self._base is None:
+            raise StoreError("the attempt that read this store has ended", where=Where(store=store))
+        return self._base
+
+
+def _merged(
+    above: Iterator[Pair], below: Iterator[tuple[bytes, bytes]], *, reverse: bool
+) -> Iterator[tuple[bytes, bytes]]:
+    """Yield each key once, by what is above where that knows it, unless it is deleted there."""
+    last: bytes | None = None
+    for key, value in merge(above, below, key=itemgetter(0), reverse=reverse):
+        if key == last:  # of equal keys the one above comes first
+            continue
+        last = key
+        if value is not None:
+            yield key, value

@@ -1,0 +1,83 @@
+"""What small batches have changed in one store since its open version was last written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kstreams.state.backend.key_ranges import covers, united
+from kstreams.state.backend.sorted_keys import SortedKeys
+from kstreams.state.backend.working import KeyRange, Pair, StoreChanges
+
+__all__ = ("ChangeBuffer", "memory_bytes")
+
+_PAIR_BYTES = 200
+"""About what a pair takes besides its bytes: two objects, a place in a dictionary and an index."""
+
+
+class ChangeBuffer:
+    """Changes in memory, over rows that are stored: ranges are deleted below, then pairs hold.
+
+    Attributes:
+        values: By key; None is a deletion, of a single key or by a range.
+        ranges: What is deleted below, rising and apart.
+        size_bytes: About how much memory the pairs take.
+        rows: How many keys have a value, less how many are deleted.
+    """
+
+    __slots__ = ("_index", "ranges", "rows", "size_bytes", "values")
+
+    def __init__(self) -> None:
+        self.values: dict[bytes, bytes | None] = {}
+        self.ranges: tuple[KeyRange, ...] = ()
+        self.size_bytes = 0
+        self.rows = 0
+        self._index = SortedKeys()
+
+    def take_in(self, changes: StoreChanges) -> None:
+        """Apply what a batch changes."""
+        for start, end in changes.ranges:
+            for keys in self._index.chunks(start, end):
+                self._put([(key, None) for key in keys])
+            self.ranges = united(self.ranges, (start, end))
+        self._index.add([key for key, _ in changes.pairs if key not in self.values])
+        self._put(changes.pairs)
+
+    def _put(self, pairs: Sequence[Pair]) -> None:
+        values = self.values
+        for key, value in pairs:
+            if key in values:
+                before = values[key]
+                self.size_bytes -= len(before or b"")
+                self.rows -= -1 if before is None else 1
+            else:
+                self.size_bytes += len(key) + _PAIR_BYTES
+            self.size_bytes += len(value or b"")
+            self.rows += -1 if value is None else 1
+            values[key] = value
+
+    def hides(self, key: bytes) -> bool:
+        """Return whether a stored row of a key that is not in `values` is deleted."""
+        return bool(self.ranges) and covers(self.ranges, key)
+
+    def scan(self, start: bytes | None, end: bytes | None, *, reverse: bool) -> Iterator[Pair]:
+        """Yield its pairs with `start <= key < end` in order, deletions too."""
+        values = self.values
+        for keys in self._index.chunks(start, end, reverse=reverse):
+            for key in keys:
+                yield key, values[key]
+
+    def changes(self) -> StoreChanges:
+        """Return all of it, as one batch might have changed it."""
+        pairs = [
+            (key, value)
+            for key, value in self.scan(None, None, reverse=False)
+            if value is not None or not self.hides(key)
+        ]
+        return StoreChanges(pairs, self.ranges)
+
+
+def memory_bytes(changes: StoreChanges, most: int) -> int:
+    """Return about how much memory changes would take; no more than `most` is looked at closely."""
+    if (least := len(changes.pairs) * _PAIR_BYTES) > most:
+        return least
+    return least + sum(len(key) + len(value or b"") for key, value in changes.pairs)

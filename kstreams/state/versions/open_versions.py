@@ -1,0 +1,212 @@
+"""Versions that stay open from batch to batch, with what small batches changed in memory.
+
+An open version is a directory of its own, as an attempt's: a branch of the closed version that is
+its base, locked by this process and seen by no other. A small batch writes nothing there. What it
+changed waits until the next batch is given its pointer, which proves that it counts, and is then
+in memory over the base. A batch that is given the pointer before, a retry, finds the version as it
+was; any other pointer finds nothing here.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from kstreams.clock import Clock, SystemClock, steady_ms, to_ms
+from kstreams.errors import StoreError
+from kstreams.state.backend.working import Changes, StateBackend, WorkingStore
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.versions.buffered_store import BufferedStore
+from kstreams.state.versions.change_buffer import ChangeBuffer, memory_bytes
+from kstreams.state.versions.local import LocalAttempt, LocalVersions
+
+__all__ = ("OpenVersion", "OpenVersions")
+
+_SMALL_PART = 8
+_MOST_RANGES = 256
+_MOST_OPEN = 32
+_MOST_BYTES = 32 * 1024 * 1024
+_IDLE = timedelta(minutes=2)
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass
+class OpenVersion:
+    """A version that is open; for one attempt at a time.
+
+    Attributes:
+        versions: The task's versions on this worker.
+        directory: Its own.
+        backend: What opened it.
+        base: What is stored there; only `write` writes to it.
+        stores: It was opened with these.
+        source: Name of the attempt that the base was branched from, and its version.
+        lineage: Of the version that base and buffers are at.
+        most_bytes: What the buffers may take.
+    """
+
+    versions: LocalVersions
+    directory: LocalAttempt
+    backend: StateBackend
+    base: WorkingStore
+    stores: Collection[str]
+    source: tuple[str, int]
+    lineage: str
+    most_bytes: int
+    _buffers: dict[str, ChangeBuffer] = field(default_factory=dict)
+    _next: tuple[str, Changes] | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """About how much memory the buffers take."""
+        return sum(buffer.size_bytes for buffer in self._buffers.values())
+
+    def reads(self) -> BufferedStore:
+        """Return what an attempt reads."""
+        return BufferedStore(self.base, self._buffers)
+
+    def has_room(self, changes: Changes) -> bool:
+        """Tell whether changes are those of a small batch, and few with what is there."""
+        most = min(self.most_bytes // _SMALL_PART, self.most_bytes - self.size_bytes)
+        ranges = sum(len(each.ranges) for each in self._buffers.values())
+        for changed in changes.values():
+            most -= memory_bytes(changed, most)
+            ranges += len(changed.ranges)
+            if most < 0:
+                return False
+        return ranges <= _MOST_RANGES
+
+    def follow(self, lineage: str, changes: Changes) -> None:
+        """Note what leads to the next version, if that comes to count."""
+        self._next = (lineage, changes)
+
+    def stands_at(self, lineage: str) -> bool:
+        """Bring it to a version if it is there or one before it; tell whether it is there now."""
+        following, self._next = self._next, None
+        if following is not None and following[0] == lineage:
+            self.lineage = lineage
+            for store, changed in following[1].items():
+                self._buffers.setdefault(store, ChangeBuffer()).take_in(changed)
+        return self.lineage == lineage
+
+    def write(self) -> None:
+        """Write the buffers to the base, which is then at the version itself.
+
+        Raises:
+            StoreError: The base cannot be written; it is of no use then.
+        """
+        if self._buffers:
+            self.base.write({store: each.changes() for store, each in self._buffers.items()})
+            self._buffers = {}
+
+    def close(self) -> None:
+        """Let go of it, unwritten, and remove its directory; `sweep` does where that fails."""
+        try:
+            self.base.close()
+        except StoreError as error:
+            _LOG.warning("cannot close a version, opening it again later: %s", error)
+        try:
+            self.versions.discard(self.directory)
+        except StoreError as error:
+            _LOG.warning("cannot remove a version, trying again later: %s", error)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    version: OpenVersion
+    since_ms: int
+
+
+class OpenVersions:
+    """The open versions of a process, one a task, each taken by one attempt at a time.
+
+    Args:
+        clock: Tells how long one was not used.
+        most_open: So many are kept at most; further tasks open theirs for each batch.
+        most_bytes: What all buffers may take together, about.
+        idle: One that was not used for so long makes room: its task is elsewhere.
+    """
+
+    def __init__(
+        self,
+        *,
+        clock: Clock | None = None,
+        most_open: int = _MOST_OPEN,
+        most_bytes: int = _MOST_BYTES,
+        idle: timedelta = _IDLE,
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._most_open = most_open
+        self._most_bytes = most_bytes
+        self._idle_ms = to_ms(idle)
+        self._lock = threading.Lock()
+        self._kept: dict[Path, _Kept] = {}
+        self._process = os.getpid()
+        self._of_parents: list[dict[Path, _Kept]] = []
+
+    def take(
+        self, home: Path, pointer: Pointer, backend: StateBackend, stores: Collection[str]
+    ) -> OpenVersion | None:
+        """Return a task's open version at a pointer, kept no more; None if there is none.
+
+        Args:
+            home: The task's directory.
+            pointer: The version.
+            backend: What has to have opened it.
+            stores: What it has to be open with.
+        """
+        with self._lock:
+            found = self._own().pop(home, None)
+        if found is None:
+            return None
+        version = found.version
+        fits = version.backend == backend and set(stores) <= set(version.stores)
+        if fits and version.stands_at(pointer.lineage):
+            return version
+        version.close()
+        return None
+
+    def has_room(self, version: OpenVersion) -> bool:
+        """Tell whether a version that was taken, or opened anew, can be kept."""
+        now = steady_ms(self._clock)
+        with self._lock:
+            kept = self._own()
+            idle = [home for home, each in kept.items() if now - each.since_ms > self._idle_ms]
+            gone = [kept.pop(home) for home in idle]
+            others = [each.version for home, each in kept.items() if home != version.versions.home]
+        for each in gone:
+            each.version.close()
+        size = sum(each.size_bytes for each in (version, *others))
+        return len(others) < self._most_open and size <= self._most_bytes
+
+    def keep(self, version: OpenVersion) -> None:
+        """Keep a version for its task's next batch, in the place of another one."""
+        home = version.versions.home
+        with self._lock:
+            kept = self._own()
+            before = kept.pop(home, None)
+            kept[home] = _Kept(version, steady_ms(self._clock))
+        if before is not None:
+            before.version.close()
+
+    def close(self) -> None:
+        """Close all of them."""
+        with self._lock:
+            kept = self._own()
+            gone = list(kept.values())
+            kept.clear()
+        for each in gone:
+            each.version.close()
+
+    def _own(self) -> dict[Path, _Kept]:
+        """Return what this process has opened, not the copies that a fork has of its parent's."""
+        if self._process != os.getpid():
+            self._process = os.getpid()
+            self._of_parents.append(self._kept)
+            self._kept = {}
+        return self._kept
