@@ -118,7 +118,10 @@ class RocksStore:
             raise self._failed("flush", None, error) from error
         finally:
             self._let_go()
-        mark_closed(self._directory)
+        try:
+            mark_closed(self._directory)
+        except OSError as error:
+            raise self._failed("close", None, error) from error
 
     def _let_go(self) -> None:
         database, self._database = self._database, None

@@ -18,10 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from kstreams import Record
+from kstreams.batch.worker_state import WorkerState
 from kstreams.errors import StoreError
 from kstreams.ids import TaskId
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
-from kstreams.state.backend.working import Changes, CopiesVersions, SharesVersions, WorkingStore
+from kstreams.state.backend.working import (
+    Changes,
+    CopiesVersions,
+    SharesVersions,
+    StaysOpen,
+    WorkingStore,
+)
 from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams_s3.store import S3ObjectStore
 
@@ -31,8 +38,11 @@ __all__ = (
     "FaultyLog",
     "FaultyProcess",
     "FaultySharingBackend",
+    "FaultyStayingBackend",
     "Killed",
     "copied",
+    "end_open_versions",
+    "faulty_backend",
     "version_of",
 )
 
@@ -248,6 +258,34 @@ class FaultySharingBackend(FaultyBackend):
         assert isinstance(self.inner, SharesVersions)
         self.faults.reach("before open shared")
         return self.inner.open_shared(directory, stores)
+
+
+class FaultyStayingBackend(FaultySharingBackend):
+    """A backend with faults that stays open from batch to batch."""
+
+    @property
+    def open_bytes(self) -> int:
+        assert isinstance(self.inner, StaysOpen)
+        return self.inner.open_bytes
+
+
+def faulty_backend(inner: CopiesVersions, faults: Faults, log: FaultyLog) -> FaultyBackend:
+    """Return a backend with faults that can do what one without can."""
+    if isinstance(inner, StaysOpen) and inner.open_bytes:
+        return FaultyStayingBackend(inner, faults, log)
+    if isinstance(inner, SharesVersions):
+        return FaultySharingBackend(inner, faults, log)
+    return FaultyBackend(inner, faults, log)
+
+
+def end_open_versions(worker: WorkerState) -> None:
+    """Let go of what a killed worker has open, and leave its files to the next one."""
+    kept = worker.open_versions._kept
+    while kept:
+        version = kept.popitem()[1].version
+        with suppress(Killed, StoreError):
+            version.base.close()
+        version.directory.release()
 
 
 def _role(directory: Path) -> str:

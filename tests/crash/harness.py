@@ -27,7 +27,7 @@ from kstreams.spark.start import Executors, make_pipeline
 from kstreams.state.backend import memory
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.objects import ObjectStoreSettings
-from kstreams.state.backend.working import CopiesVersions, SharesVersions
+from kstreams.state.backend.working import CopiesVersions
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.row_cache import RowCache
 from kstreams.state.log.durable import DurableLog
@@ -38,10 +38,10 @@ from tests.crash.failpoints import Point
 from tests.crash.fake_spark import FakeSpark, PlanAtOnce
 from tests.crash.faults import (
     Faults,
-    FaultyBackend,
     FaultyLog,
     FaultyProcess,
-    FaultySharingBackend,
+    end_open_versions,
+    faulty_backend,
 )
 from tests.crash.litter import check_litter
 from tests.crash.machine import Machine
@@ -109,8 +109,7 @@ class Harness:
         self.place: CheckpointHome = home_of(
             home / "checkpoint" if place is None else FaultyLog(place, self.faults)
         )
-        faulty = FaultySharingBackend if isinstance(backend, SharesVersions) else FaultyBackend
-        self.backend = faulty(backend, self.faults, self.faulty_log)
+        self.backend = faulty_backend(backend, self.faults, self.faulty_log)
         self.clock = FakeClock(1_000)
         self.connection = self.connect()
         self.input: list[tuple[str, str]] = []
@@ -293,6 +292,7 @@ class Harness:
         numbers, state = told(self._published())
         assert numbers == expected(self.input)
         assert self.state() == state
+        self.worker.open_versions.close()
         check_litter(self)
 
     def stores(
@@ -372,6 +372,8 @@ class Harness:
     def _new_process(self) -> None:
         """Be another process, on the disk that the last one has left."""
         memory._CLOSED.clear()
+        if self._starts:
+            end_open_versions(self.worker)
         if self.faults.dead:
             self.machine.thaw()
             self.faults.dead = False

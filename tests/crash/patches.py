@@ -24,10 +24,16 @@ __all__ = ("patch_library",)
 def patch_library(harness: Harness, patch: pytest.MonkeyPatch) -> None:
     """Put faults where no part of an app can be exchanged."""
     reach, real_publish = harness.faults.reach, LocalVersions.publish
+    real_publish_base = LocalVersions.publish_base
 
     def named(versions: LocalVersions, *arguments: Any) -> None:
         real_publish(versions, *arguments)
         reach("version named")
+
+    def based(versions: LocalVersions, *arguments: Any) -> None:
+        real_publish_base(versions, *arguments)
+        reach("version named")
+        reach("base named")
 
     def published(log: Any, outputs: Any, batch: int) -> None:
         for output in outputs:
@@ -59,4 +65,5 @@ def patch_library(harness: Harness, patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(BatchJobs, "run", more_comes)
     patch.setattr(LocalVersions, "publish", named)
+    patch.setattr(LocalVersions, "publish_base", based)
     patch.setattr(embedded_feed, "publish", published)

@@ -59,6 +59,7 @@ def cells() -> Iterator[Any]:
         ("memory", "objects", ("restart",)),
         ("rocksdb", "directory", RECOVERIES),
         ("rocksdb", "objects", ("restart",)),
+        ("open", "directory", RECOVERIES),
         # Where nothing else is left of the app than what is on S3.
         ("rocksdb", "s3", ("empty machine",)),
     ):
@@ -107,12 +108,15 @@ def cell(
     place: ObjectStoreSettings | None = None,
 ) -> None:
     """Run some batches, die at the point, recover, run some more, and compare."""
-    kind = Memory if backend == "memory" else RocksDB
+    local = str(home / "local")
     if "delete" in point.event:
         patch.setattr(query_driver, "_SWEEP_EVERY", 1)
-    harness = Harness(
-        home, kind(directory=str(home / "local")), logs("log"), point, recovery, patch, place
-    )
+    kinds = {
+        "memory": Memory(local),
+        "rocksdb": RocksDB(local, open_bytes=0),
+        "open": RocksDB(local),
+    }
+    harness = Harness(home, kinds[backend], logs("log"), point, recovery, patch, place)
     harness.start_driver()
     for _ in range(BEFORE):
         harness.batch()

@@ -208,13 +208,11 @@ class Checkout:
 
     def _stay_open(self, pointer: Pointer, changes: Changes) -> bool:
         """Keep the version open that changes lead to, with these in memory, if it may be."""
-        kept, versions = self._kept, self._place.versions
+        kept = self._kept
         if kept is None or not self._may_keep(kept) or not kept.has_room(changes):
             return False
         self.store.close()
-        with versions.exclusive():
-            versions.publish_base(pointer.version, pointer.lineage, kept.directory, kept.source)
-        kept.follow(pointer.lineage, changes)
+        kept.follow(pointer, changes)
         self._hand_over(kept)
         return True
 

@@ -16,6 +16,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from weakref import finalize
 
 from kstreams.clock import Clock, SystemClock, steady_ms, to_ms
 from kstreams.errors import StoreError
@@ -29,7 +30,8 @@ __all__ = ("OpenVersion", "OpenVersions")
 
 _SMALL_PART = 8
 _MOST_RANGES = 256
-_MOST_OPEN = 32
+_MOST_OPEN = 16
+"""Each has a file open for each run of each store, some ten: a process may often have 1,024."""
 _MOST_BYTES = 32 * 1024 * 1024
 _IDLE = timedelta(minutes=2)
 _LOG = logging.getLogger(__name__)
@@ -81,8 +83,18 @@ class OpenVersion:
                 return False
         return ranges <= _MOST_RANGES
 
-    def follow(self, lineage: str, changes: Changes) -> None:
-        """Note what leads to the next version, if that comes to count."""
+    def follow(self, pointer: Pointer, changes: Changes) -> None:
+        """Note what leads to the next version, if that comes to count.
+
+        It is named on the disk, so that another process makes it of this one's base.
+
+        Raises:
+            StoreError: The disk is full or cannot be written.
+        """
+        version, lineage = pointer.version, pointer.lineage
+        with self.versions.exclusive():
+            self.versions.publish_base(version, lineage, self.directory, self.source)
+            self.versions.forget_bases(version - 2)
         self._next = (lineage, changes)
 
     def stands_at(self, lineage: str) -> bool:
@@ -110,6 +122,10 @@ class OpenVersion:
             self.base.close()
         except StoreError as error:
             _LOG.warning("cannot close a version, opening it again later: %s", error)
+        finally:
+            self._remove()
+
+    def _remove(self) -> None:
         try:
             self.versions.discard(self.directory)
         except StoreError as error:
@@ -148,6 +164,7 @@ class OpenVersions:
         self._kept: dict[Path, _Kept] = {}
         self._process = os.getpid()
         self._of_parents: list[dict[Path, _Kept]] = []
+        finalize(self, _close_all, self._kept, self._process)
 
     def take(
         self, home: Path, pointer: Pointer, backend: StateBackend, stores: Collection[str]
@@ -195,13 +212,9 @@ class OpenVersions:
             before.version.close()
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all of them, as is done once this is used no more."""
         with self._lock:
-            kept = self._own()
-            gone = list(kept.values())
-            kept.clear()
-        for each in gone:
-            each.version.close()
+            _close_all(self._own(), self._process)
 
     def _own(self) -> dict[Path, _Kept]:
         """Return what this process has opened, not the copies that a fork has of its parent's."""
@@ -209,4 +222,11 @@ class OpenVersions:
             self._process = os.getpid()
             self._of_parents.append(self._kept)
             self._kept = {}
+            finalize(self, _close_all, self._kept, self._process)
         return self._kept
+
+
+def _close_all(kept: dict[Path, _Kept], process: int) -> None:
+    """Close what one process keeps, which has ended in order or needs it no more."""
+    while kept and process == os.getpid():
+        kept.popitem()[1].version.close()

@@ -1,25 +1,12 @@
-"""Versions that stay open from batch to batch: what is kept, what is not, and what nobody may see."""
+"""Versions that stay open from batch to batch: what is kept, and what nobody may see."""
 
 from __future__ import annotations
-
-from collections import Counter
-from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstreams.clock import FakeClock
-from kstreams.errors import StoreError
-from kstreams.state.backend.task_key import TaskKey, new_attempt
 from kstreams.state.backend.working import StateBackend, StoreChanges
-from kstreams.state.log.durable import Attempt
-from kstreams.state.log.pointer import Pointer
-from kstreams.state.versions.background import BackgroundUpkeep
-from kstreams.state.versions.checkout import Checkout
-from kstreams.state.versions.open_versions import OpenVersion, OpenVersions
-from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.state.object_dict import ObjectDict
 from tests.kstreams.state.test_versions_model import CHANGES, Staying, VersionsMachine
@@ -28,7 +15,9 @@ _STEP = st.tuples(st.integers(0, 19), st.integers(0, 9), CHANGES)
 _HISTORY = st.lists(_STEP, min_size=12, max_size=40)
 
 
-def _live_through(history: list[tuple[int, int, dict[str, StoreChanges]]], machine: VersionsMachine) -> None:
+def _live_through(
+    history: list[tuple[int, int, dict[str, StoreChanges]]], machine: VersionsMachine
+) -> None:
     """Run batches of two processes, and now and then what may go wrong."""
     for action, pick, changes in history:
         if action < 11:
