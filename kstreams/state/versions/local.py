@@ -219,12 +219,6 @@ class LocalVersions:
         """Take a version's name away; call within `exclusive`."""
         self._link(version, lineage).unlink(missing_ok=True)
 
-    def forget_bases(self, oldest: int) -> None:
-        """Take what `publish_base` has named before a version away; call within `exclusive`."""
-        for link in self._versions.iterdir():
-            if _version_of(link.name) < oldest and _BASED_ON in link.readlink().name:
-                link.unlink()
-
     def discard(self, attempt: LocalAttempt) -> None:
         """Remove an attempt that has been closed.
 

@@ -94,8 +94,8 @@ class OpenVersion:
         version, lineage = pointer.version, pointer.lineage
         with self.versions.exclusive():
             self.versions.publish_base(version, lineage, self.directory, self.source)
-            self.versions.forget_bases(version - 2)
         self._next = (lineage, changes)
+        self.versions.sweep(version - 2, version)
 
     def stands_at(self, lineage: str) -> bool:
         """Bring it to a version if it is there or one before it; tell whether it is there now."""
