@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kstreams.clock import FakeClock
+from kstreams.errors import StoreError
+from kstreams.state.backend.task_key import TaskKey, new_attempt
 from kstreams.state.backend.working import StateBackend, StoreChanges
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.versions.checkout import Checkout
+from kstreams.state.versions.open_versions import OpenVersions
+from kstreams.state.versions.versions import TaskVersions
 from kstreams_rocksdb import RocksDB
+from kstreams_rocksdb.store import RocksStore
 from tests.kstreams.state.object_dict import ObjectDict
 from tests.kstreams.state.test_versions_model import CHANGES, Staying, VersionsMachine
 
@@ -36,12 +49,15 @@ def _live_through(
             machine.kill(pick % 3)
         elif action == 17 and pick == 0:
             machine.restart()
+        elif action == 17 and pick == 1 and not machine.open:
+            machine.lose_local_disk()
         elif action == 18:
             machine.snapshots_are_done()
         elif action == 19:
+            while machine.open:  # they may stand on what no kept pointer names
+                machine.abort(0)
+            machine.offered.clear()
             machine.collect(2, 3)
-        elif not machine.open and pick == 1:
-            machine.lose_local_disk()
         machine.pointers_stay_readable()
 
 
@@ -68,3 +84,129 @@ def test_every_pointer_gives_back_its_own_state(
             machine.teardown()
 
     check()
+
+
+class _Worker:
+    """A process of its own on a directory that others have too."""
+
+    def __init__(self, home: Path, log: ObjectDict, open_bytes: int = 100_000) -> None:
+        self.open = OpenVersions(clock=FakeClock(), most_open=1)
+        self.home = home
+        self.log = log
+        self.backend = RocksDB(open_bytes=open_bytes)
+
+    def checkout(self, pointer: Pointer, partition: int = 0) -> Checkout:
+        task = TaskKey("app", "g", partition)
+        versions = TaskVersions(
+            self.backend, self.home, self.log, task, ["s"], open_versions=self.open
+        )
+        return versions.checkout(pointer, Attempt(new_attempt(), 1))
+
+    def commit(self, pointer: Pointer, pairs: int = 1, value: bytes = b"v") -> Pointer:
+        with self.checkout(pointer) as checkout:
+            keys = [b"%06d" % key for key in range(pairs)]
+            return checkout.commit({"s": StoreChanges([(key, value) for key in keys])}, {})
+
+    def read(self, pointer: Pointer) -> dict[bytes, bytes]:
+        with self.checkout(pointer) as checkout:
+            return dict(checkout.store.scan("s", None, None))
+
+    @property
+    def has_open(self) -> bool:
+        return bool(self.open._kept)
+
+    def files(self) -> dict[str, int]:
+        found = [path for path in self.home.rglob("attempts/*/*") if not path.is_symlink()]
+        return {str(path): path.stat().st_mtime_ns for path in found}
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[_Worker]:
+    worker = _Worker(tmp_path, ObjectDict())
+    yield worker
+    worker.open.close()
+
+
+def test_small_batches_touch_no_file_of_a_database(worker: _Worker) -> None:
+    second = worker.commit(worker.commit(Pointer.empty()))
+    before = worker.files()
+    later = second
+    for number in range(5):
+        later = worker.commit(later, value=b"%d" % number)
+    assert worker.files() == before
+    assert worker.read(later) == {b"000000": b"4"}
+
+
+def test_a_large_batch_is_written_and_closed(worker: _Worker) -> None:
+    small = worker.commit(worker.commit(Pointer.empty()), 10)
+    assert worker.has_open
+    large = worker.commit(small, 1000)
+    assert not worker.has_open
+    with worker.checkout(large) as checkout:
+        assert checkout.warm
+        assert len(checkout.store.multi_get("s", [b"%06d" % key for key in range(1000)])) == 1000
+
+
+def test_what_has_grown_is_written(worker: _Worker) -> None:
+    pointer, sizes = worker.commit(Pointer.empty()), []
+    for number in range(40):
+        with worker.checkout(pointer) as checkout:
+            pairs = [(b"%06d" % (number * 30 + n), b"v" * 40) for n in range(30)]
+            pointer = checkout.commit({"s": StoreChanges(pairs)}, {})
+        sizes += [kept.version.size_bytes for kept in worker.open._kept.values()]
+    assert max(sizes) <= 100_000
+    assert len(sizes) < 40
+    assert len(worker.read(pointer)) == 30 * 40
+
+
+def test_a_scan_ends_with_its_attempt(worker: _Worker) -> None:
+    pointer = worker.commit(worker.commit(Pointer.empty()), 5)
+    with worker.checkout(pointer) as checkout:
+        scan = checkout.store.scan("s", None, None)
+        next(scan)
+    assert worker.has_open
+    with pytest.raises(StoreError, match="was closed"):
+        next(scan)
+    with pytest.raises(StoreError, match="has ended"):
+        checkout.store.get("s", b"000000")
+
+
+def test_another_process_reads_no_more_of_the_log_than_what_came_since(worker: _Worker) -> None:
+    base = worker.commit(Pointer.empty(), 500)
+    last = worker.commit(worker.commit(base, 2), 3, b"last")
+    for ref in base.objects():
+        del worker.log.objects[ref.name]
+    other = _Worker(worker.home, worker.log)
+    expected = {b"%06d" % key: b"last" if key < 3 else b"v" for key in range(500)}
+    assert other.read(last) == expected
+    assert worker.read(last) == expected
+    other.open.close()
+
+
+def test_a_base_that_failed_is_opened_again(
+    worker: _Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pointer = worker.commit(worker.commit(Pointer.empty()))
+
+    def broken(*_: object) -> None:
+        raise StoreError("the disk is broken")
+
+    checkout = worker.checkout(pointer)
+    with monkeypatch.context() as patch:
+        patch.setattr(RocksStore, "multi_get", broken)
+        with pytest.raises(StoreError, match="broken"):
+            checkout.store.multi_get("s", [b"other"])
+    checkout.abort()
+    assert not worker.has_open
+    assert worker.read(pointer) == {b"000000": b"v"}
+
+
+def test_at_most_so_many_are_open(worker: _Worker) -> None:
+    worker.commit(worker.commit(Pointer.empty()))
+    with worker.checkout(Pointer.empty(), 1) as checkout:
+        other = checkout.commit({"s": StoreChanges([(b"k", b"v")])}, {})
+    worker.checkout(other, 1).abort()
+    assert len(worker.open._kept) == 1
+    worker.open._clock.advance(timedelta(hours=1))  # type: ignore[attr-defined]  # a fake
+    worker.checkout(other, 1).abort()
+    assert [*worker.open._kept] == [worker.home / TaskKey("app", "g", 1).local]
