@@ -377,4 +377,6 @@ class Harness:
         if self.faults.dead:
             self.machine.thaw()
             self.faults.dead = False
-        self.worker = WorkerState(RowCache(1 << 20), BackgroundUpkeep(clock=self.clock))
+        self.worker: WorkerState = WorkerState(
+            RowCache(1 << 20), BackgroundUpkeep(clock=self.clock)
+        )

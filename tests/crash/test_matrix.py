@@ -16,7 +16,7 @@ from devtools.servers.s3 import Bucket
 from kstreams.batch import query_driver
 from kstreams.checkpoint.fork import ForkSource, fork
 from kstreams.checkpoint.savepoints import Savepoints
-from kstreams.state import Memory
+from kstreams.state import CopiesVersions, Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.directory import Directory
 from kstreams_rocksdb import RocksDB
@@ -111,7 +111,7 @@ def cell(
     local = str(home / "local")
     if "delete" in point.event:
         patch.setattr(query_driver, "_SWEEP_EVERY", 1)
-    kinds = {
+    kinds: dict[str, CopiesVersions] = {
         "memory": Memory(local),
         "rocksdb": RocksDB(local, open_bytes=0),
         "open": RocksDB(local),

@@ -112,8 +112,8 @@ class _Worker:
             return dict(checkout.store.scan("s", None, None))
 
     @property
-    def has_open(self) -> bool:
-        return bool(self.open._kept)
+    def open_count(self) -> int:
+        return len(self.open._kept)
 
     def files(self) -> dict[str, int]:
         found = [path for path in self.home.rglob("attempts/*/*") if not path.is_symlink()]
@@ -139,9 +139,9 @@ def test_small_batches_touch_no_file_of_a_database(worker: _Worker) -> None:
 
 def test_a_large_batch_is_written_and_closed(worker: _Worker) -> None:
     small = worker.commit(worker.commit(Pointer.empty()), 10)
-    assert worker.has_open
+    assert worker.open_count == 1
     large = worker.commit(small, 1000)
-    assert not worker.has_open
+    assert worker.open_count == 0
     with worker.checkout(large) as checkout:
         assert checkout.warm
         assert len(checkout.store.multi_get("s", [b"%06d" % key for key in range(1000)])) == 1000
@@ -164,7 +164,7 @@ def test_a_scan_ends_with_its_attempt(worker: _Worker) -> None:
     with worker.checkout(pointer) as checkout:
         scan = checkout.store.scan("s", None, None)
         next(scan)
-    assert worker.has_open
+    assert worker.open_count == 1
     with pytest.raises(StoreError, match="was closed"):
         next(scan)
     with pytest.raises(StoreError, match="has ended"):
@@ -197,7 +197,7 @@ def test_a_base_that_failed_is_opened_again(
         with pytest.raises(StoreError, match="broken"):
             checkout.store.multi_get("s", [b"other"])
     checkout.abort()
-    assert not worker.has_open
+    assert worker.open_count == 0
     assert worker.read(pointer) == {b"000000": b"v"}
 
 
