@@ -45,20 +45,25 @@ def _live_through(
             machine.abort(pick)
         elif action == 15 and machine.offered:
             machine.choose(pick)
-        elif action == 16:
-            machine.kill(pick % 3)
-        elif action == 17 and pick == 0:
-            machine.restart()
-        elif action == 17 and pick == 1 and not machine.open:
-            machine.lose_local_disk()
-        elif action == 18:
-            machine.snapshots_are_done()
-        elif action == 19:
-            while machine.open:  # they may stand on what no kept pointer names
-                machine.abort(0)
-            machine.offered.clear()
-            machine.collect(2, 3)
+        else:
+            _go_wrong(action, pick, machine)
         machine.pointers_stay_readable()
+
+
+def _go_wrong(action: int, pick: int, machine: VersionsMachine) -> None:
+    if action == 16:
+        machine.kill(pick % 3)
+    elif action == 17 and pick == 0:
+        machine.restart()
+    elif action == 17 and pick == 1 and not machine.open:
+        machine.lose_local_disk()
+    elif action == 18:
+        machine.snapshots_are_done()
+    elif action == 19:
+        while machine.open:  # they may stand on what no kept pointer names
+            machine.abort(0)
+        machine.offered.clear()
+        machine.collect(2, 3)
 
 
 @pytest.mark.parametrize("beside", [False, True], ids=["in commits", "beside"])
