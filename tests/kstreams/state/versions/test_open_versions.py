@@ -14,8 +14,9 @@ from kstreams.clock import FakeClock
 from kstreams.errors import StoreError
 from kstreams.state.backend.task_key import TaskKey, new_attempt
 from kstreams.state.backend.working import StateBackend, StoreChanges
-from kstreams.state.log.durable import Attempt
+from kstreams.state.log.durable import Attempt, DurableLog
 from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.snapshot import write_snapshot
 from kstreams.state.versions.checkout import Checkout
 from kstreams.state.versions.open_versions import OpenVersions
 from kstreams.state.versions.versions import TaskVersions
@@ -185,6 +186,16 @@ def test_another_process_reads_no_more_of_the_log_than_what_came_since(worker: _
     expected = {b"%06d" % key: b"last" if key < 3 else b"v" for key in range(500)}
     assert other.read(last) == expected
     assert worker.read(last) == expected
+    other.open.close()
+
+
+def test_a_base_before_the_snapshot_is_not_used(worker: _Worker) -> None:
+    last = worker.commit(worker.commit(Pointer.empty(), 5), 2, b"last")
+    log = DurableLog(worker.log, TaskKey("app", "g", 0))
+    with worker.checkout(last) as checkout:
+        whole = write_snapshot(log, last, checkout.store, Attempt(new_attempt(), 0))
+    other = _Worker(worker.home, worker.log)
+    assert other.read(whole) == {b"%06d" % key: b"last" if key < 2 else b"v" for key in range(5)}
     other.open.close()
 
 
