@@ -71,7 +71,7 @@ def _go_wrong(action: int, pick: int, machine: VersionsMachine) -> None:
 @pytest.mark.parametrize(
     ("backend", "examples"),
     [
-        pytest.param(Staying(), 120, id="staying"),
+        pytest.param(Staying(), 50, id="staying"),
         pytest.param(RocksDB(open_bytes=20_000), 30, id="rocksdb", marks=pytest.mark.slow),
     ],
 )
