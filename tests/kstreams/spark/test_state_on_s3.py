@@ -6,6 +6,7 @@ import logging
 import shutil
 import uuid
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -58,8 +59,7 @@ def test_an_empty_machine_goes_on_from_s3_and_a_warm_one_reads_no_state(
 ) -> None:
     caplog.set_level(logging.INFO, "kstreams")
     prefix = f"app-{uuid.uuid4().hex[:8]}"
-    local = bench.home / "local"
-    state = RocksDB(directory=str(local), log=bucket.settings(prefix))
+    state = RocksDB(directory=str(bench.home / "local"), log=bucket.settings(prefix))
     bench.create(WORDS, TOTALS)
 
     with bench.app(counting(), state=state) as app:
@@ -76,9 +76,8 @@ def test_an_empty_machine_goes_on_from_s3_and_a_warm_one_reads_no_state(
     assert (warm.gets, warm.puts) == (0, 3)  # of each task one, and a commit
     assert not (bench.checkpoint / "state").exists()
 
-    shutil.rmtree(local)
     bench.emit(WORDS, THIRD)
-    bench.run(counting(), state=state)
+    bench.run(counting(), state=replace(state, directory=str(bench.home / "another")))
     cold = _traffic(bench)
 
     assert Counter(bench.records(TOTALS)) == expected_totals([*FIRST, *SECOND, *THIRD])
