@@ -145,11 +145,12 @@ class Checkout:
         if self._ended:
             return
         self._ended = True
-        self.store.close()
         if self._kept is not None:
+            self.store.close()
             self._hand_over(self._kept)
             return
         try:
+            self.store.close()
             used_up = self._hand_back()
         except BaseException:
             self._discard()
