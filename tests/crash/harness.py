@@ -292,7 +292,6 @@ class Harness:
         numbers, state = told(self._published())
         assert numbers == expected(self.input)
         assert self.state() == state
-        self.worker.open_versions.close()
         check_litter(self)
 
     def stores(

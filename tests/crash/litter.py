@@ -18,7 +18,8 @@ __all__ = ("check_litter",)
 
 
 def check_litter(harness: Harness) -> None:
-    """Make sure that what is left is what is needed, and that each record was counted."""
+    """Make sure that what an app that has ended leaves is needed, and each record was counted."""
+    harness.worker.open_versions.close()
     _check_disk(harness.local)
     _check_counts(harness)
     _check_log(harness)
