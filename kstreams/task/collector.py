@@ -162,11 +162,8 @@ class Collector:
                 except KeyboardInterrupt:
                     raise
                 except BaseException as exc:  # noqa: BLE001  # a serde is user code
-                    error = exc if isinstance(exc, SerdeError) else _unserialisable(exc)
-                    key = objects_of(rows.column("key").slice(row, 1))[0]
-                    raise error.at(
-                        node=self._node, target=self._topic, key=key
-                    ) from error.__cause__
+                    error = self._unwritten(exc, objects_of(rows.column("key").slice(row, 1))[0])
+                    raise error from error.__cause__
 
     def take_encoded(self, table: pa.Table) -> None:
         """Take what is encoded already: columns key, value and timestamp, without headers."""
@@ -253,9 +250,14 @@ class Collector:
         except KeyboardInterrupt:
             raise
         except BaseException as exc:  # noqa: BLE001  # a serde is user code
-            error = exc if isinstance(exc, SerdeError) else _unserialisable(exc)
-            topic = None if callable(self._topic) else self._topic
-            raise error.at(node=self._node, target=topic, key=key) from error.__cause__
+            error = self._unwritten(exc, key)
+            raise error from error.__cause__
+
+    def _unwritten(self, exc: BaseException, key: object) -> SerdeError:
+        """Return the error of a record that a serde does not write, which names its key."""
+        error = exc if isinstance(exc, SerdeError) else _unserialisable(exc)
+        topic = None if callable(self._topic) else self._topic
+        return error.at(node=self._node, target=topic, key=key)
 
     def _flush(self) -> None:
         """Encode what was taken."""
