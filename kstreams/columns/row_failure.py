@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from operator import length_hint
 from typing import Any
 
-__all__ = ("RowFailure", "called", "combined")
+__all__ = ("RowFailure", "called", "combined", "folded")
+
+_OF_MANY: tuple[Callable[..., Any], ...] = (max, min)
+"""Functions that compare the same pairs in the same order if they are given all at once."""
 
 
 class RowFailure(Exception):
@@ -63,3 +67,19 @@ def combined(function: Callable[[Any, Any], Any], rows: Sequence[Any], first: in
     except BaseException as exc:
         raise RowFailure(first + len(states), exc) from exc
     return states
+
+
+def folded(function: Callable[..., Any], rows: Sequence[Any], first: int) -> Any:  # noqa: ANN401
+    """Return what a function makes of all rows: the last of what `combined` returns.
+
+    Raises:
+        RowFailure: It raised.
+    """
+    left = iter(rows)
+    try:
+        at_once = any(function is known for known in _OF_MANY)
+        return function(left) if at_once else reduce(function, left)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:
+        raise RowFailure(first + len(rows) - length_hint(left) - 1, exc) from exc

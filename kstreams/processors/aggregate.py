@@ -60,12 +60,16 @@ class AggregateSupplier(Generic[K, V_contra, A_co]):
 
     def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
         """Return a new processor that works by columns, or why there is none."""
+        each = isinstance(self.emit, EachUpdate)
         form = form_or_reason(
-            self.aggregator, key=source.key, value=source.value, stored=self.store.key
+            self.aggregator,
+            key=source.key,
+            value=source.value,
+            stored=self.store.key,
+            objects=not each,
         )
         if isinstance(form, str):
             return form
-        each = isinstance(self.emit, EachUpdate)
         return AggregateColumns(StampedForm(form), self.store, source, each=each)
 
 
@@ -88,9 +92,10 @@ def aggregate(
         emit: When results are forwarded: `once_per_batch()` (the default), or
             `each_update()`.
         execution: `auto` aggregates by columns where the results are the same: built-in
-            aggregators of numbers, directly below sources. `records` never does, and
-            `columns` is an error at `build()` where it cannot be. `Topology.describe`
-            tells which it will be, and why.
+            aggregators of numbers, directly below sources and repartition edges; with one
+            result a batch also `reducing`, `max_` and `min_` of text, and `over` any function
+            with these. `records` never does, and `columns` is an error at `build()` where it
+            cannot be. `Topology.describe` tells which it will be, and why.
 
     Raises:
         TopologyError: The store is of another kind, or holds something else.
@@ -128,17 +133,24 @@ def reduce(
     *,
     store: StoreSpec[TimestampedStore[K, V]],
     emit: EachUpdate | OncePerBatch = _ONCE,
+    execution: Execution = "auto",
 ) -> AggregateSupplier[K, V, V]:
     """Combine all values of a key, two at a time, and forward results.
+
+    By columns the function is called for the same pairs of a key, in the same order, but for one
+    key after the other.
 
     Args:
         function: Of what was and what comes, makes what is.
         store: Definition of the store: a `timestamped_store`.
         emit: When results are forwarded, as for `aggregate`.
+        execution: As for `aggregate`; by columns where results come once a batch and values
+            are numbers, text, bools, or of a serde whose objects cannot be changed.
 
     Source: `org.apache.kafka.streams.kstream.KGroupedStream#reduce`.
     """
-    return aggregate(reducing(function, store.value), store=store, emit=emit)
+    aggregator = reducing(function, store.value)
+    return aggregate(aggregator, store=store, emit=emit, execution=execution)
 
 
 class _Aggregate(ClosureProcessor[K, V_contra, K, A_co]):

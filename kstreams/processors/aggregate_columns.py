@@ -14,6 +14,7 @@ from kstreams.columns.keys import KeyCodes
 from kstreams.columns.values import ValueColumn
 from kstreams.processors.columns import STREAM_TIME, ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
+from kstreams.processors.each_row import naming
 from kstreams.serde.layout import Columns
 from kstreams.serde.objects import objects_of
 from kstreams.state.stores.spec import StoreSpec
@@ -48,7 +49,9 @@ class AggregateColumns(ColumnProcessor):
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
-        self._store = TimestampedColumns.of(context.store(self._spec))
+        self._store = TimestampedColumns.of(
+            context.store(self._spec), objects=self._form.of_objects
+        )
         self._hold = context.hold(self._release)
 
     def process_batch(self, table: pa.Table) -> None:
@@ -60,11 +63,13 @@ class AggregateColumns(ColumnProcessor):
         keys = KeyCodes(table.column("key").combine_chunks(), self._source.key)
         groups = grouped(np.zeros(len(keys.codes), np.int64), keys.codes, len(keys))
         values = ValueColumn(table.column("value").combine_chunks(), self._source.value)
-        lifted = self._form.lift(values, table.column("timestamp").to_numpy())
+        with naming(table, self._source.key):
+            lifted = self._form.lift(values, table.column("timestamp").to_numpy())
         lifted = tuple(column[groups.order] for column in lifted)
         handles = objects_of(keys.stored)
         places, before = self._store.read(handles)
-        state = self._form.reduce_onto(before, places, lifted, groups.runs)
+        with naming(table, self._source.key, groups.order):
+            state = self._form.reduce_onto(before, places, lifted, groups.runs)
         self._store.write(handles, state)
         if self._each:
             state = self._form.updates(lifted, groups, before, places)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
 
+from kstreams._types import Ints
 from kstreams.columns.row_failure import RowFailure, called
 from kstreams.errors import KStreamsError, ProcessingError, Where
 from kstreams.processors.columns import PLACE, ColumnProcessor
 from kstreams.processors.context import BatchContext
+from kstreams.serde.base import Serde
 from kstreams.serde.held_objects import HeldObjects
 from kstreams.serde.objects import objects_of
 
-__all__ = ("EachRow", "each_row", "replaced", "row_error")
+__all__ = ("EachRow", "each_row", "naming", "replaced", "row_error")
 
 
 class EachRow(ColumnProcessor):
@@ -61,6 +64,26 @@ def each_row(function: Callable[..., Any], table: pa.Table, *columns: Sequence[A
         return called(function, *columns)
     except RowFailure as failure:
         raise row_error(table, failure.row, failure.reason) from failure.reason
+
+
+@contextmanager
+def naming(table: pa.Table, key: Serde[Any], rows: Ints | None = None) -> Iterator[None]:
+    """Make errors of what users' functions raise within, which name the record.
+
+    Args:
+        table: The records as they came, their keys encoded.
+        key: Serde of the keys.
+        rows: Which record each row is that they are called for; None for as many as there are.
+
+    Raises:
+        ProcessingError: A function raised.
+    """
+    try:
+        yield
+    except RowFailure as failure:
+        row = failure.row if rows is None else int(rows[failure.row])
+        typed = replaced(table, key=key.to_arrow(table.column("key").combine_chunks()))
+        raise row_error(typed, row, failure.reason) from failure.reason
 
 
 def row_error(table: pa.Table, row: int, reason: BaseException) -> KStreamsError:

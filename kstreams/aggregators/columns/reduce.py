@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.columns.row_failure import called, combined
+from kstreams.columns.row_failure import called, combined, folded
 from kstreams.columns.runs import Runs
 from kstreams.columns.values import ValueColumn
 from kstreams.serde.base import Serde
@@ -48,16 +48,15 @@ class ReducingForm:
         """See `ColumnForm`."""
         found = state[0][runs.firsts]
         for run in np.flatnonzero(runs.lengths > 1).tolist():
-            found[run] = self._accumulated(state[0], runs, run)[-1]
+            found[run] = folded(self._function, *self._rows(state[0], runs, run))
         return (found,)
 
     def scan(self, state: Columns, runs: Runs) -> Columns:
         """See `ColumnForm`."""
         found = state[0].copy()
         for run in np.flatnonzero(runs.lengths > 1).tolist():
-            first = int(runs.firsts[run])
-            states = self._accumulated(state[0], runs, run)
-            found[first : first + len(states)] = object_column(states)
+            rows, first = self._rows(state[0], runs, run)
+            found[first : first + len(rows)] = object_column(combined(self._function, rows, first))
         return (found,)
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
@@ -71,11 +70,10 @@ class ReducingForm:
             return self._encoded.column(values)
         return self._state.to_arrow(self._state.serialize_many(values))
 
-    def _accumulated(self, column: npt.NDArray[Any], runs: Runs, run: int) -> list[Any]:
-        """Return a run's state after each of its rows."""
+    def _rows(self, column: npt.NDArray[Any], runs: Runs, run: int) -> tuple[list[Any], int]:
+        """Return a run's rows, and the number of the first."""
         first = int(runs.firsts[run])
-        rows = column[first : first + int(runs.lengths[run])].tolist()
-        return combined(self._function, rows, first)
+        return column[first : first + int(runs.lengths[run])].tolist(), first
 
 
 def reducing_form(

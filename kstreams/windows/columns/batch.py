@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import cached_property
 
 import pyarrow as pa
 
 from kstreams._types import Ints
 from kstreams.columns.keys import KeyCodes
-from kstreams.columns.row_failure import RowFailure
 from kstreams.columns.values import ValueColumn
 from kstreams.processors.columns import STREAM_TIME, ColumnSource
-from kstreams.processors.each_row import replaced, row_error
+from kstreams.processors.each_row import naming
 from kstreams.windows.rules import lateness_time
 
 __all__ = ("Batch",)
@@ -64,20 +62,13 @@ class Batch:
         """Return the records' values."""
         return ValueColumn(self.table.column("value").combine_chunks(), self.source.value)
 
-    @contextmanager
-    def naming(self, rows: Ints) -> Iterator[None]:
+    def naming(self, rows: Ints) -> AbstractContextManager[None]:
         """Make errors of what users' functions raise within, which name the record.
 
         Args:
             rows: Which record each row is that they are called for.
         """
-        try:
-            yield
-        except RowFailure as failure:
-            row = int(rows[failure.row])
-            keys = self.source.key.to_arrow(self.table.column("key").combine_chunks())
-            table = replaced(self.table, key=keys)
-            raise row_error(table, row, failure.reason) from failure.reason
+        return naming(self.table, self.source.key, rows)
 
     def headers_of(self, rows: Ints) -> pa.Array:
         """Return the headers of some records."""

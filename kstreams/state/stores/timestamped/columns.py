@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kstreams.serde.object_layout import ObjectLayout
 from kstreams.state.stores.entry_columns import EntryColumns
 from kstreams.state.stores.state_store import StateStore
 from kstreams.state.stores.timestamped.rows import TimestampedRows
@@ -16,15 +17,18 @@ class TimestampedColumns(EntryColumns):
 
     Args:
         rows: The rows; they keep bytes from here on.
+        objects: Whether values come as objects with their times, rather than as numbers.
 
     Raises:
-        TypeError: Values vary in width.
+        TypeError: Values vary in width, and do not come as objects.
     """
 
-    def __init__(self, rows: TimestampedRows[Any, Any]) -> None:
-        super().__init__(rows.overlay, rows.value)
+    def __init__(self, rows: TimestampedRows[Any, Any], *, objects: bool = False) -> None:
+        super().__init__(rows.overlay, rows.value, ObjectLayout(rows.value) if objects else None)
 
     @classmethod
-    def of(cls, store: StateStore[TimestampedRows[Any, Any]]) -> TimestampedColumns:
+    def of(
+        cls, store: StateStore[TimestampedRows[Any, Any]], *, objects: bool = False
+    ) -> TimestampedColumns:
         """Return the columns of a store."""
-        return cls(TimestampedRows.of(store))
+        return cls(TimestampedRows.of(store), objects=objects)
