@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from benchmarks.start import command as start
 from benchmarks.suite.cluster import CacheInUse, Cluster
 from benchmarks.suite.compare import compared
 from benchmarks.suite.console import Console
+from benchmarks.suite.goals import goal_plan
 from benchmarks.suite.outcome import Outcome
 from benchmarks.suite.plan import Plan
 from benchmarks.suite.plots import plot
@@ -30,7 +32,8 @@ from benchmarks.suite.rounds import Rounds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(given, argparse.Namespace(given=given))
     try:
         status: int = options.call(options)
     except (CacheInUse, UnknownName, ValueError) as exc:
@@ -48,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="set up, run, check, report")
     run.add_argument("--workload", action="append", metavar="W", help="a name, or a .py file")
     run.add_argument("--peer", action="append", metavar="P", help="a name; may be repeated")
+    run.add_argument("--goals", action="store_true", help="what the speed goals name, 60 minutes")
     run.add_argument("--records", type=_count, metavar="N", help="records of every workload")
     run.add_argument("--keys", type=_count, action="append", help="of clicks; may be repeated")
     run.add_argument("--rounds", type=_count, help="3; --quick: 1")
@@ -59,9 +63,10 @@ def _parser() -> argparse.ArgumentParser:
     run.set_defaults(call=_run)
     listing = commands.add_parser("list", help="workloads and peers")
     listing.set_defaults(call=_list)
-    plots = commands.add_parser("plot", help="draw the figures of a run again")
-    plots.add_argument("file", type=Path, help="figures.json of a run")
-    plots.set_defaults(call=_plot)
+    again = commands.add_parser("report", help="write the report and the plots of a run again")
+    again.add_argument("file", type=Path, help="figures.json of a run")
+    again.add_argument("--into", type=Path, metavar="PAGE", help="the text; plots go to results/")
+    again.set_defaults(call=_report)
     scale.add_to(commands, cache=_cache(), count=_count)
     serdes.add_to(commands, cache=_cache())
     start.add_to(commands, cache=_cache(), count=_count)
@@ -76,52 +81,79 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> int:
+def _plan(options: argparse.Namespace) -> Plan:
+    if options.goals:
+        if options.keys:
+            raise ValueError("--goals says on how many keys: leave --keys out")
+        return goal_plan(options.workload or (), options.peer or ())
     names: list[str] = options.workload or [each.name for each in all_workloads()]
     found = [workload_by(name) for name in names]
     workloads = [each.of_keys(keys) for each in found for keys in options.keys or ()] or found
     peers = [peer_by(name) for name in options.peer] if options.peer else all_peers()
-    plan = Plan(
+    return Plan(
         pairs=[(workload, peer) for workload in workloads for peer in peers],
-        lag=not options.no_lag,
         files={
             workload.name: str(Path(name).absolute())
             for workload, name in zip(found, names, strict=True)
             if name.endswith(".py")
         },
     )
-    plan = plan.asked(
+
+
+def _run(options: argparse.Namespace) -> int:
+    plan = _plan(options).asked(
         quick=options.quick,
         records=options.records,
         rounds=options.rounds,
         minutes=options.minutes,
+        lag=not options.no_lag,
     )
     started = datetime.now(timezone.utc)
     folder: Path = options.out or options.cache / "results" / f"{started:%Y%m%dT%H%M%S}"
-    outcome = Outcome.of(plan, started)
-    with Console() as console, Cluster(options.cache) as cluster:
-        Rounds(
-            plan,
-            outcome,
-            cluster,
-            cache=options.cache,
-            watcher=console,
-            save=lambda: outcome.save(folder / "figures.json"),
-        ).run()
-    outcome.machine["load_after"] = machine()["load"]
-    return _report(outcome, folder)
-
-
-def _report(outcome: Outcome, folder: Path) -> int:
-    outcome.save(folder / "figures.json")
-    text = markdown(outcome)
-    (folder / "report.md").write_text(text)
-    print(text)
+    outcome = Outcome.of(plan, started, f"python -m benchmarks {shlex.join(options.given)}")
+    interrupted = False
     try:
-        print(f"figures, report and {len(plot(outcome, folder))} plots are in {folder}")
-    except ImportError as exc:
-        print(f"figures and report are in {folder}; no plots: {exc}")
+        with Console() as console, Cluster(options.cache) as cluster:
+            Rounds(
+                plan,
+                outcome,
+                cluster,
+                cache=options.cache,
+                watcher=console,
+                save=lambda: outcome.save(folder / "figures.json"),
+            ).run()
+    except KeyboardInterrupt:
+        interrupted = True
+        outcome.notes.append("interrupted: what was measured until then")
+    outcome.machine["load_after"] = machine()["load"]
+    outcome.save(folder / "figures.json")
+    print(f"figures are in {folder}")
+    _written(outcome, folder / "report.md", folder)
+    if interrupted:
+        return 130
     return 1 if any(" failed: " in cell.reason for cell in outcome.cells) else 0
+
+
+def _report(options: argparse.Namespace) -> int:
+    outcome, page = Outcome.load(options.file), options.into
+    if page:
+        _written(outcome, page, page.parent / "results", batches=False)
+    else:
+        _written(outcome, options.file.parent / "report.md", options.file.parent)
+    return 0
+
+
+def _written(outcome: Outcome, page: Path, plots: Path, *, batches: bool = True) -> None:
+    """Write a report, and its plots into a folder that lies where the report does, or below."""
+    try:
+        made = plot(outcome, plots, batches=batches)
+    except ImportError as exc:
+        made = []
+        print(f"no plots: {exc}")
+    text = markdown(outcome, plots=plots.relative_to(page.parent).as_posix() if made else None)
+    page.write_text(text)
+    print(text)
+    print(f"report {page}, {len(made)} plots in {plots}")
 
 
 def _list(options: argparse.Namespace) -> int:
@@ -132,12 +164,6 @@ def _list(options: argparse.Namespace) -> int:
     for peer in all_peers():
         able = [each.name for each in all_workloads() if peer.refusal(each) is None]
         print(f"  {peer.name:24} {' '.join(able):42} {peer.title}")
-    return 0
-
-
-def _plot(options: argparse.Namespace) -> int:
-    for path in plot(Outcome.load(options.file), options.file.parent):
-        print(path)
     return 0
 
 

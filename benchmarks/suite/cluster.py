@@ -6,7 +6,6 @@ import fcntl
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 import pyarrow as pa
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -158,12 +157,21 @@ class Output:
         topic: Its name.
         decode: Reads a record.
         partitions: How many it has.
+        keys_tell: Whether a record's key alone says what the result is about, so that of many
+            records of a key the last one is decoded.
     """
 
     def __init__(
-        self, bootstrap: str, topic: str, decode: Decoder, partitions: int = PARTITIONS
+        self,
+        bootstrap: str,
+        topic: str,
+        decode: Decoder,
+        partitions: int = PARTITIONS,
+        *,
+        keys_tell: bool = False,
     ) -> None:
         self.results: Results = {}
+        self._keys_tell = keys_tell
         self._decode = decode
         self._consumer = Consumer(
             {
@@ -182,14 +190,21 @@ class Output:
         """Read all that has come since the last call."""
         self._consumer.assign(self._places)
         open_ones = {place.partition for place in self._places}
+        latest: dict[bytes, tuple[bytes | None, int]] = {}
         while open_ones:
             for message in self._consumer.consume(_CHUNK, _WAIT_S):
                 if error := message.error():
                     if error.code() != -191:  # the end of a partition
                         raise KafkaException(error)
                     open_ones.discard(message.partition())
+                    continue
+                key, value, time = message.key() or b"", message.value(), message.timestamp()[1]
+                if self._keys_tell:
+                    latest[key] = value, time
                 else:
-                    self._take(message)
+                    self._take(key, value, time)
+        for key, (value, time) in latest.items():
+            self._take(key, value, time)
         self._places = self._consumer.position(self._places)
         for place in self._places:
             place.offset = max(place.offset, 0)
@@ -203,9 +218,9 @@ class Output:
         """Close the consumer."""
         self._consumer.close()
 
-    def _take(self, message: Any) -> None:
-        key, value = self._decode(message.key() or b"", message.value())
-        if value is None:
-            self.results.pop(key, None)
+    def _take(self, key: bytes, value: bytes | None, time: int) -> None:
+        place, result = self._decode(key, value)
+        if result is None:
+            self.results.pop(place, None)
             return
-        self.results[key] = (value, message.timestamp()[1])
+        self.results[place] = (result, time)

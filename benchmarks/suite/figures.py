@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ("ENOUGH_RECORDS", "ENOUGH_S", "WARM_UP", "Figures", "Span", "span_of")
+__all__ = ("ENOUGH_RECORDS", "ENOUGH_S", "WARM_UP", "Figures", "Span", "end_of", "span_of")
 
 WARM_UP = 0.1
 """The clock starts when this share of the records is done."""
@@ -43,6 +43,21 @@ def span_of(points: Sequence[tuple[float, int]], records: int, end: float) -> Sp
         if done >= WARM_UP * records and done < records and when < end:
             return Span(when, end, records - done)
     raise ValueError("all results came at once: too few records, or too large a batch, to be timed")
+
+
+def end_of(
+    points: Sequence[tuple[float, int]], records: int, result: float, *, by_clock: bool
+) -> float:
+    """Return when a run was over: all records done, and the last result there.
+
+    Args:
+        points: Moments and how many records were done by then, rising.
+        records: How many there are in all.
+        result: When the last result was there.
+        by_clock: Whether results come when the clock says so, which is no matter of speed.
+    """
+    done = next((when for when, number in points if number >= records), result)
+    return done if by_clock else max(done, result)
 
 
 @dataclass(frozen=True)

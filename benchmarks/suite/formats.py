@@ -12,7 +12,7 @@ import msgspec
 from benchmarks.suite.peer import Format
 from benchmarks.suite.workload import ResultKey, Workload
 
-__all__ = ("Decoder", "Result", "decoder")
+__all__ = ("Decoder", "Result", "decoder", "keys_tell")
 
 Result = tuple[ResultKey, Any]
 """A result's key, and its value; None says that there is no such result any more."""
@@ -35,6 +35,11 @@ def decoder(format: Format, workload: Workload) -> Decoder:  # noqa: A002  # the
         return partial(_json, spans=workload.shape == "session")
     read: Callable[[bytes], Any] = _int64 if workload.values == "int64" else _text
     return partial({"plain": _plain, "window": _window, "session": _session}[workload.shape], read)
+
+
+def keys_tell(format: Format, workload: Workload) -> bool:  # noqa: A002  # the peer's word
+    """Tell whether a record's key alone says what the result is about."""
+    return format != "json" and workload.shape not in ("record", "event")
 
 
 def _plain(read: Callable[[bytes], Any], key: bytes, value: bytes | None) -> Result:

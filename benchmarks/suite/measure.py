@@ -10,8 +10,8 @@ from pathlib import Path
 
 from benchmarks.suite.check import check
 from benchmarks.suite.cluster import Cluster, Output
-from benchmarks.suite.figures import Figures, span_of
-from benchmarks.suite.formats import decoder
+from benchmarks.suite.figures import Figures, end_of, span_of
+from benchmarks.suite.formats import decoder, keys_tell
 from benchmarks.suite.peer import Job, Peer
 from benchmarks.suite.process import PeerProcess
 from benchmarks.suite.process_tree import Sampler, cpu_between
@@ -78,7 +78,13 @@ def _watched(
 ) -> tuple[list[tuple[float, int]], int]:
     """Wait for all results; return how many were there when, and the most bytes of state."""
     decode = decoder(peer.format, job.workload)
-    output = Output(job.bootstrap, job.output, decode, job.workload.dataset.partitions)
+    output = Output(
+        job.bootstrap,
+        job.output,
+        decode,
+        job.workload.dataset.partitions,
+        keys_tell=keys_tell(peer.format, job.workload),
+    )
     settle = job.workload.settle or dict
     counts: list[tuple[float, int]] = [(process.launched, 0)]
     looked, problems = 0, "no result came"
@@ -95,6 +101,8 @@ def _watched(
                 weighed, state = now, max(state, _bytes_in(job.home))
             is_done = bool(process.progress) and process.progress[-1][1] >= job.records
             quiet = now - counts[-1][0] > (_DONE_QUIET_S if is_done else _QUIET_S)
+            if job.workload.by_clock and process.progress:
+                quiet = quiet and is_done  # between two windows it is quiet, too
             if (quiet or ended) and count and count != looked:
                 looked = count
                 output.read()
@@ -130,8 +138,7 @@ def _figures(
     points = [(when, round(count * total / results)) for when, count in counts[1:]]
     if peer.reports_progress or process.progress:
         points = process.progress
-        finished = [when for when, number in points if number >= total]
-        end = max([end, *finished[:1]])
+        end = end_of(points, total, end, by_clock=job.workload.by_clock)
     try:
         span = span_of(points, total, end)
     except ValueError as exc:

@@ -91,14 +91,21 @@ class Outcome:
         return made
 
     @staticmethod
-    def of(plan: Plan, started: datetime) -> Outcome:
-        """Return what a plan begins with: no cells yet."""
+    def of(plan: Plan, started: datetime, command: str = "") -> Outcome:
+        """Return what a plan begins with: no cells yet.
+
+        Args:
+            plan: What is to be run.
+            started: When.
+            command: By which command, if that is known.
+        """
         return Outcome(
             machine=machine(),
             settings={
                 "started": f"{started:%Y-%m-%d %H:%M} UTC",
                 "rounds": plan.rounds,
                 "records": plan.records,
+                "command": command,
             },
             workloads={workload.label: workload.title for workload in plan.workloads},
             peers={peer.name: peer.title for peer in plan.peers},

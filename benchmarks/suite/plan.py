@@ -31,6 +31,7 @@ class Plan:
     Attributes:
         pairs: Each workload, with each peer that is to do it.
         records: How many, for every workload; None: as each says.
+        shares: How many a peer has of a workload, by both names, where that is not as usual.
         rounds: How many times.
         minutes: How long all runs may take; what does not fit is left out, and told.
         lag: Whether to measure lag too, on the first workload.
@@ -44,6 +45,7 @@ class Plan:
     minutes: float = 90.0
     lag: bool = True
     files: Mapping[str, str] = field(default_factory=dict)
+    shares: Mapping[tuple[str, str], int] = field(default_factory=dict)
     limit_s: float = 300.0
 
     def asked(
@@ -53,6 +55,7 @@ class Plan:
         records: int | None = None,
         rounds: int | None = None,
         minutes: float | None = None,
+        lag: bool = True,
     ) -> Plan:
         """Return it with what was asked for; None leaves what it has, or what is quick.
 
@@ -61,13 +64,14 @@ class Plan:
             records: See the attributes, here and below.
             rounds: How many times.
             minutes: How long all runs may take.
+            lag: Whether to measure it where the plan does.
         """
         return replace(
             self,
             records=records or (QUICK_RECORDS if quick else self.records),
             rounds=rounds or (1 if quick else self.rounds),
             minutes=minutes or (QUICK_MINUTES if quick else self.minutes),
-            lag=self.lag and not quick,
+            lag=self.lag and lag and not quick,
         )
 
     @property
@@ -82,7 +86,7 @@ class Plan:
 
     def records_of(self, workload: Workload, peer: Peer) -> int:
         """Return how many records a run has."""
-        wanted = self.records or workload.records
+        wanted = self.records or self.shares.get((workload.name, peer.name), workload.records)
         return min(wanted, peer.most_records or wanted)
 
 

@@ -16,8 +16,13 @@ _BATCHED = ("kstreams", "spark")
 """Peers that begin so work in micro-batches."""
 
 
-def plot(outcome: Outcome, folder: Path) -> list[Path]:
+def plot(outcome: Outcome, folder: Path, *, batches: bool = True) -> list[Path]:
     """Draw a PNG a workload into a folder; return the files.
+
+    Args:
+        outcome: What was measured.
+        folder: Where they go.
+        batches: Whether to draw what batches took, too.
 
     Raises:
         ImportError: matplotlib is not installed; `make setup` brings it.
@@ -32,7 +37,8 @@ def plot(outcome: Outcome, folder: Path) -> list[Path]:
         if cells:
             made.append(folder / f"{workload.lower()}.png")
             _bars(cells, f"{workload}: {title}", outcome, made[-1])
-        if batched := [cell for cell in cells if cell.peer.startswith(_BATCHED)]:
+        batched = [cell for cell in cells if cell.peer.startswith(_BATCHED)]
+        if batches and batched:
             made.append(folder / f"{workload.lower()}-batches.png")
             _batches(batched, f"{workload}: {title}", made[-1])
     for name, peers in _by_keys(outcome).items():

@@ -25,22 +25,30 @@ _HEADS = (
 )
 
 
-def markdown(outcome: Outcome) -> str:
-    """Return the whole as Markdown."""
-    return "\n".join(_lines(outcome)) + "\n"
+def markdown(outcome: Outcome, *, plots: str | None = None) -> str:
+    """Return the whole as Markdown.
+
+    Args:
+        outcome: What was measured.
+        plots: The folder of its plots, as seen from the text; None shows none.
+    """
+    return "\n".join(_lines(outcome, plots)) + "\n"
 
 
-def _lines(outcome: Outcome) -> Iterator[str]:
+def _lines(outcome: Outcome, plots: str | None) -> Iterator[str]:
     about, asked = outcome.machine, outcome.settings
-    yield "# Benchmarks"
+    yield "# Results"
     yield ""
+    if command := asked.get("command"):
+        yield from ("```sh", command, "```", "")
     yield (
         f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, "
         f"load {about['load']} at the start and {about.get('load_after', '?')} at the end, "
         f"{asked.get('started', '')}. Rates are {rounds_of(outcome)}, peers "
         "rotated; every result was read back and checked before its time counted. Records/s "
         "from the end of a tenth of the records, the warm-up, to the last durable result. "
-        f"Memory: peak PSS of all processes. Lag at {RATE:,} records/s."
+        f"Memory: peak PSS of all processes. Lag at {RATE:,} records/s. What each workload asks, "
+        "and how figures are taken, is in `benchmarks/README.md`."
     )
     yield ""
     for note in outcome.notes:
@@ -50,16 +58,20 @@ def _lines(outcome: Outcome) -> Iterator[str]:
     for workload, title in outcome.workloads.items():
         cells = [cell for cell in outcome.cells if cell.workload == workload]
         if cells:
-            yield from _table(workload, title, cells)
+            drawn = plots is not None and any(cell.rounds for cell in cells)
+            picture = f"![{workload}]({plots}/{workload.lower()}.png)" if drawn else ""
+            yield from _table(workload, title, cells, picture)
     yield "## Peers"
     yield ""
     for name, title in outcome.peers.items():
         yield f"- `{name}`: {title}"
 
 
-def _table(workload: str, title: str, cells: list[Cell]) -> Iterator[str]:
+def _table(workload: str, title: str, cells: list[Cell], picture: str) -> Iterator[str]:
     yield f"## {workload}: {title}"
     yield ""
+    if picture:
+        yield from (picture, "")
     yield _row(_HEADS)
     yield _row(["---", *["---:"] * (len(_HEADS) - 1)])
     base = next((found for cell in cells if (found := cell.of("rate"))), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import time
 from collections.abc import Callable
@@ -22,6 +23,7 @@ __all__ = ("Rounds",)
 
 LAG_S = 75.0
 """What measuring a lag takes."""
+_KEPT = 1_000_000
 
 
 class Rounds:
@@ -106,21 +108,22 @@ class Rounds:
         return True
 
     def _rounds(self, pairs: list[Pair]) -> None:
-        longest = 0.0
+        lasted = dict.fromkeys(self._plan.workloads, 0.0)
         for number in range(self._plan.rounds):
-            begun = self._clock()
-            if number and begun + longest > self._deadline:
-                self._note(
-                    f"{number} of {self._plan.rounds} rounds were run: another would not have "
-                    f"ended within {self._plan.minutes:g} minutes"
-                )
-                return
-            for workload in self._plan.workloads:
+            for workload, longest in list(lasted.items()):
+                begun = self._clock()
+                if number and begun + longest > self._deadline:
+                    del lasted[workload]
+                    self._note(
+                        f"{workload.label}: {number} of {self._plan.rounds} rounds were run: "
+                        f"another would not have ended within {self._plan.minutes:g} minutes"
+                    )
+                    continue
                 for pair in ordered([each for each in pairs if each[0] == workload], number):
                     self._one(pair, number)
                     self._save()
-                self._expected.clear()
-            longest = max(longest, self._clock() - begun)
+                self._forget()
+                lasted[workload] = max(longest, self._clock() - begun)
 
     def _one(self, pair: Pair, number: int) -> None:
         workload, peer = pair
@@ -205,7 +208,13 @@ class Rounds:
         if known not in self._expected:
             compute = apart.expected if apart else workload.expected
             self._expected[known] = compute(*workload.tables(records))
+            gc.freeze()  # they are many, and have no cycles
         return self._expected[known]
+
+    def _forget(self) -> None:
+        """Keep for the next round what was expected, where that is not too much."""
+        kept = {known: each for known, each in self._expected.items() if len(each) <= _KEPT}
+        self._expected = kept
 
     def _clean(self, job: Job) -> None:
         self._cluster.delete_all_but(lambda topic: topic.startswith(DATA))

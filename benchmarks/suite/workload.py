@@ -76,6 +76,8 @@ class Workload:
         loaded: Which of them Spark's query takes as they are at its start, by their places in
             `besides`.
         apart: What some peers compute instead.
+        by_clock: Whether results come when the clock says so: the time of a run ends when all
+            records are done, and the results are awaited besides.
     """
 
     name: str
@@ -93,6 +95,7 @@ class Workload:
     besides: tuple[Dataset, ...] = ()
     loaded: tuple[int, ...] = ()
     apart: tuple[Apart, ...] = ()
+    by_clock: bool = False
 
     @property
     def datasets(self) -> tuple[Dataset, ...]:

@@ -1,6 +1,7 @@
 """Q12: processing-time windows. How many bids of a bidder are processed in each 10 s?
 
-The windows are those of the clock, so only each bidder's sum over all of them is certain.
+The windows are those of the clock, so only each bidder's sum over all of them is certain, and
+when the last one closes says nothing of speed.
 """
 
 from __future__ import annotations
@@ -91,4 +92,5 @@ WORKLOAD = Workload(
     spark=spark,
     by_record=False,
     settle=settle,
+    by_clock=True,
 )

@@ -77,17 +77,19 @@ def test_datasets_are_kept_when_all_else_is_deleted(cluster: Cluster) -> None:
     assert "gone" not in cluster.topics()
 
 
+@pytest.mark.parametrize("keys_tell", [False, True])
 def test_output_has_the_last_result_of_each_key_since_the_start_or_the_skip(
-    cluster: Cluster,
+    cluster: Cluster, keys_tell: bool
 ) -> None:
-    cluster.create("results", 2)
+    topic = f"results-{keys_tell}"
+    cluster.create(topic, 2)
     producer = Producer({"bootstrap.servers": cluster.bootstrap}, logger=SILENT)
 
     def write(partition: int, key: bytes, value: bytes | None, timestamp: int) -> None:
-        producer.produce("results", value, key, partition, timestamp=timestamp)
+        producer.produce(topic, value, key, partition, timestamp=timestamp)
         producer.flush(60)
 
-    output = Output(cluster.bootstrap, "results", decoder("decimal", W2), 2)
+    output = Output(cluster.bootstrap, topic, decoder("decimal", W2), 2, keys_tell=keys_tell)
     try:
         write(0, b"a", b"1", 10)
         write(1, b"b", b"5", 11)

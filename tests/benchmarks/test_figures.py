@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.suite.figures import span_of
+from benchmarks.suite.figures import end_of, span_of
 from benchmarks.suite.process_tree import Sample, cpu_between
 from tests.benchmarks.samples import figures
 
@@ -13,6 +13,14 @@ def test_clock_starts_behind_the_warm_up_and_ends_with_the_last_result() -> None
     span = span_of([(1.0, 50), (2.0, 120), (4.0, 700), (6.0, 1000)], 1000, 7.0)
     assert (span.start, span.end, span.records) == (2.0, 7.0, 880)
     assert span.rate == 176
+
+
+def test_a_run_ends_when_all_is_done_and_written_but_no_result_of_the_clock_is_waited_for() -> None:
+    points = [(1.0, 50), (6.0, 1000), (6.5, 1000)]
+    assert end_of(points, 1000, 7.0, by_clock=False) == 7.0
+    assert end_of(points, 1000, 5.0, by_clock=False) == 6.0
+    assert end_of(points, 1000, 16.0, by_clock=True) == 6.0
+    assert end_of(points[:1], 1000, 7.0, by_clock=True) == 7.0  # it did not say how far it is
 
 
 def test_everything_at_once_is_not_timed() -> None:

@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import main
+from benchmarks.suite.cluster import Cluster
 from benchmarks.suite.compare import compared
 from benchmarks.suite.outcome import Cell, Outcome
 from benchmarks.suite.plots import plot
 from benchmarks.suite.report import markdown
+from benchmarks.suite.rounds import Rounds
 from tests.benchmarks.samples import figures, outcome
 
 
@@ -65,6 +67,36 @@ def test_plots_are_pictures_of_workloads_batches_and_keys(tmp_path: Path) -> Non
     names = ["w1.png", "w1-batches.png", "w1-1000-keys.png", "w1-keys.png"]
     assert [path.name for path in made] == names
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
+
+
+def test_report_of_a_run_becomes_a_page_with_its_plots(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    outcome(100.0).save(tmp_path / "run" / "figures.json")
+    (tmp_path / "pages").mkdir()
+    page = tmp_path / "pages" / "RESULTS.md"
+    assert main(["report", str(tmp_path / "run" / "figures.json"), "--into", str(page)]) == 0
+    assert "![W1](results/w1.png)" in page.read_text()
+    assert [each.name for each in (tmp_path / "pages" / "results").iterdir()] == ["w1.png"]
+    assert main(["report", str(tmp_path / "run" / "figures.json")]) == 0
+    assert "![W1](./w1.png)" in (tmp_path / "run" / "report.md").read_text()
+
+
+def test_interrupted_run_reports_what_was_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(rounds: Rounds) -> None:
+        rounds._outcome.cell("W1", "kstreams").rounds.append(figures(100.0))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Rounds, "run", interrupted)
+    monkeypatch.setattr(Cluster, "__enter__", lambda cluster: cluster)
+    monkeypatch.setattr(Cluster, "__exit__", lambda *_: None)
+    assert main(["run", "--goals", "--cache", str(tmp_path), "--out", str(tmp_path / "run")]) == 130
+    text = (tmp_path / "run" / "report.md").read_text()
+    assert "- interrupted: what was measured until then" in text
+    assert "| kstreams | 100 |" in text
+    assert "python -m benchmarks run --goals --cache" in text
+    assert main(["run", "--goals", "--keys", "5"]) == 2
 
 
 def test_a_rate_of_a_run_too_short_to_be_warm_is_not_compared() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.suite.figures import WARM_UP
+from benchmarks.suite.goals import goal_plan
 from benchmarks.suite.plan import BATCHES, MOST_BATCH, Plan, batch_of, ordered
-from benchmarks.suite.registry import peer_by, workload_by
+from benchmarks.suite.registry import UnknownName, peer_by, workload_by
 
 
 def test_each_round_begins_with_another_peer_and_keeps_their_order() -> None:
@@ -32,6 +34,29 @@ def test_slow_peers_run_fewer_records() -> None:
     assert plan.records_of(workload_by("W1"), peer_by("faust")) == 100_000
     few = Plan([], records=20_000)
     assert few.records_of(workload_by("W1"), peer_by("faust")) == 20_000
+
+
+def test_goals_have_peers_that_can_and_records_enough_for_the_fast_ones() -> None:
+    plan = goal_plan()
+    assert (plan.minutes, plan.rounds, plan.lag) == (60, 3, True)
+    assert [workload.name for workload in plan.workloads] == [
+        *("W1", "W2", "W3", "W4", "Q1", "Q2", "Q5", "Q7", "Q11", "Q12"),
+    ]
+    assert all(peer.refusal(workload) is None for workload, peer in plan.pairs)
+    for workload, peer in plan.pairs:
+        slow = workload.name in ("W3", "W4") and peer.name != "kstreams"
+        assert slow or plan.records_of(workload, peer) * (1 - WARM_UP) > 2_000_000
+
+
+def test_goals_of_a_workload_or_a_peer_have_the_same_records() -> None:
+    few = goal_plan(["W3", "W4"], ["flink-sql"])
+    assert [(w.name, p.name, few.records_of(w, p)) for w, p in few.pairs] == [
+        ("W3", "flink-sql", 1_200_000),
+        ("W4", "flink-sql", 1_200_000),
+    ]
+    assert not few.lag
+    with pytest.raises(UnknownName, match="the goals have W1 W2"):
+        goal_plan(["W7"])
 
 
 def test_workload_on_another_number_of_keys_has_its_own_data_and_label() -> None:
@@ -69,3 +94,4 @@ def test_quick_is_one_round_of_few_records_unless_told_otherwise() -> None:
     more = full.asked(quick=True, records=7, rounds=2, minutes=0.5)
     assert (more.records, more.rounds, more.minutes, more.lag) == (7, 2, 0.5, False)
     assert full.asked(quick=False, rounds=5).rounds == 5
+    assert not full.asked(quick=False, lag=False).lag

@@ -121,7 +121,7 @@ def test_round_that_would_not_end_in_time_is_left_out_and_told(
 
     assert ran(told) == ["a", "a"]
     (note,) = outcome.notes
-    assert note == ("2 of 3 rounds were run: another would not have ended within 2.5 minutes")
+    assert note == "W2: 2 of 3 rounds were run: another would not have ended within 2.5 minutes"
     assert note in told.lines
     assert all(cell.reason == "" for cell in outcome.cells)
 

@@ -4,14 +4,21 @@ A file of SQL has three parts, with a semicolon between: what columns a record's
 unless it is raw bytes; what columns a result's value has; the query. Where there are several input
 topics, each has a part, before whose columns a colon and the table's name stand: `name upsert:` has
 the last row of each key, `name late 1:` is a second out of order. Parts that create a view stand
-before the query.
+before the query. Where windows are of the clock (PROCTIME), their results do not tell how far it
+is: the records that came to them do, which the program asks of Flink and prints.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import socket
+import threading
+import time
+import urllib.request
 from pathlib import Path
+from typing import Any
 
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
@@ -67,6 +74,10 @@ def main() -> None:
         "table.local-time-zone": "UTC",
         **(MINI_BATCH if upsert else {}),
     }
+    if "PROCTIME()" in text:
+        port = _free_port()
+        options |= {"rest.bind-port": str(port), "metrics.fetcher.update-interval": "250 ms"}
+        threading.Thread(target=_tell_progress, args=(port,), daemon=True).start()
     for name, value in options.items():
         tables.get_config().set(name, value)
     bootstrap = GIVEN["BENCH_BOOTSTRAP"]
@@ -101,6 +112,38 @@ def _source(topic: str, part: str, bootstrap: str) -> str:
         primary="PRIMARY KEY (`key`) NOT ENFORCED," if upsert else "",
         format="raw" if columns == RAW else "json",
     )
+
+
+def _free_port() -> int:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        port: int = held.getsockname()[1]
+        return port
+
+
+def _tell_progress(port: int) -> None:
+    """Print how many records have come to the operator behind the source, the windows."""
+    told = 0
+    while True:
+        time.sleep(0.25)
+        try:
+            done = _counted(f"http://127.0.0.1:{port}/jobs")
+        except (OSError, LookupError, ValueError):
+            continue  # it has not begun
+        if done > told:
+            told = done
+            print(f"progress {told}", flush=True)
+
+
+def _counted(jobs: str) -> int:
+    job = _asked(jobs)["jobs"][0]["id"]
+    _, windows, *_ = _asked(f"{jobs}/{job}")["vertices"]
+    return int(windows["metrics"]["read-records"])
+
+
+def _asked(url: str) -> Any:
+    with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # it is http, see above
+        return json.load(answer)
 
 
 if __name__ == "__main__":

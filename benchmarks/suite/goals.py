@@ -1,0 +1,70 @@
+"""What the speed goals name: workloads, their peers, and records that each is warm with.
+
+A peer is timed for 20 s or 2,000,000 records behind its warm-up, at the rates that two cores had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from benchmarks.suite.plan import Plan
+from benchmarks.suite.registry import UnknownName, peer_by, workload_by
+
+__all__ = ("GOALS", "goal_plan")
+
+_MINUTES = 60.0
+_WARM = 2_300_000
+_BIDS = 3_000_000
+_QUERIES = ("Q1", "Q2", "Q5", "Q7", "Q11", "Q12")
+
+GOALS: Mapping[str, Mapping[str, int]] = {
+    "W1": {
+        "kstreams": 5_000_000,
+        "kstreams-record": _WARM,
+        "kafka-streams": _WARM,
+        "kafka-streams-uncached": _WARM,
+    },
+    "W2": {
+        "kstreams": 5_000_000,
+        "kstreams-record": _WARM,
+        "kafka-streams": 5_000_000,
+        "kafka-streams-uncached": _WARM,
+        "goka": _WARM,
+    },
+    "W3": {
+        "kstreams": _WARM,
+        "kafka-streams": 1_200_000,
+        "kafka-streams-uncached": 1_200_000,
+        "flink-sql": 1_200_000,
+    },
+    "W4": {
+        "kstreams": _WARM,
+        "kafka-streams": 200_000,
+        "kafka-streams-uncached": 300_000,
+        "flink-sql": 1_200_000,
+    },
+    **{query: {"kstreams": _BIDS, "flink-sql": _BIDS} for query in _QUERIES},
+}
+"""By workload and peer, how many records of the first dataset a run has."""
+
+
+def goal_plan(workloads: Collection[str] = (), peers: Collection[str] = ()) -> Plan:
+    """Return the plan of all of them; of some workloads or peers alone, if they are named.
+
+    Raises:
+        UnknownName: The goals name none of these.
+    """
+    shares = {
+        (workload, peer): records
+        for workload, own in GOALS.items()
+        for peer, records in own.items()
+        if (not workloads or workload in workloads) and (not peers or peer in peers)
+    }
+    if not shares:
+        raise UnknownName(f"the goals have {' '.join(GOALS)}, with {' '.join(_peers())}")
+    pairs = [(workload_by(workload), peer_by(peer)) for workload, peer in shares]
+    return Plan(pairs, shares=shares, minutes=_MINUTES, lag="W1" in dict(shares.keys()))
+
+
+def _peers() -> dict[str, int]:
+    return {peer: records for own in GOALS.values() for peer, records in own.items()}
