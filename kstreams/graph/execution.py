@@ -4,7 +4,8 @@ A node runs by columns where its results are the same then, record for record. T
 node directly below sources or repartition edges, alone with its stores, and above nodes
 that get records from nowhere else: others would be seen before or after its own. A table and
 the joins that read it run by columns together, or not at all; operators that keep nothing, and
-joins with global tables, follow a join that does.
+joins with global tables, follow a join that does; operators also an aggregation that does, if
+edges and topics are all that is below them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from kstreams.graph.diamonds import joins_behind
 from kstreams.graph.nodes import JoinNode, ProcessorNode
 from kstreams.graph.surroundings import Surroundings, waits_for_end
 from kstreams.graph.topology import PartitionGroup
+from kstreams.processors.chained import ChainSupplier
 from kstreams.processors.columns import (
     ChainedSupplier,
     ColumnAnswerSupplier,
@@ -142,6 +144,8 @@ class ExecutionPlanner:
             return ""
         if isinstance(supplier, ChainedSupplier) and self._follows(node.parents):
             return supplier.chained()
+        if isinstance(supplier, ChainSupplier) and self._takes_results(node):
+            return supplier.in_pieces()
         if isinstance(supplier, ChainedSupplier) and self._around.enters(node, self._together):
             found = supplier.chained()
             source = self._around.source(node.parents)
@@ -237,6 +241,21 @@ class ExecutionPlanner:
     def _joins(self, name: str, table: ProcessorNode) -> bool:
         """Return whether a join takes the changes of a table."""
         return any(self._table_above(port) is table for port in self._nodes[name].parents)
+
+    def _takes_results(self, node: ProcessorNode) -> bool:
+        """Return whether a node stands between an aggregation and edges and topics.
+
+        The aggregation runs by columns, whatever punctuators other nodes have.
+        """
+        above = self._nodes.get(node.parents[0])
+        if len(node.parents) > 1 or above is None or not self._around.leaves(node):
+            return False
+        supplier: object = above.supplier
+        if not isinstance(supplier, ColumnSupplier) or supplier.execution == "records":
+            return False
+        places, first = self._around.places, self._around.places[above.name]
+        others = any(places[name] > first for name in self._nodes.keys() - {node.name})
+        return isinstance(self._found(above, punctuated=others), ColumnProcessor)
 
     def _ends_batch(self, parents: Sequence[str]) -> bool:
         """Return whether all records come from one node when a batch ends."""

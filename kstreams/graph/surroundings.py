@@ -112,6 +112,11 @@ class Surroundings:
         below = self._below(node, joins)
         return bool(below) and all(_goes_on(other) for other in below)
 
+    def leaves(self, node: ProcessorNode) -> bool:
+        """Return whether all that a node forwards is encoded at once: by edges and topics."""
+        below = self.children[node.name]
+        return bool(below) and not self.mixed(node) and all(map(_encodes, below))
+
     def mixed(self, node: ProcessorNode, *others: str, but_for: Collection[str] = ()) -> str | None:
         """Return which node below another one gets records from elsewhere too.
 
@@ -151,6 +156,13 @@ def _goes_on(node: AnyNode) -> bool:
         target = node.target
         return isinstance(target, Topic) and target.key.immutable and target.value.immutable
     return isinstance(node, RepartitionNode) and not node.counts_hops
+
+
+def _encodes(node: AnyNode) -> bool:
+    """Return whether a node encodes what it takes, which nobody can change any more."""
+    if isinstance(node, RepartitionNode):
+        return node.key.immutable and node.value.immutable and _goes_on(node)
+    return isinstance(node, SinkNode) and _goes_on(node)
 
 
 def waits_for_end(node: ProcessorNode) -> bool:

@@ -14,7 +14,17 @@ from kstreams.processors.each_row import EachRow, each_row
 from kstreams.processors.processor import BaseProcessor, KIn, KOut, VIn, VOut
 from kstreams.serde.objects import objects_of
 
-__all__ = ("ChainSupplier", "ChainedFilter", "ChainedMap", "ChainedMapValues", "ChainedRekey")
+__all__ = (
+    "ChainSupplier",
+    "Chained",
+    "ChainedFilter",
+    "ChainedMap",
+    "ChainedMapValues",
+    "ChainedRekey",
+)
+
+_PIECE = 4_096
+"""Rows whose objects stay in a processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +32,7 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
     """Makes processors by records, or by columns for what a column processor forwards."""
 
     by_records: Callable[[], BaseProcessor[KIn, VIn, KOut, VOut]]
-    by_columns: Callable[[], ColumnProcessor]
+    by_columns: Callable[[], Chained]
 
     def __call__(self) -> BaseProcessor[KIn, VIn, KOut, VOut]:
         """Return a new processor that works by records."""
@@ -32,19 +42,39 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
         """Return a new processor that works by columns."""
         return self.by_columns()
 
+    def in_pieces(self) -> ColumnProcessor:
+        """Return one for tables of which nothing is kept below: it lets go of what it has made."""
+        made = self.by_columns()
+        made.rows = _PIECE
+        return made
 
-class _Chained(EachRow):
+
+class Chained(EachRow):
     """Calls a function for each row.
 
     Args:
         function: The user's.
+
+    Attributes:
+        rows: How many of a table it works on at once, if its objects are of no use to anybody
+            once they were forwarded: new ones then take the memory of those before. None for all.
     """
+
+    rows: int | None = None
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
 
     def process_batch(self, table: pa.Table) -> None:
         """Forward what becomes of a table."""
+        if self.rows is None:
+            self._process(table)
+            return
+        for first in range(0, table.num_rows, self.rows):
+            self._process(table.slice(first, self.rows))
+            self.held.clear()
+
+    def _process(self, table: pa.Table) -> None:
         made = self._made(table)
         if made.num_rows:
             self.context.forward(made)
@@ -59,7 +89,7 @@ class _Chained(EachRow):
         return each_row(self._function, table, keys, values)
 
 
-class ChainedMapValues(_Chained):
+class ChainedMapValues(Chained):
     """What `map_values` does, by columns."""
 
     def _made(self, table: pa.Table) -> pa.Table:
@@ -67,14 +97,14 @@ class ChainedMapValues(_Chained):
         return self.with_results(table, value=each_row(self._function, table, values))
 
 
-class ChainedRekey(_Chained):
+class ChainedRekey(Chained):
     """What `rekey` does, by columns."""
 
     def _made(self, table: pa.Table) -> pa.Table:
         return self.with_results(table, key=self._results(table))
 
 
-class ChainedMap(_Chained):
+class ChainedMap(Chained):
     """What `map_` does, by columns."""
 
     def _made(self, table: pa.Table) -> pa.Table:
@@ -84,7 +114,7 @@ class ChainedMap(_Chained):
         )
 
 
-class ChainedFilter(_Chained):
+class ChainedFilter(Chained):
     """What `filter_` does, by columns.
 
     Args:
