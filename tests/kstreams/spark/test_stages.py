@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime, timezone
+from typing import Any
 
 import pytest
 
@@ -15,11 +16,18 @@ from kstreams import (
     Topology,
     TopologyBuilder,
     filter_,
+    map_,
     map_values,
     rekey,
 )
+from kstreams.aggregators import count
+from kstreams.durations import milliseconds
 from kstreams.io import topic_by
+from kstreams.operators import reduce
+from kstreams.stores import timestamped_store, window_store
 from kstreams.testing.driver import TopologyTestDriver
+from kstreams.windows import HoppingWindows, Windowed, windowed_aggregate
+from kstreams_json import json_serde
 from tests.kstreams.spark.apps import COUNTS, WORDS, Bench, counting
 from tests.kstreams.spark.summing import NUMBERS, SUMS, store, summing
 
@@ -86,8 +94,52 @@ def test_three_stages_in_one_batch_give_what_the_driver_gives(bench: Bench) -> N
     assert [report.source_records for report in bench.reports] == [13, 2, 1]
 
 
-def by_key(records: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
+PAIR = json_serde(tuple[int, str])
+GREATEST = Topic("greatest", INT64, PAIR)
+BY_WINDOW = timestamped_store("greatest", key=INT64, value=PAIR)
+
+
+def greatest() -> Topology:
+    """Build counts of hopping windows, and the greatest of each window: two stages by columns."""
+
+    def by_window(key: Windowed[str], count: int) -> tuple[int, tuple[int, str]]:
+        return key.start_ms, (count, key.key)
+
+    builder = TopologyBuilder("greatest")
+    counting_all = windowed_aggregate(
+        HoppingWindows(milliseconds(10), milliseconds(5)),
+        count(),
+        store=window_store("by-key", key=TEXT, value=INT64),
+    )
+    counts = builder.add_processor("count", counting_all, builder.add_source("numbers", NUMBERS))
+    pairs = builder.add_processor("by-window", map_(by_window), counts)
+    edge = builder.repartition("edge", pairs, key=INT64, value=PAIR, partitions=2)
+    found = builder.add_processor("greatest", reduce(max, store=BY_WINDOW), edge)
+    builder.add_sink("out", GREATEST, found)
+    return builder.build()
+
+
+def test_the_greatest_of_windows_are_what_the_driver_gives(bench: Bench) -> None:
+    topology = greatest()
+    assert topology.describe().count("execution: columns") == 3
+    batches = [[(f"k{n * n % 7}", n, n) for n in range(start, start + 40)] for start in (0, 30)]
+    bench.create(NUMBERS)
+    with TopologyTestDriver(topology, partitions={"numbers": 2}) as driver:
+        with bench.app(topology) as app:
+            app.open()
+            for batch in batches:
+                bench.emit(NUMBERS, [Record(*row) for row in batch])
+                driver.pipe_batch(NUMBERS, [Record(*row) for row in batch])
+                app.drain()
+        assert bench.store(topology, BY_WINDOW) == driver.store_contents(BY_WINDOW)
+        told = [(str(record.key), record.value) for record in driver.read(GREATEST)]
+        found = [(str(key), value) for key, value in bench.records(GREATEST)]
+        assert by_key(found) == by_key(told)
+        assert len(told) > 10
+
+
+def by_key(records: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
     for key, value in records:
         found.setdefault(key, []).append(value)
     return found
