@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ class Assigner:
         closed_before: Returns a time that windows start before, and no others, which have
             ended at a given time or before; None when none ever ends.
         most: How many windows hold a time at most.
+        pane_ms: Where windows overlap, a span: all times from one multiple of it up to the next
+            have the same windows. 0 where they do not.
     """
 
     def __init__(
@@ -50,10 +53,12 @@ class Assigner:
         assign: Callable[[Ints], Assigned],
         closed_before: Callable[[int], int | None],
         most: int = 1,
+        pane_ms: int = 0,
     ) -> None:
         self.assign = assign
         self.closed_before = closed_before
         self.most = most
+        self.pane_ms = pane_ms
 
 
 def assigner(windows: Any) -> Assigner | None:  # noqa: ANN401  # any kind of windows
@@ -63,7 +68,8 @@ def assigner(windows: Any) -> Assigner | None:  # noqa: ANN401  # any kind of wi
             return Assigner(_tumbling(size), lambda closed: closed - size + 1)
         case HoppingWindows(size_ms=size, advance_ms=advance):
             most = windows.windows_of_a_record
-            return Assigner(_hopping(size, advance), lambda closed: closed - size + 1, most)
+            pane = gcd(size, advance) if most > 1 else 0
+            return Assigner(_hopping(size, advance), lambda closed: closed - size + 1, most, pane)
         case CalendarWindows():
             return Assigner(_searched(windows), partial(_closed_before, windows))
         case UnlimitedWindows():

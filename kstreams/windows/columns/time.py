@@ -25,6 +25,7 @@ from kstreams.state.stores.window.columns import WindowColumns
 from kstreams.windows.columns.assignment import Assigned, Assigner
 from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.emission.every import Changes, IntervalColumns
+from kstreams.windows.columns.panes import Panes, merge_in_any_order, panes_of
 from kstreams.windows.columns.processor import WindowedColumns
 from kstreams.windows.columns.results import Results
 from kstreams.windows.plan import AggregationPlan
@@ -67,6 +68,7 @@ class TimeColumns(WindowedColumns):
         super().__init__(plan, source, reads_values=form.reads_values)
         self._form = form
         self._assigner = assigner
+        self._in_panes = merge_in_any_order(form, plan.aggregator.state)
         self._newest = _NONE
 
     def init(self, context: BatchContext) -> None:
@@ -96,19 +98,21 @@ class TimeColumns(WindowedColumns):
     def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:
         """See `WindowedColumns`."""
         batch = self.batch_of(self.without_nulls(table, "key"))
-        pairs = self._assigned(batch)
+        panes = self._panes(batch)
+        pairs = self._assigned(batch) if panes is None else panes.pairs
         if not len(pairs.rows):
             if self._intervals is not None:
                 self._intervals.take(table.column(STREAM_TIME).to_numpy(), None)
             return self.take_ended(closed_ms)
         keys = batch.keys
         major = (pairs.starts - pairs.starts.min()) // pairs.grid
-        groups = grouped(major, keys.codes[pairs.rows], len(keys))
+        codes = keys.codes if panes is None else panes.codes
+        groups = grouped(major, codes[pairs.rows], len(keys))
         sorted_rows = pairs.rows[groups.order]
-        lifted = self._lifted(batch, sorted_rows)
+        lifted = self._lifted(batch, sorted_rows) if panes is None else panes.taken(sorted_rows)
         runs = groups.runs
         windows = _Windows(
-            keys.codes[sorted_rows[runs.firsts]],
+            codes[sorted_rows[runs.firsts]],
             pairs.starts[groups.first],
             pairs.ends[groups.first],
         )
@@ -159,6 +163,13 @@ class TimeColumns(WindowedColumns):
             return pairs
         self.refuse(batch, _picked(pairs, late))
         return _picked(pairs, ~late)
+
+    def _panes(self, batch: Batch) -> Panes | None:
+        """Return the batch's panes, if results are all that is asked for and nothing is late."""
+        if self.each_update or self._intervals is not None or not self._in_panes:
+            return None
+        closed = closed_end(batch.lateness_times, self.close_delay)
+        return panes_of(batch, self._assigner, self._form, closed)
 
     def _lifted(self, batch: Batch, rows: Ints) -> Columns:
         """Return the states of some records; where users' functions make them, of no others."""

@@ -34,6 +34,7 @@ COLUMNS_ALONE = {
     "batch": "records come one by one",
     "choice": "records need no reason",
     "fallback": "columns leave some keys to records",
+    "panes": "records go into each of their windows",
     "results": "the type of results in columns",
     "session_order": "records come in the order of arrival",
     "session_runs": "records join sessions one by one",

@@ -1,0 +1,88 @@
+"""Records of windows that overlap, put together once rather than in each of their windows.
+
+Times that have all their windows in common are a pane. What is made of a key's records in a pane
+then goes into each of its windows, as one record would.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kstreams._types import Ints
+from kstreams.aggregators.columns.stamped import StampedForm
+from kstreams.columns.grouping import grouped
+from kstreams.columns.values import is_number
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde
+from kstreams.serde.layout import Columns
+from kstreams.windows.columns.assignment import Assigned, Assigner
+from kstreams.windows.columns.batch import Batch
+
+__all__ = ("Panes", "merge_in_any_order", "panes_of")
+
+
+@dataclass(frozen=True)
+class Panes:
+    """Keys' panes, sorted by time, then by key.
+
+    Attributes:
+        codes: The keys by number.
+        state: What became of their records.
+        pairs: Pairs of a pane, by its place, and a window that it lies in.
+    """
+
+    codes: Ints
+    state: Columns
+    pairs: Assigned
+
+    def taken(self, places: Ints) -> Columns:
+        """Return the states of some of them."""
+        return tuple(column[places] for column in self.state)
+
+
+def merge_in_any_order(form: StampedForm, state: Serde[Any]) -> bool:
+    """Return whether states merge to the same bits in any order, but for records of one time.
+
+    Of doubles 0.0 and -0.0 are as great, and which of them is kept is a matter of order.
+
+    Args:
+        form: Makes the states.
+        state: Their serde.
+    """
+    return form.exact and _is_whole(state)
+
+
+def _is_whole(serde: Serde[Any]) -> bool:
+    parts = serde.parts if isinstance(serde, CompositeSerde) else ()
+    return is_number(serde, whole=True) or (bool(parts) and all(map(_is_whole, parts)))
+
+
+def panes_of(batch: Batch, assigner: Assigner, form: StampedForm, closed: Ints) -> Panes | None:
+    """Return a batch's panes, or None where its records have to go into their windows one by one.
+
+    They have to where windows do not overlap, and where a record is before the epoch or late for
+    one of its windows.
+
+    Args:
+        batch: The records.
+        assigner: Knows the windows.
+        form: Makes states that `merge_in_any_order`.
+        closed: Windows that end at this time or before are closed for a record, by record, ms.
+    """
+    times, span = batch.times, assigner.pane_ms
+    if not span or not len(times) or times.min() < 0:
+        return None
+    numbers = times // span
+    least = int(numbers.min())
+    groups = grouped(numbers - least, batch.keys.codes, len(batch.keys))
+    pairs = assigner.assign(numbers[groups.first] * span)
+    earliest = pairs.ends[np.searchsorted(pairs.rows, np.arange(len(groups.runs.firsts)))]
+    latest = np.maximum.reduceat(closed[groups.order], groups.runs.firsts)
+    if (earliest <= latest).any():
+        return None
+    lifted = form.lift(batch.values(), times)
+    state = form.reduce(tuple(column[groups.order] for column in lifted), groups.runs)
+    return Panes(batch.keys.codes[groups.first], state, pairs)
