@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import cycle
 from typing import Any
 
 import pytest
@@ -13,12 +12,13 @@ from kstreams import TEXT, Record, Topic, TopologyBuilder, map_values, timestamp
 from kstreams.aggregators import max_, min_, over, reducing
 from kstreams.durations import milliseconds
 from kstreams.emit import each_update, once_per_batch
-from kstreams.errors import ProcessingError, SerializationError
+from kstreams.errors import ProcessingError, SerializationError, TopologyError
 from kstreams.operators import aggregate, reduce
 from kstreams.processors import FixedKeyProcessor, ProcessorContext, PunctuationType
 from kstreams.processors.columns import Execution
 from kstreams.testing.driver import TopologyTestDriver
 from kstreams_json import json_serde
+from tests.kstreams.windows.both_executions import ByTurns
 
 Pair = tuple[int, str]
 PAIR = json_serde(tuple[int, str])
@@ -55,31 +55,13 @@ class Ticking(FixedKeyProcessor[Any, Any, Any]):
         self.context.forward(record)
 
 
-class ByTurns:
-    """A supplier whose node runs in the one execution and in the other, batch by batch."""
-
-    execution: Execution = "auto"
-
-    def __init__(self, supplier: Any, *executions: Execution) -> None:
-        self._supplier = supplier
-        self._executions = cycle(executions)
-        self.stores = supplier.stores
-
-    def __call__(self) -> Any:
-        return self._supplier()
-
-    def column_processor(self, source: Any) -> Any:
-        by_records = next(self._executions) == "records"
-        return "its turn" if by_records else self._supplier.column_processor(source)
-
-
-def topology_of(aggregator: Any, *executions: Execution, emit: Any = None, cut: bool = True) -> Any:
+def topology_of(aggregator: Any, *executions: Execution, cut: bool = True) -> Any:
     """Return a topology of two sources, and its sink's topic and its store."""
     builder = TopologyBuilder("t")
     sources: list[Any] = [builder.add_source(each.name, each) for each in (A, B)]
     store = timestamped_store("states", key=TEXT, value=aggregator.state)
-    made = aggregate(aggregator, store=store, emit=emit or once_per_batch())
-    states: Any = builder.add_processor("states", ByTurns(made, *executions), *sources)
+    made = aggregate(aggregator, store=store, emit=once_per_batch())
+    states: Any = builder.add_processor("states", ByTurns(made, executions), *sources)
     if cut:
         builder.add_processor("ticking", Ticking, sources[0])
     sink: Topic[Any, Any] = Topic("out", TEXT, aggregator.state, null_keys="pass")
@@ -172,11 +154,12 @@ def test_a_result_that_is_none_is_refused() -> None:
 
 
 def test_each_update_of_objects_goes_by_records() -> None:
-    rows: list[Row] = [(A, "k", (1, ""), 1), (A, "k", (2, ""), 2)]
-    topology, *_ = topology_of(AGGREGATORS["greatest"], "columns", emit=each_update())
-    assert "has no column form there" in topology.describe()
-    found, *_ = run(AGGREGATORS["greatest"], [rows], "columns", emit=each_update())
-    assert [value for _, value, *_ in found[0]] == [(1, ""), (2, "")]
+    store = timestamped_store("states", key=TEXT, value=PAIR)
+    made: Any = reduce(max, store=store, emit=each_update(), execution="columns")
+    builder = TopologyBuilder("t")
+    builder.add_processor("states", made, builder.add_source("a", Topic("a", TEXT, PAIR)))
+    with pytest.raises(TopologyError, match="has no column form there"):
+        builder.build()
 
 
 def test_results_of_objects_go_on_as_they_do_by_records() -> None:
