@@ -15,10 +15,8 @@ MEMORY = "1g"
 # What its second compiler would gain is never earned back, and it takes half a core from the
 # workers in the first half minute.
 _ONE_COMPILER = "-XX:TieredStopAtLevel=1"
-_SMALL_HEAP = "-XX:+UseSerialGC -Xmn32m"
-"""A heap this small is collected in milliseconds, and G1's threads and tables cost more. By default
-its young part would be a share of the machine's memory, of which all is touched before the first
-collection: over 100 MB of what no batch needs."""
+_SMALL_HEAP = "-XX:+UseSerialGC"
+"""A heap this small is collected in milliseconds, and G1's threads and tables cost more."""
 
 _DEFAULTS = {
     "spark.master": "local[*]",
