@@ -7,6 +7,8 @@ from heapq import heapify, heapreplace
 
 __all__ = ("TaskAssignment",)
 
+_TASK = 5_000
+"""As many records take about as long as a task by itself."""
 _WORTH_MOVING = 2_000
 """How many records less the fullest partition must have for tasks to leave their workers,
 which have fetched ahead for them."""
@@ -46,12 +48,12 @@ class TaskAssignment:
         heapify(partitions)
         for task in sorted(loads, key=lambda task: (-loads[task], task)):
             load, homes[task] = partitions[0]
-            heapreplace(partitions, (load + loads[task], homes[task]))
+            heapreplace(partitions, (load + _TASK + loads[task], homes[task]))
         return homes
 
     def _fullest(self, loads: Mapping[int, int], homes: Sequence[int]) -> int:
-        """Return how many records the partition has that has most."""
+        """Return how many records the partition has that has most, a task being some itself."""
         sums = [0] * self._width
         for task, load in loads.items():
-            sums[homes[task]] += load
+            sums[homes[task]] += _TASK + load
         return max(sums)

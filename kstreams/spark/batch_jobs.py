@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kstreams.batch.batch_run import BatchRun, Parts
 from kstreams.batch.envelope import Content, Envelope
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.progress import JOB, BatchProgress
+from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.plan_log import PlanLog
@@ -20,6 +21,7 @@ from kstreams.global_tables.versions import QueryTables, Versions
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.pinned_workers import PinnedWorkers
 from kstreams.spark.stage import Stage
+from kstreams.spark.standing_job import StandingJob
 from kstreams.spark.worker_deaths import MOST_DEATHS, WorkerDeaths
 from kstreams.state.log.commits import Commit
 
@@ -36,7 +38,7 @@ class BatchJobs:
     """The jobs of one query's batches: a Spark stage for each stage of the pipeline.
 
     A batch takes several jobs when it is found to have too many bytes, and is planned
-    smaller, or when a worker process dies.
+    smaller, or when a worker process dies; and a job may take several batches (`StandingJob`).
 
     Args:
         settings: The query's.
@@ -71,10 +73,31 @@ class BatchJobs:
         self._errors = ErrorChannel()
         self._stages = [Stage(each, archives, self._errors) for each in settings.stages()]
         self._workers: PinnedWorkers | None = None
+        self._standing: StandingJob | None = None
 
-    def use_pinned_workers(self, spark: SparkContext) -> None:
-        """Let each Spark partition keep its own Python worker from now on."""
+    def use_pinned_workers(self, spark: SparkContext, *, standing: bool) -> None:
+        """Let each Spark partition keep its own Python worker from now on.
+
+        Args:
+            spark: Where they are.
+            standing: Whether jobs may stand for several batches, if they have one stage.
+        """
         self._workers = PinnedWorkers(spark)
+        if standing and len(self._stages) == 1:
+            try:
+                self._standing = StandingJob(spark, self._stages[0], self._workers, self._width)
+            except OSError as exc:  # no place for a socket
+                _LOG.warning("each batch of query %s is a job of its own: %s", self._name, exc)
+
+    def rest(self) -> None:
+        """Let workers go, as no batch may come for a while."""
+        if self._standing is not None:
+            self._standing.rest()
+
+    def close(self) -> None:
+        """Let workers go, as no batch comes."""
+        if self._standing is not None:
+            self._standing.close()
 
     def error_in(self, exc: BaseException) -> KStreamsError | None:
         """Return what a task of these jobs raised, out of an error of Spark's; None if nothing."""
@@ -129,7 +152,7 @@ class BatchJobs:
             except Exception as exc:
                 if self._stopping() or self._errors.find(exc) is not None:
                     raise
-                died = deaths.add(exc, spark, plan, list(parts.values()))
+                died = deaths.add(exc, spark, plan, self._by_partition(parts))
                 if died is None:
                     raise
                 if died.deaths >= MOST_DEATHS:
@@ -138,10 +161,26 @@ class BatchJobs:
                 self._fence()
                 time.sleep(_DEATH_PAUSE_SECONDS)
 
+    def _by_partition(self, parts: Parts) -> list[Sequence[Message]]:
+        """Return the messages of each of Spark's partitions, in its order."""
+        if self._standing is not None:
+            return [parts.get(number, ()) for number in range(self._width)]
+        return list(parts.values())
+
     def _run_job(
         self, spark: SparkContext, batch: int, plan: Plan, parts: Parts, versions: Versions
     ) -> list[Content]:
         self._progress.enter(JOB, batch)
+        if self._standing is not None:
+            turn = self._stages[0].turn(batch, plan.cuts, versions)
+            said = self._standing.run(f"query {self._name}, batch {batch}", turn, parts)
+        else:
+            said = self._collected(spark, batch, plan, parts, versions)
+        return [Envelope.unpack(payload).content for _, payload in said]
+
+    def _collected(
+        self, spark: SparkContext, batch: int, plan: Plan, parts: Parts, versions: Versions
+    ) -> list[Message]:
         first, *later = [stage.in_batch(batch, plan.cuts, versions) for stage in self._stages]
         if self._workers is not None:
             messages = self._workers.run(parts, first, *later, width=self._width)
@@ -150,4 +189,4 @@ class BatchJobs:
             messages = spark.parallelize(inputs, len(inputs)).flatMap(iter).mapPartitions(first)
             for stage in later:
                 messages = messages.partitionBy(self._width, int).mapPartitions(stage)
-        return [Envelope.unpack(payload).content for _, payload in messages.collect()]
+        return messages.collect()

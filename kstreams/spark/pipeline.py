@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ("Pipeline",)
 
 _POLL_SECONDS = 0.005
+_PATIENCE_SECONDS = 0.05
+"""How long workers are kept for a batch that has no plan."""
 _INTERRUPTED = (
     "py4j.protocol.Py4JJavaError: An error occurred while calling stop: "
     "java.lang.InterruptedException"
@@ -53,6 +55,8 @@ class Pipeline:
         archives: Names of the user's packages on executors.
         pinned: Whether each Spark partition of the first stage, which reads topics, keeps its
             own Python worker: one executor runs all of them at once.
+        standing: Whether these may keep Spark's cores from batch to batch: the executor is this
+            very process, and no other query of the app asks for them.
     """
 
     def __init__(
@@ -63,11 +67,13 @@ class Pipeline:
         *,
         archives: tuple[str, ...],
         pinned: bool,
+        standing: bool,
     ) -> None:
         self.driver = driver
         self._settings = settings
         self._parts = parts
         self._pinned = pinned
+        self._standing = standing
         self._jobs = BatchJobs(
             settings,
             archives,
@@ -113,7 +119,7 @@ class Pipeline:
         """Publish what the last commit may have left, then start the query."""
         self.driver.publish_last()
         if self._pinned:
-            self._jobs.use_pinned_workers(session.sparkContext)
+            self._jobs.use_pinned_workers(session.sparkContext, standing=self._standing)
         notes = self.driver.spark_notes
         if notes is None:  # the driver's alone, whatever file system is Spark's default
             place = self._scratch.enter_context(scratch_directory()).as_uri()
@@ -227,12 +233,14 @@ class Pipeline:
                 return True
             plan = self._plan_of(batch)
             if plan is None:
+                self._jobs.rest()
                 return False
             with log_context(query=self.name, batch=batch):
                 planned_s = self.driver.progress.planned_s(batch)
                 self._parts.watchers.began(self.name, batch, planned_s)
                 self._run_plan(spark, batch, plan)
         except Exception as exc:  # noqa: BLE001  # kept, and raised in the app's thread
+            self._jobs.rest()
             if self._stopping:
                 raise _StoppedError(_INTERRUPTED) from None
             self._failure = self.driver.failure(batch, self._jobs.error_in(exc) or exc)
@@ -257,7 +265,8 @@ class Pipeline:
         self._given.clear()
         self._waits.set()
         self._parts.wanted.set()
-        if not self._stopping:
+        if not self._stopping and not self._given.wait(_PATIENCE_SECONDS):
+            self._jobs.rest()
             self._given.wait()
         return self._plan  # a plan that is written has to run, also in the face of a stop
 
@@ -295,7 +304,7 @@ class Pipeline:
         self._given.set()
         query = self._query
         if query is None:
-            self._turns.end()
+            self._end_jobs()
             self.driver.feed.close()
             return
         try:
@@ -308,9 +317,13 @@ class Pipeline:
             if not jvm_is_gone(exc):  # and the query with it
                 raise
         self._query = None
-        self._turns.end()
+        self._end_jobs()
         self._scratch.close()
         self.driver.feed.close()
+
+    def _end_jobs(self) -> None:
+        self._turns.end()
+        self._jobs.close()
 
 
 class _StoppedError(Exception):

@@ -1,11 +1,13 @@
-"""What runs in a Python worker: the tasks of one partition group, for one batch."""
+"""What runs in a Python worker: the tasks of one partition group, batch after batch."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
 from kstreams.batch.stage_run import Cuts, Message, StageRun
 from kstreams.batch.stage_settings import StageSettings
@@ -23,7 +25,31 @@ from kstreams.spark.worker import (
 )
 from kstreams.task.gc_pause import gc_pauses
 
-__all__ = ("Stage",)
+__all__ = ("Stage", "Turn", "Turns")
+
+
+class Turn(NamedTuple):
+    """What workers of a stage are told of a batch, whatever their tasks are.
+
+    Attributes:
+        batch: Its number.
+        cuts: Those of its plan.
+        versions: What the stage reads of global tables.
+    """
+
+    batch: int
+    cuts: Cuts
+    versions: Versions
+
+
+class Turns(Protocol):
+    """The batches that come to a worker, one after the other."""
+
+    def next(self) -> tuple[Turn, Sequence[Message]] | None:
+        """Wait for a batch; return it with the messages to this worker, or None: no more."""
+
+    def answer(self, messages: Sequence[Message]) -> None:
+        """Tell the driver what the tasks have said."""
 
 
 class Stage:
@@ -57,24 +83,62 @@ class Stage:
             cuts: Those of its plan.
             versions: What it reads of global tables.
         """
+        return partial(self._run, self.turn(batch, cuts, versions))
+
+    def turn(self, batch: int, cuts: Cuts, versions: Versions) -> Turn:
+        """Return what workers of the stage are told of a batch; arguments as for `in_batch`."""
         own = {each.name for each in self._reads}
         read = {store: version for store, version in versions.items() if store in own}
-        return partial(self._run, batch, dict(cuts), read)
+        return Turn(batch, dict(cuts), read)
 
-    def _run(
-        self, batch: int, cuts: Cuts, versions: Versions, messages: Iterable[Message]
+    def batch_after_batch(self, turns: Turns) -> None:
+        """Run tasks for batches until there are no more, in a worker.
+
+        Args:
+            turns: The batches, with the messages to this worker; takes its answers.
+
+        Raises:
+            WorkerFailure: A task has failed; the driver finds the typed error in it.
+        """
+        while (given := turns.next()) is not None:
+            turn, messages = given
+            with self._failing():
+                settings = self._ready()
+                turns.answer(list(self._messages(settings, turn, messages)))
+                self._rest(settings)
+
+    def _run(self, turn: Turn, messages: Iterable[Message]) -> Iterator[Message]:
+        with self._failing():
+            settings = self._ready()
+            yield from self._messages(settings, turn, messages)
+            self._rest(settings)
+
+    def _ready(self) -> StageSettings:
+        """Make a worker ready, if it is not, and return its settings."""
+        leave_quietly()
+        drop_spark_archives()
+        add_archives(self._archives)
+        settings: StageSettings = load_once(self._digest, lambda: self._data)
+        return settings
+
+    def _messages(
+        self, settings: StageSettings, turn: Turn, messages: Iterable[Message]
     ) -> Iterator[Message]:
+        with gc_pauses():
+            run = StageRun(settings, this_worker(), *turn, attempt())
+            yield from run.messages(payload for _, payload in messages)
+
+    def _rest(self, settings: StageSettings) -> None:
+        """Do, when a batch is done here, what the next one will have to thank for."""
+        settings.query.io.read_ahead()
+        shorten_collections()
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """Let what is raised reach the driver, typed."""
         try:
-            leave_quietly()
-            drop_spark_archives()
-            add_archives(self._archives)
-            settings: StageSettings = load_once(self._digest, lambda: self._data)
-            with gc_pauses():
-                run = StageRun(settings, this_worker(), batch, cuts, versions, attempt())
-                yield from run.messages(payload for _, payload in messages)
-            settings.query.io.read_ahead()
-            shorten_collections()
+            yield
         except GeneratorExit:  # Spark wants no more of it
             raise
-        except BaseException as exc:  # noqa: BLE001  # all of it must reach the driver, typed
+        except BaseException as exc:  # noqa: BLE001  # all of it
             raise self._errors.wrap(exc) from None

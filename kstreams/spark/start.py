@@ -35,6 +35,7 @@ from kstreams.spark.session import (
     executor_cores,
     is_local,
     query_session,
+    tries_once,
 )
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.telemetry.outline import Outline
@@ -51,11 +52,13 @@ class Executors:
         width: Spark tasks of one stage at most.
         at_once: How many tasks one executor runs at the same time.
         archives: Names of the user's packages there.
+        are_ours: Whether they are this very process, and one query alone uses them.
     """
 
     width: int
     at_once: int
     archives: tuple[str, ...] = ()
+    are_ours: bool = False
 
 
 def start(
@@ -163,7 +166,8 @@ def _prepare_executors(
     if not is_local(session):
         archives = ship(session, settings.packages)
         check_executors(session, queries[0].log, queries[0].commits.prefix, archives)
-    return Executors(width, executor_cores(session), archives)
+    are_ours = tries_once(session) and len(queries) == 1
+    return Executors(width, executor_cores(session), archives, are_ours)
 
 
 def make_pipeline(
@@ -207,8 +211,14 @@ def make_pipeline(
         run=parts.run,
         tables=tables,
     )
-    pinned = query.width <= executors.at_once
-    return Pipeline(query, driver, parts, archives=executors.archives, pinned=pinned)
+    return Pipeline(
+        query,
+        driver,
+        parts,
+        archives=executors.archives,
+        pinned=query.width <= executors.at_once,
+        standing=executors.are_ours,
+    )
 
 
 def _begin(pipelines: Sequence[Pipeline], session: SparkSession) -> None:

@@ -1,0 +1,247 @@
+"""Jobs of Spark whose tasks take batch after batch, so that a small batch costs no job."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import queue
+import selectors
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, TYPE_CHECKING, Any, NoReturn
+
+from pyspark import InheritableThread
+
+from kstreams.batch.stage_run import Message
+from kstreams.errors import ExecutionError
+from kstreams.scratch import scratch_directory
+from kstreams.spark.pinned_workers import PinnedWorkers
+from kstreams.spark.stage import Stage, Turn
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.core.rdd import RDD
+
+__all__ = ("StandingJob",)
+
+_LOG = logging.getLogger(__name__)
+_LASTS_S = 0.5
+_LOOK_S = 0.02
+"""How often it is seen whether a job has ended, while its workers say nothing."""
+_SOCKET = "turns"
+
+
+class StandingJob:
+    """Runs the batches of one stage in jobs of half a second, each of many batches.
+
+    Spark takes some 25 ms to begin and to end a job, whatever it does. So the tasks of a job stay,
+    and the driver sends them batches over a Unix socket, whose folder is this user's alone. After
+    half a second they leave, and the next batch begins another job: what else asks this Spark for
+    its cores waits no longer.
+
+    A batch that fails fails its job, and raises what the job raises.
+
+    Args:
+        spark: Where jobs run: its executors are this very process.
+        stage: What workers run.
+        workers: Those of the context.
+        width: How many there are: as many tasks as Spark can run at once, at most.
+
+    Raises:
+        OSError: No socket can be made.
+    """
+
+    def __init__(
+        self, spark: SparkContext, stage: Stage, workers: PinnedWorkers, width: int
+    ) -> None:
+        self._spark = spark
+        self._width = width
+        with ExitStack() as opened:
+            path = str(opened.enter_context(scratch_directory()) / _SOCKET)
+            self._listener = opened.enter_context(socket.socket(socket.AF_UNIX))
+            self._listener.bind(path)
+            self._listener.listen(width)
+            self._listener.settimeout(_LOOK_S)
+            self._scratch = opened.pop_all()
+        numbers = {number: (number,) for number in range(width)}
+        self._tasks = workers.run(numbers, partial(_stand, stage, path), width=width)
+        self._thread: _JobThread | None = None
+        self._job: Future[None] | None = None
+        self._links: dict[int, _Link] = {}
+        self._until = 0.0
+
+    def run(self, batch: str, turn: Turn, parts: Mapping[int, Sequence[Message]]) -> list[Message]:
+        """Run a batch; return what its tasks say.
+
+        Args:
+            batch: What Spark's pages call the job that begins with it.
+            turn: What workers are told of it.
+            parts: By worker, the messages to its tasks; a worker without any is not asked.
+
+        Raises:
+            Exception: The job has failed, and the batch with it.
+        """
+        if not self._links:
+            self._join()
+            self._begin(batch)
+        try:
+            said = self._asked(turn, parts)
+        except (OSError, EOFError):  # a worker has left
+            self._fail()
+        if time.monotonic() > self._until:
+            self._dismiss()
+        return said
+
+    def rest(self) -> None:
+        """Let the job end, if there is one, and wait until it has; a batch may follow."""
+        try:
+            self._join()
+        except Exception:  # noqa: BLE001  # with no batch, so nothing was lost
+            _LOG.warning("workers have failed between two batches", exc_info=True)
+
+    def close(self) -> None:
+        """Let the job end, and wait until it has; no batch follows."""
+        self.rest()
+        if self._thread is not None:
+            self._thread.end()
+        self._scratch.close()
+
+    def _begin(self, batch: str) -> None:
+        """Begin a job, and wait for its workers."""
+        if self._thread is None:
+            self._thread = _JobThread(self._spark, self._tasks)
+        self._job = self._thread.begin(batch)
+        self._until = time.monotonic() + _LASTS_S
+        while len(self._links) < self._width:
+            try:
+                link = _Link(self._listener.accept()[0])
+            except TimeoutError:
+                if self._job.done():
+                    self._fail()
+                continue
+            self._links[link.take()] = link
+
+    def _asked(self, turn: Turn, parts: Mapping[int, Sequence[Message]]) -> list[Message]:
+        """Let workers run a batch; return what they say, in the order in which they end."""
+        said: list[Message] = []
+        with selectors.DefaultSelector() as waiting:
+            for number, messages in parts.items():
+                link = self._links[number]
+                link.give((turn, messages))
+                waiting.register(link.socket, selectors.EVENT_READ, link)
+            while waiting.get_map():
+                for key, _ in waiting.select():
+                    said += key.data.take()
+                    waiting.unregister(key.fileobj)
+        return said
+
+    def _join(self) -> None:
+        """Let the job end, if there is one; raise what it raises."""
+        self._dismiss()
+        job, self._job = self._job, None
+        if job is not None:
+            job.result()
+
+    def _fail(self) -> NoReturn:
+        """Raise what has made the job fail."""
+        self._join()
+        raise ExecutionError("a worker has left a job of Spark's, and none has failed")
+
+    def _dismiss(self) -> None:
+        """Tell the workers that no batch follows."""
+        for link in self._links.values():
+            link.close()
+        self._links.clear()
+
+
+class _JobThread:
+    """Runs one job after the other, with the properties of the thread that made this one."""
+
+    def __init__(self, spark: SparkContext, tasks: RDD[Any]) -> None:
+        self._spark = spark
+        self._tasks = tasks
+        self._begun: queue.SimpleQueue[tuple[str, Future[None]] | None] = queue.SimpleQueue()
+        self._thread = InheritableThread(target=self._run, name="standing-job", daemon=True)
+        self._thread.start()
+
+    def begin(self, batch: str) -> Future[None]:
+        """Begin a job; return what has its end."""
+        job: Future[None] = Future()
+        self._begun.put((batch, job))
+        return job
+
+    def end(self) -> None:
+        """Run no more."""
+        self._begun.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (begun := self._begun.get()) is not None:
+            batch, job = begun
+            try:
+                self._spark.setJobDescription(f"{batch} and later")
+                self._tasks.collect()
+            except BaseException as exc:  # noqa: BLE001  # raised by whoever waits for the end
+                job.set_exception(exc)
+            else:
+                job.set_result(None)
+
+
+class _Link:
+    """One end of the way between the driver and a worker: objects, one after the other."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self.socket = connected
+        self._in: IO[bytes] = connected.makefile("rb")
+        self._out: IO[bytes] = connected.makefile("wb")
+
+    def give(self, found: object) -> None:
+        pickle.dump(found, self._out, pickle.HIGHEST_PROTOCOL)
+        self._out.flush()
+
+    def take(self) -> Any:  # noqa: ANN401  # what was given
+        """Return the next object; `EOFError` if there is none."""
+        return pickle.load(self._in)  # noqa: S301  # this user's own processes
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        for each in (self._in, self._out, self.socket):
+            with suppress(OSError):
+                each.close()
+
+
+@dataclass(frozen=True)
+class _DriverTurns:
+    """The batches that come over a link."""
+
+    link: _Link
+
+    def next(self) -> tuple[Turn, Sequence[Message]] | None:
+        try:
+            found: tuple[Turn, Sequence[Message]] = self.link.take()
+        except (EOFError, ConnectionError):  # no more; or the driver is dead
+            return None
+        return found
+
+    def answer(self, messages: Sequence[Message]) -> None:
+        with suppress(ConnectionError):  # another worker has failed, and the batch with it
+            self.link.give(messages)
+
+
+def _stand(stage: Stage, path: str, numbers: Iterable[int]) -> Iterator[Message]:
+    """Run batch after batch, in a worker."""
+    with socket.socket(socket.AF_UNIX) as connected:
+        connected.connect(path)
+        link = _Link(connected)
+        try:
+            link.give(*numbers)
+            stage.batch_after_batch(_DriverTurns(link))
+        finally:
+            link.close()
+    return iter(())
