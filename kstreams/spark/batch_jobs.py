@@ -85,7 +85,9 @@ class BatchJobs:
         self._workers = PinnedWorkers(spark)
         if standing and len(self._stages) == 1:
             try:
-                self._standing = StandingJob(spark, self._stages[0], self._workers, self._width)
+                self._standing = StandingJob(
+                    spark, self._stages[0].batch_after_batch, self._workers, self._width
+                )
             except OSError as exc:  # no place for a socket
                 _LOG.warning("each batch of query %s is a job of its own: %s", self._name, exc)
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ("BatchTurns",)
 
+_AHEAD = 8
+"""Batches that run before Spark begins them, at most: a small one is done before Spark's notes."""
+
 _OF_ONE_BATCH = ("spark.sql.execution.id", "spark.sql.execution.root.id", "streaming.sql.batchId")
 """What a job inherits of the batch in which the thread began, and is not true of later ones."""
 
@@ -21,9 +24,9 @@ class BatchTurns:
     """Runs the batches that Spark begins, one after the other, without waiting for it.
 
     Between two batches Spark notes the one as done and plans the other, which no batch needs that
-    reads topics by a plan of ours. So when one is done the next runs at once, beside that: one, and
-    no more before Spark has come so far. What Spark has noted as done was done; what was done it
-    may have noted not yet, two batches at most.
+    reads topics by a plan of ours. So when one is done the next runs at once, beside that: a few
+    may, before Spark has come so far. What Spark has noted as done was done; what was done it
+    may have noted not yet, `_AHEAD` and one more batches at most.
 
     Args:
         run: Runs, in a context, the batch that Spark begins under a number; returns False if there
@@ -95,5 +98,5 @@ class BatchTurns:
 
     def _is_next(self, number: int) -> bool:
         with self._changed:
-            self._changed.wait_for(lambda: number <= self._begun + 1 or self._over)
+            self._changed.wait_for(lambda: number <= self._begun + _AHEAD or self._over)
             return not self._over

@@ -16,7 +16,7 @@ from kstreams.spark.numpy_arguments import spare_imports
 from kstreams.spark.nursery import nursery_settings
 from kstreams.spark.session_settings import session_settings
 
-__all__ = ("app_session", "executor_cores", "is_local", "query_session", "tries_once")
+__all__ = ("app_session", "executor_cores", "is_local", "query_session")
 
 _QUERY = {
     # The default one starts several processes (chmod, readlink) for each file it writes. A second
@@ -77,11 +77,6 @@ def is_local(session: SparkSession) -> bool:
     """Tell whether the executors are this very process."""
     master = session.sparkContext.master or ""
     return master == "local" or master.startswith("local[")
-
-
-def tries_once(session: SparkSession) -> bool:
-    """Tell whether the executors are this very process, and a task that fails fails its job."""
-    return is_local(session) and "," not in (session.sparkContext.master or "")
 
 
 def executor_cores(session: SparkSession) -> int:

@@ -8,8 +8,8 @@ import queue
 import selectors
 import socket
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +21,7 @@ from kstreams.batch.stage_run import Message
 from kstreams.errors import ExecutionError
 from kstreams.scratch import scratch_directory
 from kstreams.spark.pinned_workers import PinnedWorkers
-from kstreams.spark.stage import Stage, Turn
+from kstreams.spark.stage import Turn, Turns
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -29,11 +29,16 @@ if TYPE_CHECKING:
 
 __all__ = ("StandingJob",)
 
+Work = Callable[[Turns], None]
+"""Runs batch after batch in a worker; what it raises fails the job."""
+
 _LOG = logging.getLogger(__name__)
 _LASTS_S = 0.5
 _LOOK_S = 0.02
 """How often it is seen whether a job has ended, while its workers say nothing."""
 _SOCKET = "turns"
+_LEFT = (OSError, EOFError, pickle.UnpicklingError)
+"""What is raised where the other end is not there any more."""
 
 
 class StandingJob:
@@ -44,11 +49,12 @@ class StandingJob:
     half a second they leave, and the next batch begins another job: what else asks this Spark for
     its cores waits no longer.
 
-    A batch that fails fails its job, and raises what the job raises.
+    A task that fails is tried again as often as Spark does that; then the job fails, and the
+    batch raises what it raises.
 
     Args:
-        spark: Where jobs run: its executors are this very process.
-        stage: What workers run.
+        spark: Where jobs run; the executors are this very process.
+        work: What workers run, until there are no more batches (`Stage.batch_after_batch`).
         workers: Those of the context.
         width: How many there are: as many tasks as Spark can run at once, at most.
 
@@ -56,9 +62,7 @@ class StandingJob:
         OSError: No socket can be made.
     """
 
-    def __init__(
-        self, spark: SparkContext, stage: Stage, workers: PinnedWorkers, width: int
-    ) -> None:
+    def __init__(self, spark: SparkContext, work: Work, workers: PinnedWorkers, width: int) -> None:
         self._spark = spark
         self._width = width
         with ExitStack() as opened:
@@ -66,10 +70,10 @@ class StandingJob:
             self._listener = opened.enter_context(socket.socket(socket.AF_UNIX))
             self._listener.bind(path)
             self._listener.listen(width)
-            self._listener.settimeout(_LOOK_S)
+            self._listener.setblocking(False)
             self._scratch = opened.pop_all()
         numbers = {number: (number,) for number in range(width)}
-        self._tasks = workers.run(numbers, partial(_stand, stage, path), width=width)
+        self._tasks = workers.run(numbers, partial(_stand, work, path), width=width)
         self._thread: _JobThread | None = None
         self._job: Future[None] | None = None
         self._links: dict[int, _Link] = {}
@@ -86,16 +90,10 @@ class StandingJob:
         Raises:
             Exception: The job has failed, and the batch with it.
         """
-        if not self._links:
+        if self._job is None or time.monotonic() > self._until:
             self._join()
             self._begin(batch)
-        try:
-            said = self._asked(turn, parts)
-        except (OSError, EOFError):  # a worker has left
-            self._fail()
-        if time.monotonic() > self._until:
-            self._dismiss()
-        return said
+        return self._answers(turn, dict(parts))
 
     def rest(self) -> None:
         """Let the job end, if there is one, and wait until it has; a batch may follow."""
@@ -112,51 +110,71 @@ class StandingJob:
         self._scratch.close()
 
     def _begin(self, batch: str) -> None:
-        """Begin a job, and wait for its workers."""
         if self._thread is None:
             self._thread = _JobThread(self._spark, self._tasks)
         self._job = self._thread.begin(batch)
         self._until = time.monotonic() + _LASTS_S
-        while len(self._links) < self._width:
-            try:
-                link = _Link(self._listener.accept()[0])
-            except TimeoutError:
-                if self._job.done():
-                    self._fail()
-                continue
-            self._links[link.take()] = link
 
-    def _asked(self, turn: Turn, parts: Mapping[int, Sequence[Message]]) -> list[Message]:
-        """Let workers run a batch; return what they say, in the order in which they end."""
+    def _answers(self, turn: Turn, left: dict[int, Sequence[Message]]) -> list[Message]:
+        """Let workers run a batch; return what they say, in the order in which they end.
+
+        A worker that leaves comes again, if Spark tries its task again, and is asked again; if
+        not, the job ends.
+        """
         said: list[Message] = []
-        with selectors.DefaultSelector() as waiting:
-            for number, messages in parts.items():
-                link = self._links[number]
-                link.give((turn, messages))
-                waiting.register(link.socket, selectors.EVENT_READ, link)
-            while waiting.get_map():
-                for key, _ in waiting.select():
-                    said += key.data.take()
-                    waiting.unregister(key.fileobj)
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._listener, selectors.EVENT_READ)
+            for number, link in list(self._links.items()):
+                ready.register(link.socket, selectors.EVENT_READ, number)
+                self._ask(number, turn, left)
+            while left:
+                found = ready.select(_LOOK_S)
+                if not found and (self._job is None or self._job.done()):
+                    self._fail()
+                for key, _ in found:
+                    if key.fileobj is self._listener:
+                        number, link = self._come()
+                        ready.register(link.socket, selectors.EVENT_READ, number)
+                        self._ask(number, turn, left)
+                        continue
+                    try:
+                        said += self._links[key.data].take()
+                        del left[key.data]
+                    except _LEFT:
+                        ready.unregister(key.fileobj)
+                        self._links.pop(key.data).close()
         return said
+
+    def _come(self) -> tuple[int, _Link]:
+        """Take the connection of a worker."""
+        link = _Link(self._listener.accept()[0])
+        number: int = link.take()
+        self._links[number] = link
+        return number, link
+
+    def _ask(self, number: int, turn: Turn, left: Mapping[int, Sequence[Message]]) -> None:
+        """Have a worker run a batch, if there is something for it."""
+        if number in left:
+            with suppress(*_LEFT):  # it will be seen that it has
+                self._links[number].give((turn, left[number]))
 
     def _join(self) -> None:
         """Let the job end, if there is one; raise what it raises."""
-        self._dismiss()
+        for link in self._links.values():
+            link.close()
+        self._links.clear()
         job, self._job = self._job, None
-        if job is not None:
-            job.result()
+        if job is None:
+            return
+        while not wait([job], _LOOK_S).done:
+            with suppress(BlockingIOError):  # a task that Spark tries again has nothing to do
+                self._listener.accept()[0].close()
+        job.result()
 
     def _fail(self) -> NoReturn:
         """Raise what has made the job fail."""
         self._join()
         raise ExecutionError("a worker has left a job of Spark's, and none has failed")
-
-    def _dismiss(self) -> None:
-        """Tell the workers that no batch follows."""
-        for link in self._links.values():
-            link.close()
-        self._links.clear()
 
 
 class _JobThread:
@@ -225,23 +243,23 @@ class _DriverTurns:
     def next(self) -> tuple[Turn, Sequence[Message]] | None:
         try:
             found: tuple[Turn, Sequence[Message]] = self.link.take()
-        except (EOFError, ConnectionError):  # no more; or the driver is dead
+        except _LEFT:  # no more; or the driver is dead
             return None
         return found
 
     def answer(self, messages: Sequence[Message]) -> None:
-        with suppress(ConnectionError):  # another worker has failed, and the batch with it
+        with suppress(*_LEFT):  # another worker has failed, and the batch with it
             self.link.give(messages)
 
 
-def _stand(stage: Stage, path: str, numbers: Iterable[int]) -> Iterator[Message]:
+def _stand(work: Work, path: str, numbers: Iterable[int]) -> Iterator[Message]:
     """Run batch after batch, in a worker."""
     with socket.socket(socket.AF_UNIX) as connected:
         connected.connect(path)
         link = _Link(connected)
         try:
             link.give(*numbers)
-            stage.batch_after_batch(_DriverTurns(link))
+            work(_DriverTurns(link))
         finally:
             link.close()
     return iter(())

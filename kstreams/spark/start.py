@@ -35,7 +35,6 @@ from kstreams.spark.session import (
     executor_cores,
     is_local,
     query_session,
-    tries_once,
 )
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.telemetry.outline import Outline
@@ -166,7 +165,7 @@ def _prepare_executors(
     if not is_local(session):
         archives = ship(session, settings.packages)
         check_executors(session, queries[0].log, queries[0].commits.prefix, archives)
-    are_ours = tries_once(session) and len(queries) == 1
+    are_ours = is_local(session) and len(queries) == 1
     return Executors(width, executor_cores(session), archives, are_ours)
 
 

@@ -1,0 +1,171 @@
+"""A job stands for many batches, ends for others, and says what made a batch fail."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+
+from kstreams.spark.pinned_workers import PinnedWorkers
+from kstreams.spark.stage import Turn, Turns
+from kstreams.spark.standing_job import StandingJob
+from kstreams.spark.worker import attempt
+from kstreams.spark.worker_deaths import WorkerDeaths
+
+pytestmark = pytest.mark.spark
+
+GROUP = "standing"
+
+
+def work(turns: Turns) -> None:
+    """Answer with the batch, the message and the process; do what a message asks for before."""
+    while (given := turns.next()) is not None:
+        turn, messages = given
+        said = []
+        for number, message in messages:
+            if message == b"fail":
+                raise ValueError(f"batch {turn.batch} failed")
+            if message == b"die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            if message == b"fail once" and attempt() == 1:
+                raise ValueError("not the first time")
+            if message.startswith(b"wait"):
+                time.sleep(float(message[4:]))
+            said.append((number, b"%d %d %s" % (turn.batch, os.getpid(), message)))
+        turns.answer(said)
+
+
+class Standing:
+    """A standing job of two workers, and the jobs that Spark has had for it."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._context = spark.sparkContext
+        self._context.setJobGroup(GROUP, "")
+        self._before = set(self._ids())
+        self.job = StandingJob(self._context, work, PinnedWorkers(self._context), 2)
+        self._batch = 0
+
+    def _ids(self) -> list[int]:
+        return list(self._context.statusTracker().getJobIdsForGroup(GROUP))
+
+    @property
+    def jobs(self) -> int:
+        return len(set(self._ids()) - self._before)
+
+    def ran(self, *messages: bytes, only: Sequence[int] = (0, 1)) -> dict[int, list[bytes]]:
+        """Run a batch with these messages for each worker; return its number, process, message."""
+        self._batch += 1
+        parts = {number: [(number, message) for message in messages] for number in only}
+        said = self.job.run(f"batch {self._batch}", Turn(self._batch, {}, {}), parts)
+        assert all(answer.startswith(b"%d " % self._batch) for _, answer in said)
+        return {number: answer.split(b" ", 2)[1:] for number, answer in said}
+
+
+@pytest.fixture
+def standing(spark: SparkSession) -> Iterator[Standing]:
+    made = Standing(spark)
+    yield made
+    made.job.close()
+    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+
+
+def test_a_job_has_many_batches_and_each_part_a_worker_of_its_own(standing: Standing) -> None:
+    answers = [standing.ran(b"a", b"b") for _ in range(20)]
+    assert {answer[number][1] for answer in answers for number in (0, 1)} == {b"b"}
+    workers = [{answer[number][0] for answer in answers} for number in (0, 1)]
+    assert [len(pids) for pids in workers] == [1, 1]
+    assert workers[0] != workers[1]
+    assert standing.ran(b"alone", only=[1]).keys() == {1}
+    assert standing.jobs < 5
+
+
+def test_workers_are_the_same_in_the_next_job(standing: Standing) -> None:
+    first = standing.ran(b"a")
+    standing.job.rest()
+    assert standing.ran(b"a") == first
+    assert standing.jobs == 2
+
+
+def test_other_jobs_get_cores_while_batches_come(standing: Standing, spark: SparkSession) -> None:
+    found: list[int] = []
+
+    def count() -> None:
+        found.append(spark.sparkContext.parallelize(range(10), 2).count())
+
+    standing.ran(b"a")
+    other = threading.Thread(target=count)
+    other.start()
+    end = time.monotonic() + 30
+    while other.is_alive() and time.monotonic() < end:
+        standing.ran(b"wait0.01")
+    assert found == [10]
+    other.join()
+
+
+def test_a_batch_that_fails_says_why_and_the_next_one_runs(standing: Standing) -> None:
+    standing.ran(b"a")
+    with pytest.raises(Py4JError, match="batch 2 failed"):
+        standing.ran(b"fail", only=[1])
+    assert standing.ran(b"a").keys() == {0, 1}
+
+
+def test_a_task_is_tried_again_as_spark_does_it(standing: Standing) -> None:
+    assert standing.ran(b"fail once", only=[1])[1][1] == b"fail once"
+    assert standing.jobs == 1
+    assert standing.ran(b"a").keys() == {0, 1}
+
+
+def test_the_worker_that_fails_is_heard_before_one_that_works(standing: Standing) -> None:
+    job, turn = standing.job, Turn(7, {}, {})
+    began = time.monotonic()
+    with pytest.raises(Py4JError, match="batch 7 failed"):
+        job.run("batch 7", turn, {0: [(0, b"wait8")], 1: [(1, b"fail")]})
+    assert time.monotonic() - began < 7
+
+
+def test_a_dead_worker_is_told_by_its_part(standing: Standing) -> None:
+    standing.ran(b"a")
+    with pytest.raises(Py4JError) as raised:
+        standing.ran(b"die", only=[1])
+    plan: Any = SimpleNamespace(tasks={})
+    context: Any = None
+    deaths = WorkerDeaths("q", 2, ["g"], width=2)
+    assert deaths.add(raised.value, context, plan, [[], []]) is not None
+    assert "Task 1 in stage" in str(raised.value)
+    assert standing.ran(b"a").keys() == {0, 1}
+
+
+def test_a_worker_that_died_between_batches_is_another_one(standing: Standing) -> None:
+    first = standing.ran(b"a")
+    os.kill(int(first[0][0]), signal.SIGKILL)
+    second = standing.ran(b"a")
+    assert second[0] != first[0]
+    assert second[1] == first[1]
+
+
+@contextmanager
+def _temporary(folder: Path) -> Iterator[None]:
+    before, tempfile.tempdir = tempfile.tempdir, str(folder)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
+
+
+def test_there_is_none_where_no_socket_can_be_made(spark: SparkSession, tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 120)
+    deep.mkdir()
+    with _temporary(deep), pytest.raises(OSError, match="AF_UNIX"):
+        StandingJob(spark.sparkContext, work, PinnedWorkers(spark.sparkContext), 2)
+    assert not list(deep.iterdir())
