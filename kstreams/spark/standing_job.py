@@ -36,6 +36,8 @@ _LOG = logging.getLogger(__name__)
 _LASTS_S = 0.5
 _LOOK_S = 0.02
 """How often it is seen whether a job has ended, while its workers say nothing."""
+_ROOM_S = 0.1
+"""How long workers of a batch wait for cores that others of its job have and do not need."""
 _SOCKET = "turns"
 _LEFT = (OSError, EOFError, pickle.UnpicklingError)
 """What is raised where the other end is not there any more."""
@@ -122,6 +124,7 @@ class StandingJob:
         not, the job ends.
         """
         said: list[Message] = []
+        began = time.monotonic()
         with selectors.DefaultSelector() as ready:
             ready.register(self._listener, selectors.EVENT_READ)
             for number, link in list(self._links.items()):
@@ -131,6 +134,10 @@ class StandingJob:
                 found = ready.select(_LOOK_S)
                 if not found and (self._job is None or self._job.done()):
                     self._fail()
+                if not found and time.monotonic() - began > _ROOM_S:
+                    for link in self._idle(left):
+                        ready.unregister(link.socket)
+                        link.close()
                 for key, _ in found:
                     if key.fileobj is self._listener:
                         number, link = self._come()
@@ -144,6 +151,14 @@ class StandingJob:
                         ready.unregister(key.fileobj)
                         self._links.pop(key.data).close()
         return said
+
+    def _idle(self, left: Mapping[int, Sequence[Message]]) -> list[_Link]:
+        """Give up workers that have nothing to do, if others wait for cores; return their ends."""
+        if left.keys() <= self._links.keys():
+            return []
+        self._until = 0.0
+        idle = [number for number in self._links if number not in left]
+        return [self._links.pop(number) for number in idle]
 
     def _come(self) -> tuple[int, _Link]:
         """Take the connection of a worker."""
