@@ -36,7 +36,7 @@ _LOG = logging.getLogger(__name__)
 _LASTS_S = 0.5
 _LOOK_S = 0.02
 """How often it is seen whether a job has ended, while its workers say nothing."""
-_ROOM_S = 0.1
+_ROOM_S = 0.3
 """How long workers of a batch wait for cores that others of its job have and do not need."""
 _SOCKET = "turns"
 _LEFT = (OSError, EOFError, pickle.UnpicklingError)

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from kstreams.spark.pinned_workers import PinnedWorkers
 from kstreams.spark.stage import Turn, Turns
 from kstreams.spark.standing_job import StandingJob
-from kstreams.spark.worker import attempt
+from kstreams.spark.worker import attempt, drop_spark_archives
 from kstreams.spark.worker_deaths import WorkerDeaths
 
 pytestmark = pytest.mark.spark
@@ -30,6 +30,7 @@ GROUP = "standing"
 
 def work(turns: Turns) -> None:
     """Answer with the batch, the message and the process; do what a message asks for before."""
+    drop_spark_archives()  # or each job begins slowly
     while (given := turns.next()) is not None:
         turn, messages = given
         said = []
