@@ -8,7 +8,7 @@ from heapq import heapify, heapreplace
 __all__ = ("TaskAssignment",)
 
 _TASK = 5_000
-"""As many records take about as long as a task by itself."""
+"""What a task takes by itself, in records that take as long."""
 _WORTH_MOVING = 2_000
 """How many records less the fullest partition must have for tasks to leave their workers,
 which have fetched ahead for them."""
@@ -35,25 +35,26 @@ class TaskAssignment:
         Args:
             loads: By task, how many records it is to read.
         """
-        best = self._even(loads)
-        now, then = self._fullest(loads, self._homes), self._fullest(loads, best)
+        costs = [_TASK + loads.get(task, 0) for task in range(len(self._homes))]
+        best = self._even(costs)
+        now, then = self._fullest(costs, self._homes), self._fullest(costs, best)
         if now - then > max(_WORTH_MOVING, then // 4):
             self._homes = best
         return self._homes
 
-    def _even(self, loads: Mapping[int, int]) -> list[int]:
-        """Give the largest first, each to where least is; those without records stay."""
+    def _even(self, costs: Sequence[int]) -> list[int]:
+        """Give the dearest first, each to where least is."""
         homes = list(self._homes)
         partitions = [(0, partition) for partition in range(self._width)]
         heapify(partitions)
-        for task in sorted(loads, key=lambda task: (-loads[task], task)):
-            load, homes[task] = partitions[0]
-            heapreplace(partitions, (load + _TASK + loads[task], homes[task]))
+        for task in sorted(range(len(costs)), key=lambda task: (-costs[task], task)):
+            cost, homes[task] = partitions[0]
+            heapreplace(partitions, (cost + costs[task], homes[task]))
         return homes
 
-    def _fullest(self, loads: Mapping[int, int], homes: Sequence[int]) -> int:
-        """Return how many records the partition has that has most, a task being some itself."""
+    def _fullest(self, costs: Sequence[int], homes: Sequence[int]) -> int:
+        """Return what the tasks of the partition cost that has most."""
         sums = [0] * self._width
-        for task, load in loads.items():
-            sums[homes[task]] += _TASK + load
+        for task, cost in enumerate(costs):
+            sums[homes[task]] += cost
         return max(sums)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.core.rdd import RDD
 
-__all__ = ("StandingJob",)
+__all__ = ("StandingJob", "Work")
 
 Work = Callable[[Turns], None]
 """Runs batch after batch in a worker; what it raises fails the job."""

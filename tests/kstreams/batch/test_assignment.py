@@ -7,13 +7,26 @@ from hypothesis import strategies as st
 
 from kstreams.batch.assignment import TaskAssignment
 
+TASK = 5_000
+"""What a task costs by itself, in records."""
+
 
 def fullest(loads: dict[int, int], homes: list[int], width: int) -> int:
-    return max(sum(n for task, n in loads.items() if homes[task] == w) for w in range(width))
+    costs = [TASK + loads.get(task, 0) for task in range(len(homes))]
+    return max(
+        sum(n for n, home in zip(costs, homes, strict=True) if home == w) for w in range(width)
+    )
+
+
+def test_small_tasks_are_counted() -> None:
+    spread = TaskAssignment(4, 2)
+    spread.over({0: 90_000, 1: 20_000, 2: 20_000, 3: 20_000})
+    homes = list(spread.over({0: 900, 1: 200, 2: 200, 3: 200}))
+    assert [homes.count(worker) for worker in (0, 1)] == [2, 2]
 
 
 def test_a_large_task_has_a_partition_of_its_own() -> None:
-    homes = TaskAssignment(4, 2).over({0: 44_000, 1: 12_000, 2: 15_000, 3: 19_000})
+    homes = TaskAssignment(4, 2).over({0: 440_000, 1: 120_000, 2: 150_000, 3: 190_000})
     assert len(set(homes[1:])) == 1
     assert homes[0] != homes[1]
 
@@ -40,6 +53,6 @@ def test_no_partition_has_much_more_than_it_must(batches: list[dict[int, int]], 
         homes = list(spread.over(loads))
         assert len(homes) == 10
         assert set(homes) <= set(range(width))
-        least = max(sum(loads.values()) / width, max(loads.values(), default=0))
+        least = max(TASK * 10 / width + sum(loads.values()) / width, max(loads.values(), default=0))
         bound = least * 4 / 3  # of the longest first
         assert fullest(loads, homes, width) <= max(bound * 5 / 4, bound + 2_000)
