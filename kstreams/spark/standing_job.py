@@ -127,9 +127,8 @@ class StandingJob:
         began = time.monotonic()
         with selectors.DefaultSelector() as ready:
             ready.register(self._listener, selectors.EVENT_READ)
-            for number, link in list(self._links.items()):
-                ready.register(link.socket, selectors.EVENT_READ, number)
-                self._ask(number, turn, left)
+            for number in self._links:
+                self._ask(number, turn, left, ready)
             while left:
                 found = ready.select(_LOOK_S)
                 if not found and (self._job is None or self._job.done()):
@@ -140,16 +139,17 @@ class StandingJob:
                         link.close()
                 for key, _ in found:
                     if key.fileobj is self._listener:
-                        number, link = self._come()
-                        ready.register(link.socket, selectors.EVENT_READ, number)
-                        self._ask(number, turn, left)
+                        self._ask(self._come(), turn, left, ready)
                         continue
+                    number, link = key.data
                     try:
-                        said += self._links[key.data].take()
-                        del left[key.data]
+                        said += link.take()
+                        del left[number]
                     except _LEFT:
-                        ready.unregister(key.fileobj)
-                        self._links.pop(key.data).close()
+                        ready.unregister(link.socket)
+                        link.close()
+                        if self._links.get(number) is link:
+                            del self._links[number]
         return said
 
     def _idle(self, left: Mapping[int, Sequence[Message]]) -> list[_Link]:
@@ -160,18 +160,32 @@ class StandingJob:
         idle = [number for number in self._links if number not in left]
         return [self._links.pop(number) for number in idle]
 
-    def _come(self) -> tuple[int, _Link]:
-        """Take the connection of a worker."""
+    def _come(self) -> int | None:
+        """Take the connection of a worker; return its number, or None if it has left again."""
         link = _Link(self._listener.accept()[0])
-        number: int = link.take()
+        try:
+            number: int = link.take()
+        except _LEFT:
+            link.close()
+            return None
         self._links[number] = link
-        return number, link
+        return number
 
-    def _ask(self, number: int, turn: Turn, left: Mapping[int, Sequence[Message]]) -> None:
-        """Have a worker run a batch, if there is something for it."""
+    def _ask(
+        self,
+        number: int | None,
+        turn: Turn,
+        left: Mapping[int, Sequence[Message]],
+        ready: selectors.BaseSelector,
+    ) -> None:
+        """Have a worker run a batch, if there is something for it; see when it says something."""
+        if number is None:
+            return
+        link = self._links[number]
+        ready.register(link.socket, selectors.EVENT_READ, (number, link))
         if number in left:
             with suppress(*_LEFT):  # it will be seen that it has
-                self._links[number].give((turn, left[number]))
+                link.give((turn, left[number]))
 
     def _join(self) -> None:
         """Let the job end, if there is one; raise what it raises."""
