@@ -89,8 +89,8 @@ class FakeSpark:
         return self
 
     def mapPartitions(self, function: Any) -> FakeSpark:  # noqa: N802  # Spark's name
-        _, *given = function.args
-        self._given.append(tuple(given))  # cuts of the plan, and versions of global tables
+        (turn,) = function.args
+        self._given.append((turn.cuts, turn.versions))
         return self
 
     def partitionBy(self, *_: Any) -> FakeSpark:  # noqa: N802  # Spark's name
