@@ -48,7 +48,7 @@ class StandingJob:
 
     Spark takes some 25 ms to begin and to end a job, whatever it does. So the tasks of a job stay,
     and the driver sends them batches over a Unix socket, whose folder is this user's alone. After
-    half a second they leave, and the next batch begins another job: what else asks this Spark for
+    half a second they leave, and another job begins: what else asks this Spark for
     its cores waits no longer.
 
     A task that fails is tried again as often as Spark does that; then the job fails, and the
@@ -85,17 +85,20 @@ class StandingJob:
         """Run a batch; return what its tasks say.
 
         Args:
-            batch: What Spark's pages call the job that begins with it.
+            batch: Its name, for Spark's pages.
             turn: What workers are told of it.
             parts: By worker, the messages to its tasks; a worker without any is not asked.
 
         Raises:
             Exception: The job has failed, and the batch with it.
         """
-        if self._job is None or time.monotonic() > self._until:
-            self._join()
-            self._begin(batch)
-        return self._answers(turn, dict(parts))
+        if self._job is None:
+            self._begin(f"{batch} and later")
+        said = self._answers(turn, dict(parts))
+        if time.monotonic() > self._until:
+            self._dismiss()
+            self._begin(f"after {batch}")  # beside the commit of this one and the next one's plan
+        return said
 
     def rest(self) -> None:
         """Let the job end, if there is one, and wait until it has; a batch may follow."""
@@ -111,10 +114,11 @@ class StandingJob:
             self._thread.end()
         self._scratch.close()
 
-    def _begin(self, batch: str) -> None:
+    def _begin(self, name: str) -> None:
+        """Begin a job, once the one before has ended."""
         if self._thread is None:
             self._thread = _JobThread(self._spark, self._tasks)
-        self._job = self._thread.begin(batch)
+        self._job = self._thread.begin(name)
         self._until = time.monotonic() + _LASTS_S
 
     def _answers(self, turn: Turn, left: dict[int, Sequence[Message]]) -> list[Message]:
@@ -189,9 +193,7 @@ class StandingJob:
 
     def _join(self) -> None:
         """Let the job end, if there is one; raise what it raises."""
-        for link in self._links.values():
-            link.close()
-        self._links.clear()
+        self._dismiss()
         job, self._job = self._job, None
         if job is None:
             return
@@ -199,6 +201,12 @@ class StandingJob:
             with suppress(BlockingIOError):  # a task that Spark tries again has nothing to do
                 self._listener.accept()[0].close()
         job.result()
+
+    def _dismiss(self) -> None:
+        """Let the workers leave."""
+        for link in self._links.values():
+            link.close()
+        self._links.clear()
 
     def _fail(self) -> NoReturn:
         """Raise what has made the job fail."""
@@ -216,10 +224,10 @@ class _JobThread:
         self._thread = InheritableThread(target=self._run, name="standing-job", daemon=True)
         self._thread.start()
 
-    def begin(self, batch: str) -> Future[None]:
-        """Begin a job; return what has its end."""
+    def begin(self, name: str) -> Future[None]:
+        """Begin a job, which Spark's pages call so, after those before; return what has its end."""
         job: Future[None] = Future()
-        self._begun.put((batch, job))
+        self._begun.put((name, job))
         return job
 
     def end(self) -> None:
@@ -229,9 +237,9 @@ class _JobThread:
 
     def _run(self) -> None:
         while (begun := self._begun.get()) is not None:
-            batch, job = begun
+            name, job = begun
             try:
-                self._spark.setJobDescription(f"{batch} and later")
+                self._spark.setJobDescription(name)
                 self._tasks.collect()
             except BaseException as exc:  # noqa: BLE001  # raised by whoever waits for the end
                 job.set_exception(exc)
