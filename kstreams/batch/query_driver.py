@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 from kstreams.batch.commit_of import commit_of, held_back
 from kstreams.batch.feed import Feed
@@ -120,11 +119,6 @@ class QueryDriver:
         """The plans of its batches."""
         return self._opened.plans
 
-    @property
-    def spark_notes(self) -> Path | None:
-        """Where Spark keeps its own notes of the query; None: each start has new ones."""
-        return self._opened.spark_notes
-
     # ------------------------------------------------------------ planning
 
     def publish_last(self) -> None:
@@ -137,32 +131,18 @@ class QueryDriver:
         self.feed.prepare(self._settings.publisher, self._settings.first_topic, self.last)
         if self.last is not None:
             self._publish(self.last)
+        self._opened.done.begin(SEED if self.last is None else self.last.batch)
         self._sweep_topics()
 
     def _publish(self, commit: Commit) -> None:
         self.feed.publish(commit, self._opened.objects, self.fence)
         publish_receipts(self._sinks, commit.receipts)
 
-    def number(self, begun: int) -> int:
-        """Return which batch it is that Spark begins: its own number, if its notes are kept.
-
-        Else Spark begins to count again at each start, and the batch is the one that comes next.
-
-        Args:
-            begun: Spark's number.
-        """
-        if not self._takes_over:
-            return begun
+    @property
+    def next_batch(self) -> int:
+        """Number of the batch that comes next: the planned one, or that after the last commit."""
         last = SEED if self.last is None else self.last.batch
         return max(last + 1, self._pending)
-
-    def is_over(self, batch: int) -> bool:
-        """Tell whether a batch that Spark begins was done, or passed over, before.
-
-        Spark may have died before it noted that one is done; or its notes were lost, it begins
-        to count again, and a later batch is planned already.
-        """
-        return (self.last is not None and batch <= self.last.batch) or batch < self._pending
 
     def planned(self, batch: int) -> Plan | None:
         """Return the plan that a batch has from before a crash, or made ahead; else None.
@@ -304,6 +284,7 @@ class QueryDriver:
         self.fence()  # a driver that hung may have added what others have long forgotten
         self.progress.enter(PUBLISH, batch)
         self._publish(commit)
+        self._opened.done.note(batch)
         self.tables.committed(commit)
         if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1 or self._looped_bytes > _MOST_LOOPED_BYTES:
             self.sweep()

@@ -6,11 +6,11 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
+from kstreams.checkpoint.done_notes import DoneNotes
 from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.plan_log import PlanLog
 from kstreams.checkpoint.removal import Removal
@@ -275,9 +275,9 @@ class Checkpoint:
         place = self.home.plans(query, self.generations.get(query, 0), line)
         return PlanLog(place.objects, place.prefix, line)
 
-    def spark_notes(self, query: str) -> Path | None:
-        """Return where Spark's own notes of a query are kept; None where they are not kept."""
-        return self.home.spark_notes(query, self.generations.get(query, 0))
+    def done_notes(self, query: str) -> DoneNotes:
+        """Return the notes of which batch of a query was done last."""
+        return self.home.done_notes(query, self.generations.get(query, 0))
 
     def query_of_group(self, group: str) -> str:
         """Return the query that runs a group; `KeyError` when there is none."""

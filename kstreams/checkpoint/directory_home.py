@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from kstreams.checkpoint.directory_telemetry import DirectoryTelemetry
+from kstreams.checkpoint.done_notes import DoneNotes
 from kstreams.checkpoint.home import Description, PlansPlace
 from kstreams.checkpoint.lock import CheckpointLock
 from kstreams.checkpoint.telemetry_files import FOLDER
@@ -33,7 +34,7 @@ class DirectoryHome:
     """A checkpoint directory.
 
     `app.json` says what the app is; `state/` holds deltas, snapshots and commits;
-    `queries/<name>/` holds a query's plans and Spark's own checkpoint. A query that an
+    `queries/<name>/` holds a query's plans and which batch was done last. A query that an
     upgrade has started again, on the state it had, is in `generations/<number>/<name>/`.
     `telemetry/` tells of the app, and may be removed.
 
@@ -146,9 +147,10 @@ class DirectoryHome:
         # The commit that follows brings the name to the disk too: a wait less in each batch.
         return PlansPlace(DirectoryObjectStore(folder, sync_names=False), "")
 
-    def spark_notes(self, query: str, generation: int) -> Path:
-        """Return the folder of Spark's own checkpoint of a query."""
-        return self.query(query, generation) / "spark"
+    def done_notes(self, query: str, generation: int) -> DoneNotes:
+        """Return the notes in the folder `done`; older ones were Spark's."""
+        folder = self.query(query, generation)
+        return DoneNotes(folder / "done", folder / "spark" / "commits")
 
     def query(self, query: str, generation: int) -> Path:
         """Return a query's directory."""

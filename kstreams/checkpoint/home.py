@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from kstreams.checkpoint.done_notes import DoneNotes
 from kstreams.checkpoint.lock import Exclusion
 from kstreams.checkpoint.telemetry_files import TelemetryFiles
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
@@ -145,6 +146,6 @@ class CheckpointHome(Protocol):
         """
         ...
 
-    def spark_notes(self, query: str, generation: int) -> Path | None:
-        """Return where Spark's own notes of a query are kept; None where they are not kept."""
+    def done_notes(self, query: str, generation: int) -> DoneNotes:
+        """Return the notes of which batch of a query was done last."""
         ...

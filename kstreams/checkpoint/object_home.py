@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from kstreams.checkpoint.done_notes import NO_NOTES, DoneNotes
 from kstreams.checkpoint.home import Description, PlansPlace
 from kstreams.checkpoint.lock import NoLock
 from kstreams.checkpoint.object_telemetry import ObjectTelemetry
@@ -173,9 +174,9 @@ class ObjectHome:
         """Return the prefix of a query's plans; the line names generation and query."""
         return PlansPlace(self.objects, f"{PLANS}{line}/")
 
-    def spark_notes(self, query: str, generation: int) -> None:
-        """Return nothing: each start of an app has new ones."""
-        return
+    def done_notes(self, query: str, generation: int) -> DoneNotes:
+        """Return none: each would be a trip to the storage."""
+        return NO_NOTES
 
     def _descriptions(self) -> list[str]:
         return [name for name in self.objects.list(DESCRIPTIONS) if _DESCRIPTION.fullmatch(name)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from kstreams.checkpoint.app_objects import named_elsewhere, remove_leftovers
 from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
+from kstreams.checkpoint.done_notes import DoneNotes
 from kstreams.checkpoint.fork import copy_savepoint
 from kstreams.checkpoint.object_home import ObjectHome
 from kstreams.checkpoint.object_reset import finish_reset
@@ -44,7 +44,7 @@ class OpenedQuery:
         objects: The durable log; counts what the driver asks of it.
         plans: Its plans.
         commits: Its commit log.
-        spark_notes: Where Spark keeps its own notes of the query; None: each start has new ones.
+        done: Notes which of its batches was done last.
         resumed: Where it goes on.
         start_ms: Where sources begin that have no position; None: where each of them says.
     """
@@ -58,7 +58,7 @@ class OpenedQuery:
     objects: CountedObjects
     plans: PlanLog
     commits: CommitLog
-    spark_notes: Path | None
+    done: DoneNotes
     resumed: Resumption
     start_ms: int | None = None
 
@@ -157,7 +157,7 @@ def opened_query(
         objects,
         checkpoint.plans(name),
         checkpoint.commits(name, objects),
-        checkpoint.spark_notes(name),
+        checkpoint.done_notes(name),
         resumed or resume(checkpoint, name, objects),
         checkpoint.start_ms,
     )

@@ -1,18 +1,17 @@
-"""Where a query goes on: what its plans, its commit log and Spark say, held against each other.
+"""Where a query goes on: what its plans, commits and notes say, held against each other.
 
 A batch's plan is written before it runs, perhaps beside the commit of the batch before; its own
-commit when it is done, and Spark's note of it after that. A plan names the commit that it
-follows. So a process that dies leaves plans without a commit, two at most, or a commit that Spark
-has not noted; never a plan that was run and whose commit before is missing, and never a batch with
-a plan that Spark has noted and that is not committed. Where that
-is what is found, the log was moved, emptied or replaced by an older one since.
+commit when it is done, and a note of it after that (`DoneNotes`). A plan names the commit that it
+follows. So a process that dies leaves plans without a commit, two at most, or a commit that is
+not noted; never a plan that was run and whose commit before is missing, and never a batch with a
+plan that is noted and not committed. Where that is what is found, the log was moved, emptied or
+replaced by an older one since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.plan_log import PlanLog
@@ -48,7 +47,7 @@ class Resumption:
 def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumption:
     """Return where a query goes on, if what there is of it fits together.
 
-    Writes nothing. Beside a running app the order of reading is what makes it right: Spark's
+    Writes nothing. Beside a running app the order of reading is what makes it right: the
     notes, then the plans, then the commits.
 
     Args:
@@ -60,7 +59,7 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
         LogMismatchError: The log lacks batches that were committed, or is another.
         StateCorruptError: A plan or a commit cannot be read.
     """
-    noted = _last_noted(checkpoint.spark_notes(query))
+    noted = checkpoint.done_notes(query).last()
     plans = checkpoint.plans(query)
     numbers, newest = plans.numbers(), plans.newest()
     commits = checkpoint.commits(query, objects)
@@ -102,17 +101,6 @@ def _counting(
     return numbers, newest
 
 
-def _last_noted(spark: Path | None) -> int:
-    """Return the last batch that Spark has noted as done; -1 before any."""
-    if spark is None:
-        return -1
-    try:
-        names = [path.name for path in (spark / "commits").iterdir()]
-    except (FileNotFoundError, NotADirectoryError):
-        return -1
-    return max((int(name) for name in names if name.isascii() and name.isdigit()), default=-1)
-
-
 def _seed_problem(last: Commit | None, seed: str) -> str:
     if last is None:
         return "the state that it began with is gone" if seed else ""
@@ -152,7 +140,7 @@ def _after_problem(last: Commit | None, number: int, after: CommitName) -> str:
 def _noted_problem(number: int, noted: int) -> str:
     if noted < number:
         return ""
-    return f"batch {number} was completed, as Spark has noted, and its commit is missing"
+    return f"batch {number} was completed, as was noted, and its commit is missing"
 
 
 def _ends_at(last: Commit | None) -> str:

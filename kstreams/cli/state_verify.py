@@ -45,8 +45,8 @@ def verify(
     """Check all that an app would go on from: commits, plans, savepoints, and every object.
 
     Everything that the retained versions and savepoints name is read; the line of versions
-    is recomputed from the deltas; commits and plans have to follow each other, and Spark
-    may not have noted a batch that was not committed. Ends with exit code 1 when something
+    is recomputed from the deltas; commits and plans have to follow each other, and no
+    batch may be noted as done that was not committed. Ends with exit code 1 when something
     is missing, or is not what was committed. What a running app's clean-up has collected
     meanwhile is no problem. Files that are not the app's are named.
 

@@ -44,9 +44,9 @@ _INTERRUPTED = (
 class Pipeline:
     """Runs one query on Spark, and notices how it ends.
 
-    Spark begins batch after batch, and waits in its callback until each is done, which runs in
-    the query's own thread, in its turn (`BatchTurns`). There each waits until the app's thread
-    has planned what it reads. So a plan knows all that has come until then.
+    Batches run one after the other in the query's own thread, while those of Spark stand for them
+    (`BatchTurns`). There each waits until the app's thread has planned what it reads. So a plan
+    knows all that has come until then.
 
     Args:
         settings: The query's.
@@ -120,11 +120,8 @@ class Pipeline:
         self.driver.publish_last()
         if self._pinned:
             self._jobs.use_pinned_workers(session.sparkContext, standing=self._standing)
-        notes = self.driver.spark_notes
-        if notes is None:  # the driver's alone, whatever file system is Spark's default
-            place = self._scratch.enter_context(scratch_directory()).as_uri()
-        else:
-            place = str(notes)
+        # Spark's own notes say nothing: they are the driver's alone, and new at each start.
+        place = self._scratch.enter_context(scratch_directory()).as_uri()
         ticks = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
         self._query = (
             ticks.writeStream.queryName(f"{self._settings.app.app_id}/{self.name}")
@@ -202,35 +199,32 @@ class Pipeline:
 
     # ------------------------------------------------------------ running
 
-    def _on_batch(self, frame: DataFrame, begun: int) -> None:
-        """Let Spark wait until a batch is done; in its callback."""
+    def _on_batch(self, frame: DataFrame, _: int) -> None:
+        """Let a batch of Spark's stand for ours; in its callback."""
         try:
-            if self._turns.done(begun, frame.sparkSession.sparkContext):
+            if self._turns.stand(frame.sparkSession.sparkContext):
                 return
         except _StoppedError:
             if self._stopping:
                 self._await_end()
             raise
         self._await_end()
-        raise _StoppedError(_INTERRUPTED)  # or Spark notes a batch that was none: a gap in numbers
+        raise _StoppedError(_INTERRUPTED)  # or Spark begins another one
 
-    def run_batch(self, spark: SparkContext, begun: int) -> bool:
-        """Run the batch that Spark begins, if it was not done before; in the query's thread.
+    def run_batch(self, spark: SparkContext) -> bool:
+        """Run the next batch; in the query's thread.
 
         Args:
             spark: Where to run it.
-            begun: Its number by Spark.
 
         Returns:
             False if there is none, as the query is to stop.
 
         Raises:
-            Exception: It is not done, and Spark must not note that it is; why, `check` raises.
+            Exception: It is not done; why, `check` raises.
         """
-        batch = self.driver.number(begun)
+        batch = self.driver.next_batch
         try:
-            if self.driver.is_over(batch):
-                return True
             plan = self._plan_of(batch)
             if plan is None:
                 self._jobs.rest()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from kstreams.batch.stage_run import Message, StageRun
 from kstreams.batch.stage_settings import StageSettings
@@ -31,11 +29,7 @@ class PlanAtOnce(threading.Event):
 
 
 class FakeSpark:
-    """Spark's part: it remembers which batches it has begun and committed.
-
-    Its own log is in the query's directory, where Spark's is. Plays the session, the
-    query, the frame of a batch, the context and the data set of a job.
-    """
+    """Spark's part: plays the session, the query, the context and the data set of a job."""
 
     def __init__(self, harness: Harness) -> None:
         self._harness = harness
@@ -46,12 +40,6 @@ class FakeSpark:
     def begin(self, pipeline: Pipeline) -> FakeSpark:
         self._pipeline = pipeline
         self._settings = pipeline._settings
-        notes = pipeline.driver.spark_notes
-        if notes is None:  # as Spark's are that a start has for itself
-            notes = self._harness.home / "notes" / uuid4().hex
-        self._commits, self._begun = notes / "commits", notes / "offsets"
-        for folder in (self._commits, self._begun):
-            folder.mkdir(parents=True, exist_ok=True)
         return self
 
     def __getattr__(self, name: str) -> Any:
@@ -65,20 +53,10 @@ class FakeSpark:
 
     # ------------------------------------------------------------ running
 
-    def is_replaying(self) -> bool:
-        """Tell whether a batch was begun that is not committed."""
-        return _newest(self._begun) > _newest(self._commits)
-
     def run_batch(self) -> None:
-        """Run the batch that was begun, or begin the next one."""
-        self.run(_newest(self._commits) + 1)
-
-    def run(self, batch: int) -> None:
-        """Run a batch, and note that."""
-        self._batch = self._pipeline.driver.number(batch)
-        (self._begun / str(batch)).touch()
-        self._pipeline.run_batch(self, batch)  # type: ignore[arg-type]  # played
-        (self._commits / str(batch)).touch()
+        """Run the next batch."""
+        self._batch = self._pipeline.driver.next_batch
+        self._pipeline.run_batch(self)  # type: ignore[arg-type]  # played
 
     # ------------------------------------------------------------ as context, and as a data set
 
@@ -121,7 +99,3 @@ class FakeSpark:
             else:
                 return told
         raise AssertionError("a fault strikes once")
-
-
-def _newest(folder: Path) -> int:
-    return max((int(path.name) for path in folder.iterdir()), default=-1)

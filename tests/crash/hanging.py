@@ -176,7 +176,7 @@ class HungDriver:
     def _batches(self) -> None:
         driver = self._started()
         while self._done < self._left:
-            batch = driver.number(0)
+            batch = driver.next_batch
             plan = driver.planned(batch)
             if plan is None:
                 found = driver.next_plan()

@@ -347,13 +347,13 @@ class Harness:
         return found
 
     def behind(self, query: str | None = None) -> bool:
-        """Tell whether something of a query is not committed by Spark yet."""
+        """Tell whether something of a query is not committed yet."""
         name = query or self.pipeline.name
         driver = self.pipelines[name].driver
         planned = driver.planner.reached(driver.end())
         waits = driver.timers.call_all or driver.is_looping
-        inherited = self.place.takes_over and driver.planned(driver.number(0)) is not None
-        return self.sparks[name].is_replaying() or inherited or waits or not planned
+        inherited = driver.planned(driver.next_batch) is not None
+        return inherited or waits or not planned
 
     def _reported(self, *_: object) -> None:
         self.faults.reach("reported")

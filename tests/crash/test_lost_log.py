@@ -95,9 +95,9 @@ def older(harness: Harness) -> None:
     restored(log_of(harness), copy_of(harness, log_of(harness), 1))
 
 
-def older_and_spark_gone(harness: Harness) -> None:
+def older_and_notes_gone(harness: Harness) -> None:
     older(harness)
-    shutil.rmtree(query_of(harness) / "spark")
+    shutil.rmtree(query_of(harness) / "done")
 
 
 def all_commits_and_plans_gone(harness: Harness) -> None:
@@ -117,10 +117,10 @@ def another_beginning(harness: Harness) -> None:
         (gone, "it is empty, but not 'commits/"),
         (without_commits, "it holds other objects, but not 'commits/"),
         (all_commits_gone, "batch 3 was committed, and its commit is missing; the log has no"),
-        (last_commit_gone, "batch 4 was completed, as Spark has noted, and its commit is missing"),
+        (last_commit_gone, "batch 4 was completed, as was noted, and its commit is missing"),
         (last_commits_gone, "batch 3 was committed, and its commit is missing; the log ends with"),
         (older, "batch 3 was committed, and its commit is missing; the log ends with batch 1"),
-        (older_and_spark_gone, "batch 3 was committed, and its commit is missing"),
+        (older_and_notes_gone, "batch 3 was committed, and its commit is missing"),
         (all_commits_and_plans_gone, "it is empty, but not"),
     ],
     ids=lambda given: getattr(given, "__name__", None),
@@ -178,8 +178,8 @@ def plans_gone(harness: Harness) -> None:
     shutil.rmtree(query_of(harness) / "plans")
 
 
-def spark_gone(harness: Harness) -> None:
-    shutil.rmtree(query_of(harness) / "spark")
+def notes_gone(harness: Harness) -> None:
+    shutil.rmtree(query_of(harness) / "done")
 
 
 def query_gone(harness: Harness) -> None:
@@ -187,15 +187,14 @@ def query_gone(harness: Harness) -> None:
 
 
 def last_commit_gone_unnoted(harness: Harness) -> None:
-    """As if the driver was killed between commit and Spark's note, and the commit lost."""
+    """As if the driver was killed between commit and note, and the commit lost."""
     last_commit_gone(harness)
-    (query_of(harness) / "spark" / "commits" / str(BATCHES - 1)).unlink()
+    (query_of(harness) / "done" / str(BATCHES - 1)).unlink()
 
 
-def spark_behind(harness: Harness) -> None:
-    """As if it was killed while it noted a batch, and the next one ran."""
-    for noted in ("offsets/4", "commits/4", "commits/3"):
-        (query_of(harness) / "spark" / noted).unlink()
+def note_behind(harness: Harness) -> None:
+    """As if it was killed before it noted a batch."""
+    (query_of(harness) / "done" / "4").unlink()
 
 
 def moved_as_a_whole(harness: Harness) -> None:
@@ -211,8 +210,8 @@ def moved_as_a_whole(harness: Harness) -> None:
         plans_older,
         plans_alone_older,
         plans_gone,
-        spark_gone,
-        spark_behind,
+        notes_gone,
+        note_behind,
         query_gone,
         moved_as_a_whole,
     ],
@@ -276,44 +275,38 @@ def check_counts(harness: Harness) -> None:
     assert {key: len(own) for key, own in marks.items()} == {k: len(v) for k, v in state.items()}
 
 
-@pytest.mark.parametrize("behind", [False, True])
-def test_a_lost_commit_that_spark_did_not_note_is_made_again_by_its_plan(
-    harness: Harness, behind: bool
-) -> None:
+def test_a_lost_commit_that_was_not_noted_is_made_again_by_its_plan(harness: Harness) -> None:
     last_commit_gone_unnoted(harness)
-    for noted in ("offsets/4", "commits/3") if behind else ():
-        (query_of(harness) / "spark" / noted).unlink()
     harness.recover(driver=True)
     harness.batch()
     check_counts(harness)
 
 
-@pytest.mark.parametrize("lost", [False, True], ids=["spark-kept", "spark-gone"])
-def test_a_plan_behind_a_batch_without_one_runs_in_its_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lost: bool
+def test_notes_of_sparks_stand_for_ones_own_until_there_are_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = scene_in(tmp_path, monkeypatch)
     harness.batch()
     harness.batch()
-    for noted in ("offsets", "commits"):  # as a stop leaves a batch that had no plan
-        (query_of(harness) / "spark" / noted / "2").touch()
-    harness.batch()
-    assert [int(plan.stem) for plan in plans_of(harness)] == [0, 1, 3]
-    commits_of(harness)[-1].unlink()
-    (query_of(harness) / "spark" / "commits" / "3").unlink()
-    if lost:
-        spark_gone(harness)
+    notes_gone(harness)
+    older = query_of(harness) / "spark" / "commits"
+    older.mkdir(parents=True)
+    for noted in ("0", "1", "2", ".2.crc"):  # it had noted a batch that had no plan, too
+        (older / noted).touch()
     harness.recover(driver=True)
-    emit(harness.connection, more := batch_of(3), 3)
-    harness.input += more
-    for _ in range(BATCHES):
-        harness.spark.run_batch()
-        reached = harness.pipeline.driver.planner.reached(harness.pipeline.end())
-        if reached and len(commits_of(harness)) > 3:
-            break
-    assert [int(plan.stem) for plan in plans_of(harness)] == [0, 1, 3, 4]
-    harness.end_process()
+    harness.batch()
+    commits_of(harness)[-1].unlink()
+    (query_of(harness) / "done" / "2").unlink()
+    harness.recover(driver=True)
+    harness.batch()
+    assert [int(plan.stem) for plan in plans_of(harness)] == [0, 1, 2, 3]
     check_counts(harness)
+    harness.end_process()
+    commits_of(harness)[-1].unlink()
+    shutil.rmtree(query_of(harness) / "done")
+    (older / "3").touch()
+    with pytest.raises(LogMismatchError, match="batch 3 was completed, as was noted"):
+        harness.recover(driver=True)
 
 
 def emptied(file: Path) -> None:

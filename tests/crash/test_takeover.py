@@ -108,7 +108,7 @@ def test_a_commit_that_is_quicker_is_taken_for_ones_own(
     harness: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     older, spark = harness.pipeline, harness.spark
-    number = older.driver.number(0)
+    number = older.driver.next_batch
     hung: list[Any] = []
 
     def newer() -> None:

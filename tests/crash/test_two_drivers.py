@@ -82,10 +82,10 @@ def test_an_older_driver_that_hangs_and_goes_on_changes_nothing(
     emit(harness.connection, records, len(harness.input))
     harness.input += records
     if moment != "before it commits":
-        spark.run(batch)
+        spark.run_batch()
         batch += 1
     with pytest.raises(Exception, match=f"batch {batch} .* failed"):
-        spark.run(batch)
+        spark.run_batch()
     with pytest.raises(FencedError):
         older.check()
     harness.batch()

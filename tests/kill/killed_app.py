@@ -247,9 +247,9 @@ class KilledApp:
                 return held
 
     def _logs(self) -> tuple[int, int, int]:
-        """Return the newest batch that is planned, that Spark's log has as ended, and committed.
+        """Return the newest batch that is planned, that is noted as done, and committed.
 
-        Where Spark's is not kept, a batch has ended at its commit.
+        Where nothing is noted, a batch has ended at its commit.
         """
         place, committed = checkpoint(self.folder), self.committed()
         if not isinstance(place, Path):
@@ -257,7 +257,7 @@ class KilledApp:
             return max((int(m[1]) for m in plans if m), default=-1), committed, committed
         queries = self.folder / "checkpoint" / "queries"
         planned = (f.stem for f in queries.glob("*/plans/*.json"))
-        ended = (f.name for f in queries.glob("*/spark/commits/*"))
+        ended = (f.name for f in queries.glob("*/done/*"))
         return _newest(planned), _newest(ended), committed
 
     def committed(self) -> int:

@@ -126,9 +126,8 @@ def test_odd_ids_go_on(app: str) -> None:
 
 
 def folder(made: Checkpoint, query: str) -> Path:
-    notes = made.spark_notes(query)
-    assert notes is not None
-    return notes.parent
+    assert isinstance(made.home, DirectoryHome)
+    return made.home.query(query, made.generations.get(query, 0))
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "..", ".", "a\0b", "%2E", "a/../../b"])

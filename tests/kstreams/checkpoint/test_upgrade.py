@@ -154,7 +154,8 @@ def test_another_source_begins_a_generation_on_state_and_offsets(tmp_path: Path)
     builder.add_processor("keep-b", filter_(lambda k, v: True), b, stores=[kv()])
     made = epoch.upgrade(builder.build())
     assert made.generations == {"a": 1}
-    assert made.spark_notes("a") == tmp_path / "generations" / "1" / "a" / "spark"
+    made.done_notes("a").begin(3)
+    assert (tmp_path / "generations" / "1" / "a" / "done" / "3").exists()
     assert made.epoch("a") != made.incarnation
     assert (epoch.last().batch, text_keys(epoch.last().positions)) == (SEED, {"a/0": 7, "a/1": 7})
     assert epoch.last().topics == {"a": "id-of-a"}

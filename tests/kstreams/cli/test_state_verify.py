@@ -43,10 +43,10 @@ class Written(Committing):
             commit = replace(bare, after=after, plan=plan.digest, positions=plan.positions)
             self.file(number).unlink()
             self.commits.append(commit)
-        spark = Path("c/queries/in/spark/commits")
-        spark.mkdir(parents=True)
+        done = Path("c/queries/in/done")
+        done.mkdir(parents=True)
         for number in range(5):
-            (spark / str(number)).touch()
+            (done / str(number)).touch()
 
     def file(self, number: int) -> Path:
         return self.folder / f"{number:020d}.json"
@@ -129,7 +129,7 @@ def a_delta_left_out(written: Written) -> None:
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        (last_commit_gone, "batch 4 was completed, as Spark has noted"),
+        (last_commit_gone, "batch 4 was completed, as was noted"),
         (a_commit_between_gone, "in, batch 3: its commit follows"),
         (all_gone, "it is empty, but not"),
         (a_digit_changed, "in, batch 2: commit"),

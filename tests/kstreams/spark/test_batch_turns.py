@@ -1,9 +1,9 @@
-"""Batches run beside Spark's own work between them, a few ahead of it."""
+"""Batches run one after the other, and those of Spark stand for them."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
 
 import pytest
 from pyspark import SparkContext
@@ -13,87 +13,98 @@ from kstreams.spark.batch_turns import BatchTurns
 
 pytestmark = pytest.mark.spark
 
-_SOON_S = 10.0
-_AHEAD = 8
-
 
 class Batches:
-    """Batches that run; which of them have, and what stops them.
+    """Batches that run as they are let; how many have, and what ends them.
 
     Attributes:
-        ran: Their numbers.
-        last: The number of the one that is the last, as the query is to stop.
-        fails: Raised by the last one.
+        ran: How many.
+        most: How many there are, as the query is to stop then.
+        fails: Raised after the last one.
     """
 
-    def __init__(self) -> None:
-        self.ran: list[int] = []
-        self.last: int | None = None
+    def __init__(self, most: int) -> None:
+        self.ran = 0
+        self.most = most
         self.fails: Exception | None = None
-        self._changed = threading.Condition()
 
-    def __call__(self, _: SparkContext, number: int) -> bool:
-        if number == self.last:
+    def __call__(self, _: SparkContext) -> bool:
+        if self.ran == self.most:
             if self.fails is not None:
                 raise self.fails
             return False
-        with self._changed:
-            self.ran.append(number)
-            self._changed.notify_all()
+        self.ran += 1
         return True
 
-    def wait(self, met: Callable[[], bool]) -> None:
-        with self._changed:
-            assert self._changed.wait_for(met, _SOON_S)
+
+class Slow(Batches):
+    """Batches that take some time."""
+
+    def __call__(self, spark: SparkContext) -> bool:
+        time.sleep(0.02)
+        return super().__call__(spark)
 
 
-def test_a_few_batches_run_before_spark_begins_them_and_none_after_that(
-    spark: SparkSession,
-) -> None:
-    batches = Batches()
+def test_a_batch_of_spark_stands_for_many(spark: SparkSession) -> None:
+    batches = Slow(1_000)
     turns = BatchTurns(batches, "turns")
-    for begun in (5, 6, 7):
-        assert turns.done(begun, spark.sparkContext)
-        ahead = [*range(5, begun + _AHEAD + 1)]
-        batches.wait(lambda ahead=ahead: batches.ran == ahead)  # type: ignore[misc]  # bound now
+    found = []
+    for _ in range(3):
+        assert turns.stand(spark.sparkContext)
+        found.append(batches.ran)
     turns.end()
-    assert batches.ran == [*range(5, 8 + _AHEAD)]
+    assert found[0] > 1
+    assert found == sorted(set(found))
 
 
-def test_spark_is_told_that_a_batch_will_not_be(spark: SparkSession) -> None:
-    batches = Batches()
-    batches.last = 1
-    turns = BatchTurns(batches, "turns")
-    assert turns.done(0, spark.sparkContext)
-    assert not turns.done(1, spark.sparkContext)
+def test_a_batch_of_spark_waits_for_one(spark: SparkSession) -> None:
+    let = threading.Event()
+    batches = Batches(1)
+
+    def run(context: SparkContext) -> bool:
+        let.wait()
+        return batches(context)
+
+    turns = BatchTurns(run, "turns")
+    threading.Timer(1, let.set).start()
+    assert turns.stand(spark.sparkContext)
+    assert batches.ran == 1
     turns.end()
 
 
-def test_a_failure_reaches_spark_in_its_own_batch_and_none_follows(spark: SparkSession) -> None:
-    batches = Batches()
-    batches.last, batches.fails = 1, ValueError("no more")
+def test_spark_is_told_that_there_will_be_none(spark: SparkSession) -> None:
+    batches = Batches(1)
     turns = BatchTurns(batches, "turns")
-    assert turns.done(0, spark.sparkContext)
+    assert turns.stand(spark.sparkContext)
+    assert not turns.stand(spark.sparkContext)
+    turns.end()
+
+
+def test_a_failure_reaches_spark_and_none_follows(spark: SparkSession) -> None:
+    batches = Batches(1)
+    batches.fails = ValueError("no more")
+    turns = BatchTurns(batches, "turns")
+    assert turns.stand(spark.sparkContext)
     for _ in range(2):
         with pytest.raises(ValueError, match="no more"):
-            turns.done(1, spark.sparkContext)
-    assert batches.ran == [0]
+            turns.stand(spark.sparkContext)
+    assert batches.ran == 1
 
 
 def test_jobs_are_of_the_querys_group_and_of_no_batch_of_spark(spark: SparkSession) -> None:
     context = spark.sparkContext
     found: list[str | None] = []
 
-    def run(given: SparkContext, number: int) -> bool:
+    def run(given: SparkContext) -> bool:
         names = ("spark.jobGroup.id", "spark.sql.execution.id", "streaming.sql.batchId")
         found.extend(given.getLocalProperty(name) for name in names)
-        return number < 0
+        return False
 
     def begin() -> None:
         context.setJobGroup("the-query", "")
         context.setLocalProperty("spark.sql.execution.id", "7")
         context.setLocalProperty("streaming.sql.batchId", "7")
-        assert not BatchTurns(run, "turns").done(0, context)
+        assert not BatchTurns(run, "turns").stand(context)
 
     thread = threading.Thread(target=begin)
     thread.start()
@@ -102,12 +113,10 @@ def test_jobs_are_of_the_querys_group_and_of_no_batch_of_spark(spark: SparkSessi
 
 
 def test_no_batch_begins_after_the_end(spark: SparkSession) -> None:
-    batches = Batches()
+    batches = Slow(1_000)
     turns = BatchTurns(batches, "turns")
-    ran = [*range(_AHEAD + 1)]
-    assert turns.done(0, spark.sparkContext)
-    batches.wait(lambda: batches.ran == ran)
+    assert turns.stand(spark.sparkContext)
     turns.end()
-    assert all(turns.done(begun, spark.sparkContext) for begun in ran)
-    assert not turns.done(_AHEAD + 1, spark.sparkContext)
+    ran = batches.ran
+    assert not turns.stand(spark.sparkContext)
     assert batches.ran == ran

@@ -47,8 +47,7 @@ def plan_all(bench: Bench, topology: Topology) -> int:
         (0, p): list(feed.slices(node, p, 0, end)) for p, end in ends.items()
     }
     plans = plans_of(bench, topology)
-    noted = bench.checkpoint.glob("queries/*/spark/commits/[0-9]*")  # also of batches without plan
-    number = 1 + max([bench.last_commit(topology).batch, *(int(path.name) for path in noted)])
+    number = 1 + bench.last_commit(topology).batch
     positions = {TopicPartition(WORDS.name, p): end for p, end in ends.items()}
     plans.write(number, Plan(tasks, positions, wall_ms=1))
     return number

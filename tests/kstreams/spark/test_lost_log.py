@@ -101,7 +101,7 @@ def last_commits_gone(older: Older) -> None:
     ("damage", "problem"),
     [
         (log_gone, "batch 4 was committed, and its commit is missing"),
-        (last_commit_gone, "batch 5 was completed, as Spark has noted"),
+        (last_commit_gone, "batch 5 was completed, as was noted"),
         (last_commits_gone, "batch 4 was committed, and its commit is missing"),
     ],
     ids=lambda given: getattr(given, "__name__", ""),

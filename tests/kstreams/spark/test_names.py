@@ -67,7 +67,7 @@ def test_nodes_may_be_named_anything_and_their_files_stay_in_the_checkpoint(
         assert Counter(bench.records(TOTALS)) == expected_totals(words_in * turn)
     assert sorted(p.name for p in bench.home.iterdir()) == ["checkpoint", "local", "topics"]
     (query,) = (bench.checkpoint / "queries").iterdir()
-    assert {p.name for p in query.iterdir()} == {"plans", "spark"}
+    assert {p.name for p in query.iterdir()} == {"plans", "done"}
 
 
 @pytest.mark.spark

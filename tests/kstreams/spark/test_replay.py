@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,21 +40,10 @@ SECOND = [("a", "2"), ("bad", "2"), ("d", "2")]
 THIRD = [("a", "3"), ("b", "3"), ("d", "3")]
 
 
-def _spark_notes(bench: Bench, log: str) -> dict[int, Path]:
-    """Return the files of one of Spark's own logs, by batch."""
-    name = query_name(marking().pipelines()[0])
-    directory = bench.checkpoint / "queries" / name / "spark" / log
-    return {int(file.name): file for file in directory.iterdir() if file.name.isdigit()}
-
-
 def _forget_end_of(bench: Bench, batch: int) -> None:
-    """Take a batch's end out of Spark's own logs, and what came later, as if it had died there."""
-    ended = [file for number, file in _spark_notes(bench, "commits").items() if number >= batch]
-    later = [file for number, file in _spark_notes(bench, "offsets").items() if number > batch]
-    assert ended
-    for file in ended + later:
-        file.unlink()
-        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    """Take the note of a batch's end away, as if its driver had died before it."""
+    name = query_name(marking().pipelines()[0])
+    (bench.checkpoint / "queries" / name / "done" / str(batch)).unlink()
 
 
 def check_one_truth(bench: Bench, written: Sequence[tuple[str, str]]) -> None:
@@ -84,7 +72,7 @@ def _go_on(bench: Bench) -> None:
     check_one_truth(bench, [*FIRST, *SECOND, *THIRD])
 
 
-def test_the_drivers_log_wins_over_spark_that_is_behind(bench: Bench) -> None:
+def test_a_commit_that_was_not_noted_counts(bench: Bench) -> None:
     last = _begin(bench)
     check_one_truth(bench, [*FIRST, *SECOND])
     before = bench.raw(MARKS), bench.raw(LATER)

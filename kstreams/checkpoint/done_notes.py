@@ -1,0 +1,65 @@
+"""Which batch of a query was done last, noted where the commits are not.
+
+The commits alone say what counts. A note says what they must have: where a log has lost its last
+commit, that and nothing else tells it from a driver that died before it committed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ("NO_NOTES", "DoneNotes")
+
+_KEPT = 2
+
+
+class DoneNotes:
+    """Empty files in a folder, each named by the number of a batch; the newest ones are kept.
+
+    They are not brought to the disk with each batch: what a loss of power takes is a check.
+
+    Args:
+        folder: Where they are; None: nowhere, nothing is noted.
+        older: The folder of Spark's own notes, which stood for these before there were any.
+    """
+
+    def __init__(self, folder: Path | None, older: Path | None = None) -> None:
+        self._folder = folder
+        self._older = older
+
+    def begin(self, last: int) -> None:
+        """Note from here on, and that a batch was committed last; a negative number is none.
+
+        Raises:
+            OSError: The folder cannot be made.
+        """
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        if last >= 0:
+            self.note(last)
+
+    def note(self, batch: int) -> None:
+        """Note that a batch is committed.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        if self._folder is not None:
+            (self._folder / str(batch)).touch()
+            (self._folder / str(batch - _KEPT)).unlink(missing_ok=True)
+
+    def last(self) -> int:
+        """Return the newest batch that is noted; -1 if none is."""
+        has_begun = self._folder is not None and self._folder.is_dir()
+        folder = self._folder if has_begun else self._older
+        if folder is None:
+            return -1
+        try:
+            names = [path.name for path in folder.iterdir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return -1
+        return max((int(name) for name in names if name.isascii() and name.isdigit()), default=-1)
+
+
+NO_NOTES = DoneNotes(None)
+"""Of a place where nothing is noted."""
