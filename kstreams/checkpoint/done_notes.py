@@ -31,7 +31,7 @@ class DoneNotes:
         """Note from here on, and that a batch was committed last; a negative number is none.
 
         Raises:
-            OSError: The folder cannot be made.
+            OSError: The folder cannot be written.
         """
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -42,11 +42,15 @@ class DoneNotes:
         """Note that a batch is committed.
 
         Raises:
-            OSError: It cannot be written.
+            OSError: The folder cannot be written.
         """
-        if self._folder is not None:
+        if self._folder is None:
+            return
+        try:
             (self._folder / str(batch)).touch()
-            (self._folder / str(batch - _KEPT)).unlink(missing_ok=True)
+        except FileNotFoundError:  # somebody has removed the folder
+            self.begin(batch)
+        (self._folder / str(batch - _KEPT)).unlink(missing_ok=True)
 
     def last(self) -> int:
         """Return the newest batch that is noted; -1 if none is."""

@@ -194,7 +194,7 @@ class _Upgrader:
         }
 
     def _goes_on(self, query: str, names: Sequence[str]) -> bool:
-        """Tell whether Spark's checkpoint and all pointers of a query can stay."""
+        """Tell whether the plans and all pointers of a query can stay."""
         old, shape = self._old, self._wanted.topology.shape()
         if old.queries.get(query) != tuple(names):
             return False
