@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from shutil import copy2
 
 import pytest
 
 from devtools.servers.kafka import KafkaBroker
+from kstreams import Kafka
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "word_count.py"
 KSTREAMS = str(Path(sys.executable).with_name("kstreams"))
@@ -51,3 +53,6 @@ def test_its_topology_runs_on_a_broker(tmp_path: Path, broker: KafkaBroker) -> N
     run(tmp_path, KSTREAMS, "topics", "produce", "lines", *there, text=text)
     run(tmp_path, KSTREAMS, "run", EXAMPLE.name, "--until", "end", *there)
     assert run(tmp_path, KSTREAMS, "state", "get", "word-count", "counts", "be").split()[0] == "3"
+    with closing(Kafka(broker.bootstrap).admin()) as admin:
+        for topic in ("lines", "totals"):  # others use these names on this broker
+            admin.delete(topic)

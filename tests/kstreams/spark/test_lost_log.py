@@ -139,7 +139,7 @@ def test_sixty_records_are_never_counted_as_ten(bench: Bench) -> None:
     with pytest.raises(StateCorruptError, match=r"no new checkpoint: it has .*queries"):
         bench.run(counting(), fork=f"{bench.checkpoint}@any")
     (bench.home / "app.json").rename(description)
-    shutil.rmtree(bench.checkpoint / "queries" / "words" / "spark")
+    shutil.rmtree(bench.checkpoint / "queries" / "words" / "done")
     bench.run(counting())
     check(bench, 7)
     found = Checkpoint.load(home_of(bench.checkpoint))
