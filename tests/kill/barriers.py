@@ -26,7 +26,7 @@ BEFORE_COMMIT = ("running", "written", "task-done", "all-done")
 written its output; it has written its state; the driver has heard of all tasks."""
 
 PHASES = (*BEFORE_COMMIT, "committed", "published")
-"""And two after the commit, while Spark does not know of it yet."""
+"""And two after the commit: before its results are published, and once it is noted as done."""
 
 
 @dataclass(frozen=True)

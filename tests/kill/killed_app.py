@@ -49,8 +49,8 @@ class Kill:
     Attributes:
         target: driver, jvm, executor or worker.
         phase: The gate at which it, or a process below it, was held.
-        began: The newest batch that is planned: Spark may have begun the one before it alone.
-        spark_ended: The newest in Spark's log of ended batches.
+        began: The newest batch that is planned.
+        noted: The newest that is noted as done.
         committed: The newest in the app's commit log.
         back_s: Seconds until the app had committed the batch under way.
     """
@@ -58,7 +58,7 @@ class Kill:
     target: str
     phase: str
     began: int
-    spark_ended: int
+    noted: int
     committed: int
     back_s: float
 
@@ -70,7 +70,7 @@ class Kill:
     def __str__(self) -> str:
         return (
             f"{self.target:9} {self.phase:10} began {self.began:3}  committed "
-            f"{self.committed:3}  ended {self.spark_ended:3}  back after {self.back_s:5.1f} s"
+            f"{self.committed:3}  noted {self.noted:3}  back after {self.back_s:5.1f} s"
         )
 
 

@@ -17,10 +17,10 @@ import logging
 import os
 import stat
 import tempfile
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from kstreams.errors import StoreError, StoreOpenError
 from kstreams.state.backend.task_key import app_prefix
@@ -102,14 +102,14 @@ def _unusable(home: Path, error: OSError) -> StoreOpenError:
 class LocalAttempt:
     """A directory that one live attempt owns; its lock goes with the process, or the object."""
 
-    def __init__(self, name: str, directory: Path, lock: IO[bytes]) -> None:
+    def __init__(self, name: str, directory: Path, lock: int) -> None:
         self.name = name
         self.directory = directory
-        self._lock = lock
+        self._close_lock = weakref.finalize(self, os.close, lock)
 
     def release(self) -> None:
         """Give up the ownership."""
-        self._lock.close()
+        self._close_lock()
 
 
 class LocalVersions:
@@ -147,7 +147,7 @@ class LocalVersions:
                 hint="Attempts must have names of their own: use new_attempt().",
             )
         try:
-            lock = (self._locks / name).open("xb")
+            lock = os.open(self._locks / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except OSError as error:
             raise StoreOpenError(
                 f"cannot begin an attempt in {self.home}: {error}",

@@ -6,13 +6,16 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, expect
 
 from devtools.browser import chromium, chromium_path
 from devtools.showcase import Names, Showcase
 from kstreams.clock import SystemClock
 from tests.kstreams.serve.pages.showing import showcase, showing
 from tests.kstreams.serve.serving import Served
+
+_PATIENCE_MS = 30_000
+"""How long what is expected of a page may take: how fast pages are is not tested here."""
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +26,7 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("KSTREAMS_REQUIRE_BROWSER") == "1":
             pytest.fail(reason)
         pytest.skip(reason)
+    expect.set_options(timeout=_PATIENCE_MS)
     with chromium(path) as found:
         yield found
 

@@ -79,7 +79,7 @@ def test_a_server_that_is_not_heard_is_told_of_and_found_again(
         expect(page.locator("#lost")).to_contain_text("The server is not heard")
         expect(page.locator("#lost")).to_have_attribute("role", "status")
         page.unroute("**/tasks")
-        expect(page.locator("#lost")).to_be_hidden(timeout=15_000)
+        expect(page.locator("#lost")).to_be_hidden()
 
 
 def _without_events(route: Route) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -117,6 +118,16 @@ def test_a_dead_attempt_is_removed(worker: _Worker) -> None:
     checkout._place.directory.release()  # as the system does when the process ends
     worker.read(base)
     assert "dead" not in worker.left_over()
+
+
+def test_an_attempt_that_nobody_holds_is_removed(worker: _Worker) -> None:
+    base = worker.commit(Pointer.empty(), (b"k", b"1"))
+    checkout = worker.versions().checkout(base, Attempt("forgotten", 2))
+    checkout.store.close()
+    del checkout
+    gc.collect()  # without a word: a lock goes with its attempt
+    worker.read(base)
+    assert "forgotten" not in worker.left_over()
 
 
 def test_a_failed_commit_can_be_tried_again(worker: _Worker) -> None:
