@@ -31,7 +31,11 @@ from kstreams_sftp import (
 from tests.connectors.kstreams_sftp.conftest import Folder
 from tests.connectors.sinking import commit_of, given, write
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    # paramiko asks ahead in a thread, which dies with its connection: the reader is told
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
 
 LONG = timedelta(seconds=30)
 SHORT = timedelta(milliseconds=300)
