@@ -30,13 +30,18 @@ class DoneNotes:
     def begin(self, last: int) -> None:
         """Note from here on, and that a batch was committed last; a negative number is none.
 
+        Notes of other batches go: the log that is there says what was committed.
+
         Raises:
             OSError: The folder cannot be written.
         """
-        if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+        if self._folder is None:
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
         if last >= 0:
-            self.note(last)
+            (self._folder / str(last)).touch()
+        for number in _numbers(self._folder) - {last}:
+            (self._folder / str(number)).unlink(missing_ok=True)
 
     def note(self, batch: int) -> None:
         """Note that a batch is committed.
@@ -48,21 +53,24 @@ class DoneNotes:
             return
         try:
             (self._folder / str(batch)).touch()
-        except FileNotFoundError:  # somebody has removed the folder
-            self.begin(batch)
+        except FileNotFoundError:  # somebody has removed the folder: not more than that is made
+            self._folder.mkdir(exist_ok=True)
+            (self._folder / str(batch)).touch()
         (self._folder / str(batch - _KEPT)).unlink(missing_ok=True)
 
     def last(self) -> int:
         """Return the newest batch that is noted; -1 if none is."""
         has_begun = self._folder is not None and self._folder.is_dir()
         folder = self._folder if has_begun else self._older
-        if folder is None:
-            return -1
-        try:
-            names = [path.name for path in folder.iterdir()]
-        except (FileNotFoundError, NotADirectoryError):
-            return -1
-        return max((int(name) for name in names if name.isascii() and name.isdigit()), default=-1)
+        return max(_numbers(folder), default=-1) if folder is not None else -1
+
+
+def _numbers(folder: Path) -> set[int]:
+    try:
+        names = [path.name for path in folder.iterdir()]
+    except (FileNotFoundError, NotADirectoryError):
+        return set()
+    return {int(name) for name in names if name.isascii() and name.isdigit()}
 
 
 NO_NOTES = DoneNotes(None)

@@ -65,8 +65,8 @@ def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
     """Return the checkpoint as the topology needs it.
 
     Queries whose groups, source topics and stores are as they were go on. The others begin
-    a new generation on the state and the offsets of their last commit: with plans, commits
-    and a Spark checkpoint of their own. One rename makes all of it count at once; before
+    a new generation on the state and the offsets of their last commit: with plans and commits
+    of their own. One rename makes all of it count at once; before
     that nothing is changed, whatever is killed. To be called under the app's lock, with
     what the last commits have left unpublished published.
 

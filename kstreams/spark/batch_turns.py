@@ -18,6 +18,9 @@ __all__ = ("BatchTurns",)
 _STANDS_S = 0.25
 """How long a batch of Spark's stands for ours, at least: its notes and plan take some 25 ms."""
 
+_STANDS_AT_MOST_S = 3_600
+"""And at most, where none comes: what cleans temporary folders then finds its notes in use."""
+
 _OF_ONE_BATCH = ("spark.sql.execution.id", "spark.sql.execution.root.id", "streaming.sql.batchId")
 """What a job inherits of the batch in which the thread began, and is not true of later ones."""
 
@@ -27,7 +30,8 @@ class BatchTurns:
 
     Between two batches Spark notes the one as done and plans the other, which no batch needs that
     reads topics by a plan of ours. So ours run one after the other in a thread of their own, and a
-    batch of Spark's stands for all that end in a quarter of a second, one at least.
+    batch of Spark's stands for all that end in a quarter of a second, one at least unless none
+    comes in an hour.
 
     Args:
         run: Runs the next batch in a context; returns False if there is none, as the query is to
@@ -63,9 +67,11 @@ class BatchTurns:
                 target = partial(self._take_turns, spark)
                 self._thread = InheritableThread(target=target, name=self._name, daemon=True)
                 self._thread.start()
-            self._changed.wait_for(lambda: self._over or self._done > before)
+            self._changed.wait_for(
+                lambda: self._over or self._done > before, timeout=_STANDS_AT_MOST_S
+            )
             self._changed.wait_for(lambda: self._over, until - time.monotonic())
-            if self._done > before:
+            if not self._over:
                 return True
         if self._error is not None:
             raise self._error

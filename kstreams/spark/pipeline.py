@@ -121,7 +121,7 @@ class Pipeline:
         if self._pinned:
             self._jobs.use_pinned_workers(session.sparkContext, standing=self._standing)
         # Spark's own notes say nothing: they are the driver's alone, and new at each start.
-        place = self._scratch.enter_context(scratch_directory()).as_uri()
+        place = f"file://{self._scratch.enter_context(scratch_directory())}"  # taken literally
         ticks = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
         self._query = (
             ticks.writeStream.queryName(f"{self._settings.app.app_id}/{self.name}")
@@ -296,13 +296,16 @@ class Pipeline:
         with self._handing:
             self._stopping = True
         self._given.set()
-        query = self._query
-        if query is None:
-            self._end_jobs()
-            self.driver.feed.close()
-            return
+        if self._query is not None:
+            self._stop_query(self._query, time.monotonic() + timeout.total_seconds())
+            self._query = None
+        self._turns.end()
+        self._jobs.close()
+        self._scratch.close()
+        self.driver.feed.close()
+
+    def _stop_query(self, query: StreamingQuery, end: float) -> None:
         try:
-            end = time.monotonic() + timeout.total_seconds()
             while query.isActive and not self._rests.is_set() and time.monotonic() < end:
                 self._rests.wait(_POLL_SECONDS)
             if query.isActive:
@@ -310,14 +313,6 @@ class Pipeline:
         except (Py4JError, ConnectionError) as exc:
             if not jvm_is_gone(exc):  # and the query with it
                 raise
-        self._query = None
-        self._end_jobs()
-        self._scratch.close()
-        self.driver.feed.close()
-
-    def _end_jobs(self) -> None:
-        self._turns.end()
-        self._jobs.close()
 
 
 class _StoppedError(Exception):

@@ -309,6 +309,21 @@ def test_notes_of_sparks_stand_for_ones_own_until_there_are_any(
         harness.recover(driver=True)
 
 
+def test_a_plan_behind_a_batch_that_never_was_runs_by_its_number(harness: Harness) -> None:
+    """As versions left it that took Spark's numbers, of which one had no plan."""
+    harness.emit()
+    driver = harness.pipeline.driver
+    plan = driver.next_plan()
+    assert plan is not None
+    driver.record(BATCHES + 1, plan)
+    harness.recover(driver=True)
+    harness.run_until_committed()
+    assert [int(plan.stem) for plan in plans_of(harness)][-1] == BATCHES + 1
+    harness.batch()
+    assert [int(plan.stem) for plan in plans_of(harness)][-1] == BATCHES + 2
+    check_counts(harness)
+
+
 def emptied(file: Path) -> None:
     file.write_bytes(b"")
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from kstreams.checkpoint.done_notes import NO_NOTES, DoneNotes
 
 
@@ -17,9 +19,28 @@ def test_the_newest_batch_is_told_and_few_are_kept(tmp_path: Path) -> None:
         notes.note(batch)
         assert notes.last() == batch
     assert {path.name for path in (tmp_path / "q" / "done").iterdir()} == {"11", "12"}
-    shutil.rmtree(tmp_path / "q")
+    shutil.rmtree(tmp_path / "q" / "done")
     notes.note(13)
     assert DoneNotes(tmp_path / "q" / "done").last() == 13
+
+
+def test_a_checkpoint_that_was_removed_is_not_begun_again_by_a_note(tmp_path: Path) -> None:
+    notes = DoneNotes(tmp_path / "q" / "done")
+    notes.begin(-1)
+    shutil.rmtree(tmp_path / "q")
+    with pytest.raises(FileNotFoundError):
+        notes.note(13)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("last", [-1, 3])
+def test_a_start_leaves_no_note_of_what_is_not_committed(tmp_path: Path, last: int) -> None:
+    notes = DoneNotes(tmp_path)
+    notes.begin(-1)
+    notes.note(4)
+    notes.note(5)
+    notes.begin(last)
+    assert notes.last() == last
 
 
 def test_what_is_no_number_is_no_note(tmp_path: Path) -> None:
