@@ -5,63 +5,31 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from kstreams.checkpoint.resume import resume
 from kstreams.errors import KStreamsError, LogMismatchError, StateCorruptError
-from kstreams.state import Memory
-from kstreams.state.log.directory import Directory
-from tests.crash.failpoints import Point
 from tests.crash.harness import Harness
-from tests.crash.workload import batch_of, emit, expected, told
-
-NEVER = Point("nothing-dies", "never")
-BATCHES = 5
+from tests.crash.stopped_app import (
+    BATCHES,
+    check_counts,
+    commits_of,
+    copy_of,
+    log_of,
+    plans_of,
+    query_of,
+    scene_in,
+    stopped_app,
+)
 
 Damage = Callable[[Harness], None]
 
 
-def scene_in(home: Path, patch: pytest.MonkeyPatch) -> Harness:
-    log = Directory(str(home / "log"))
-    harness = Harness(home, Memory(directory=str(home / "local")), log, NEVER, "restart", patch)
-    harness.start_driver()
-    return harness
-
-
 @pytest.fixture
 def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Harness:
-    """An app that has stopped after some batches; copies of it when it was younger."""
-    made = scene_in(tmp_path / "app", monkeypatch)
-    for number in range(BATCHES):
-        made.batch()
-        for part in (log_of(made), query_of(made)):
-            shutil.copytree(part, copy_of(made, part, number))
-    made.end_process()
-    return made
-
-
-def log_of(harness: Harness) -> Path:
-    return harness.home / "log"
-
-
-def query_of(harness: Harness) -> Path:
-    (query,) = (harness.home / "checkpoint" / "queries").iterdir()
-    return query
-
-
-def copy_of(harness: Harness, part: Path, batch: int) -> Path:
-    return harness.home / "copies" / f"{part.name}-after-{batch}"
-
-
-def commits_of(harness: Harness) -> list[Path]:
-    return sorted((log_of(harness) / "commits").glob("*/0*.json"))
-
-
-def plans_of(harness: Harness) -> list[Path]:
-    return sorted((query_of(harness) / "plans").glob("0*.json"))
+    return stopped_app(tmp_path / "app", monkeypatch)
 
 
 def restored(part: Path, copy: Path) -> None:
@@ -236,45 +204,6 @@ def test_older_plans_leave_the_positions_to_the_last_commit(
     assert (found.positions, found.pending) == (found.last.positions, None)
 
 
-def test_no_plan_is_written_once_the_app_stops(harness: Harness) -> None:
-    emit(harness.connection, batch_of(BATCHES), BATCHES)
-    harness.pipeline._query = None
-    harness.pipeline.stop(timedelta(0))
-    harness.pipeline._number = BATCHES
-    harness.pipeline._waits.set()
-    harness.pipeline.tick()
-    assert len(plans_of(harness)) == BATCHES
-
-
-def test_a_plan_that_was_written_runs_although_the_app_stops(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pipeline, wanted = harness.pipeline, harness.pipeline._parts.wanted
-    plan_at_once = wanted.set
-
-    def plan_and_stop() -> None:
-        plan_at_once()
-        pipeline._stopping = True
-
-    monkeypatch.setattr(wanted, "set", plan_and_stop)
-    records = batch_of(BATCHES)
-    emit(harness.connection, records, BATCHES)
-    harness.input += records
-    harness.spark.run_batch()
-    assert len(commits_of(harness)) == BATCHES + 1
-    harness.end_process()
-    harness.batch()
-    check_counts(harness)
-
-
-def check_counts(harness: Harness) -> None:
-    """Compare all but the marks: a batch that runs again gives others."""
-    numbers, state = told(harness._published())
-    assert numbers == expected(harness.input)
-    marks = harness.state()
-    assert {key: len(own) for key, own in marks.items()} == {k: len(v) for k, v in state.items()}
-
-
 def test_a_lost_commit_that_was_not_noted_is_made_again_by_its_plan(harness: Harness) -> None:
     last_commit_gone_unnoted(harness)
     harness.recover(driver=True)
@@ -307,21 +236,6 @@ def test_notes_of_sparks_stand_for_ones_own_until_there_are_any(
     (older / "3").touch()
     with pytest.raises(LogMismatchError, match="batch 3 was completed, as was noted"):
         harness.recover(driver=True)
-
-
-def test_a_plan_behind_a_batch_that_never_was_runs_by_its_number(harness: Harness) -> None:
-    """As versions left it that took Spark's numbers, of which one had no plan."""
-    harness.emit()
-    driver = harness.pipeline.driver
-    plan = driver.next_plan()
-    assert plan is not None
-    driver.record(BATCHES + 1, plan)
-    harness.recover(driver=True)
-    harness.run_until_committed()
-    assert [int(plan.stem) for plan in plans_of(harness)][-1] == BATCHES + 1
-    harness.batch()
-    assert [int(plan.stem) for plan in plans_of(harness)][-1] == BATCHES + 2
-    check_counts(harness)
 
 
 def emptied(file: Path) -> None:

@@ -1,0 +1,63 @@
+"""Plans that are written run, by their numbers; none is written for nobody."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.crash.harness import Harness
+from tests.crash.stopped_app import BATCHES, check_counts, commits_of, plans_of, stopped_app
+from tests.crash.workload import batch_of, emit
+
+
+@pytest.fixture
+def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Harness:
+    return stopped_app(tmp_path / "app", monkeypatch)
+
+
+def test_no_plan_is_written_once_the_app_stops(harness: Harness) -> None:
+    emit(harness.connection, batch_of(BATCHES), BATCHES)
+    harness.pipeline._query = None
+    harness.pipeline.stop(timedelta(0))
+    harness.pipeline._number = BATCHES
+    harness.pipeline._waits.set()
+    harness.pipeline.tick()
+    assert len(plans_of(harness)) == BATCHES
+
+
+def test_a_plan_that_was_written_runs_although_the_app_stops(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline, wanted = harness.pipeline, harness.pipeline._parts.wanted
+    plan_at_once = wanted.set
+
+    def plan_and_stop() -> None:
+        plan_at_once()
+        pipeline._stopping = True
+
+    monkeypatch.setattr(wanted, "set", plan_and_stop)
+    records = batch_of(BATCHES)
+    emit(harness.connection, records, BATCHES)
+    harness.input += records
+    harness.spark.run_batch()
+    assert len(commits_of(harness)) == BATCHES + 1
+    harness.end_process()
+    harness.batch()
+    check_counts(harness)
+
+
+def test_a_plan_behind_a_batch_that_never_was_runs_by_its_number(harness: Harness) -> None:
+    """As versions left it that took Spark's numbers, of which one had no plan."""
+    harness.emit()
+    driver = harness.pipeline.driver
+    plan = driver.next_plan()
+    assert plan is not None
+    driver.record(BATCHES + 1, plan)
+    harness.recover(driver=True)
+    harness.run_until_committed()
+    assert [int(plan.stem) for plan in plans_of(harness)][-1] == BATCHES + 1
+    harness.batch()
+    assert [int(plan.stem) for plan in plans_of(harness)][-1] == BATCHES + 2
+    check_counts(harness)
