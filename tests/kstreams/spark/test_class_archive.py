@@ -162,7 +162,7 @@ def test_options_of_the_users_are_left_alone(home: Path, monkeypatch: pytest.Mon
     on_quick_jvm({"spark.driver.memory": "8g"}, home, make)  # type: ignore[arg-type]
     on_quick_jvm({OPTIONS: "-Dmine=1"}, home, make)  # type: ignore[arg-type]
     assert [each[OPTIONS] for each in made] == [
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xmn56m",
         "-XX:TieredStopAtLevel=1",
         "-Dmine=1",
     ]
