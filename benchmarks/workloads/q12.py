@@ -17,8 +17,6 @@ from kstreams import (
     INT64,
     NONE,
     TEXT,
-    FixedKeyProcessor,
-    Record,
     Topic,
     Topology,
     TopologyBuilder,
@@ -27,6 +25,7 @@ from kstreams import (
 from kstreams.aggregators import count
 from kstreams.durations import seconds
 from kstreams.stores import window_store
+from kstreams.topology import wall_clock
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 
 if TYPE_CHECKING:
@@ -35,19 +34,11 @@ if TYPE_CHECKING:
 SIZE = TumblingWindows(seconds(10))
 
 
-class Now(FixedKeyProcessor[str, None, None]):
-    """Gives records the time of their batch."""
-
-    def process(self, record: Record[str, None]) -> None:
-        self.context.forward(record.with_timestamp(self.context.wall_time))
-
-
 def topology(source: str, sink: str, execution: Execution) -> Topology:
     builder = TopologyBuilder("q12")
-    bids = builder.add_source("bids", Topic(source, TEXT, BID))
+    bids = builder.add_source("bids", Topic(source, TEXT, BID), event_time=wall_clock())
     bidders = builder.add_processor("bidder", map_(lambda _, b: (str(b.bidder), None)), bids)
     bidders = builder.repartition("by-bidder", bidders, key=TEXT, value=NONE)
-    bidders = builder.add_processor("now", Now, bidders)
     store = window_store("counts", key=TEXT, value=INT64)
     supplier = windowed_aggregate(SIZE, count(), store=store, execution=execution)
     counts = builder.add_processor("count", supplier, bidders)
