@@ -33,7 +33,7 @@ GOALS: Mapping[str, Mapping[str, int]] = {
     },
     "W3": {
         "kstreams": _WARM,
-        "kafka-streams": 1_600_000,
+        "kafka-streams": _WARM,
         "kafka-streams-uncached": 1_200_000,
         "flink-sql": 1_200_000,
     },
