@@ -216,7 +216,7 @@ class KilledApp:
         self.emit()
         self.wait(lambda: len(self.barriers.held(phase)) > seen, f"phase {phase}")
         kill(self._pid_of(target, self.barriers.held(phase)[seen]))
-        began, ended, committed = self._logs()
+        began, noted, committed = self._logs()
         self.barriers.open(phase)
         at = time.monotonic()
         if target in ("driver", "jvm"):
@@ -226,7 +226,7 @@ class KilledApp:
             self.start()
         self.emit(0.5)
         self.wait(lambda: self._logs()[2] > began, "the next batch")
-        return Kill(target, phase, began, ended, committed, time.monotonic() - at)
+        return Kill(target, phase, began, noted, committed, time.monotonic() - at)
 
     def await_driver(self) -> None:
         """Wait until the driver has ended, by itself if need be, and is no success."""
@@ -249,7 +249,7 @@ class KilledApp:
     def _logs(self) -> tuple[int, int, int]:
         """Return the newest batch that is planned, that is noted as done, and committed.
 
-        Where nothing is noted, a batch has ended at its commit.
+        Where nothing is noted, a batch counts as noted with its commit.
         """
         place, committed = checkpoint(self.folder), self.committed()
         if not isinstance(place, Path):
@@ -257,8 +257,8 @@ class KilledApp:
             return max((int(m[1]) for m in plans if m), default=-1), committed, committed
         queries = self.folder / "checkpoint" / "queries"
         planned = (f.stem for f in queries.glob("*/plans/*.json"))
-        ended = (f.name for f in queries.glob("*/done/*"))
-        return _newest(planned), _newest(ended), committed
+        noted = (f.name for f in queries.glob("*/done/*"))
+        return _newest(planned), _newest(noted), committed
 
     def committed(self) -> int:
         """Return the newest committed batch, -1 before any."""

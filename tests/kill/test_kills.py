@@ -85,6 +85,7 @@ def run_series(killed_app: KilledApp, plan: tuple[tuple[str, str], ...]) -> None
     inside = [kill.before_commit for kill in kills]
     assert inside == [phase in BEFORE_COMMIT for _, phase in plan]
     assert [k for k in kills if k.phase != "published" and k.began <= k.noted] == []
+    assert [k for k in kills if k.noted != k.committed - (k.phase == "committed")] == []
 
 
 def test_embedded_topics_hold_each_result_once_in_each_round(
