@@ -1,0 +1,69 @@
+"""Rewriting references to moved modules."""
+
+from __future__ import annotations
+
+import pytest
+
+from devtools.move_modules import main, rewritten
+
+MOVES = {"kstreams.task.joint": "kstreams.task.two_input_join"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            "from kstreams.task.joint import Joint",
+            "from kstreams.task.two_input_join import Joint",
+        ),
+        ("import kstreams.task.joint\n", "import kstreams.task.two_input_join\n"),
+        (
+            "from kstreams.task import joint\n",
+            "from kstreams.task import two_input_join as joint\n",
+        ),
+        (
+            "    from kstreams.task import (\n        columns,\n        joint,\n    )\n",
+            """    from kstreams.task import columns
+    from kstreams.task import two_input_join as joint
+""",
+        ),
+        (
+            "from kstreams.task import joint as module\n",
+            "from kstreams.task import two_input_join as module\n",
+        ),
+        ('"kstreams.task.joint:Joint"', '"kstreams.task.two_input_join:Joint"'),
+        ("see `task/joint.py`", "see `task/two_input_join.py`"),
+        ("see `kstreams/task/joint.py`", "see `kstreams/task/two_input_join.py`"),
+    ],
+)
+def test_rewritten_reference_to_moved_module_names_the_new_one(before: str, after: str) -> None:
+    assert rewritten(before, MOVES) == after
+
+
+def test_rewritten_package_with_the_name_of_its_module_is_moved_once() -> None:
+    moves = {
+        "kstreams.plans": "kstreams.plans.plans",
+        "kstreams.plan_log": "kstreams.plans.plan_log",
+    }
+    text = "import kstreams.plans\nimport kstreams.plan_log\nsee `plans.py`\n"
+    assert rewritten(text, moves) == (
+        "import kstreams.plans.plans\nimport kstreams.plans.plan_log\nsee `plans/plans.py`\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "from kstreams.task.joints import Joint",
+        "from my.kstreams.task.joint import Joint",
+        "see `other/task/joint.py`",
+        "a joint of two inputs",
+    ],
+)
+def test_rewritten_other_names_stay(text: str) -> None:
+    assert rewritten(text, MOVES) == text
+
+
+def test_main_missing_module_exits_with_its_path() -> None:
+    with pytest.raises(SystemExit, match=r"there is no kstreams/no_such\.py"):
+        main(["kstreams.no_such=kstreams.other"])
