@@ -74,19 +74,19 @@ test: check test-fast test-slow test-engine ## check, then every test: fast, slo
 .PHONY: test-fast
 test-fast: setup ## tests that need no JVM, and take milliseconds
 	$(call stage,tests: fast)
-	@$(PYTEST) -n $(JOBS) -m 'not (spark or kafka or slow or kill or connectors)' $(ARGS)
+	@$(PYTEST) -n $(JOBS) --durations=25 -m 'not (spark or kafka or slow or kill or connectors)' $(ARGS)
 
 .PHONY: test-slow
 test-slow: setup ## tests that need no Spark, and take seconds
 	$(call stage,tests: slow)
-	@$(PYTEST) -n $(JOBS) -m '(slow or kill) and not (spark or kafka or connectors)' $(ARGS)
+	@$(PYTEST) -n $(JOBS) --durations=25 -m '(slow or kill) and not (spark or kafka or connectors)' $(ARGS)
 
 .PHONY: test-engine
 test-engine: setup ## tests on Spark and on a Kafka broker (ARGS='-m kafka' chooses)
 	$(call stage,tests: Spark and Kafka)
 	@$(RUN_PYTHON) -m devtools.servers.fetch
 	@$(RUN_PYTHON) -m devtools.spark_classes
-	@$(PYTEST) -n $(ENGINE_JOBS) -v --dist worksteal -m '(spark or kafka) and not (cluster or kill)' $(ARGS)
+	@$(PYTEST) -n $(ENGINE_JOBS) -v --dist worksteal --durations=25 -m '(spark or kafka) and not (cluster or kill)' $(ARGS)
 
 .PHONY: test-kills
 test-kills: setup ## processes on Spark and Kafka are killed, a few times each; CI runs it after `make test`
@@ -169,6 +169,10 @@ LOCK_OPTIONS := --quiet --universal --python-version 3.10 --generate-hashes --no
 docs: setup ## build the site of pages and reference into build/docs (a warning is an error)
 	@$(BIN)/sphinx-build -q -W --keep-going -b html docs build/docs
 	@echo 'docs: build/docs/index.html'
+
+.PHONY: prose
+prose: setup ## count habits of unclear English (ARGS='--since main --show' for a change)
+	@$(RUN_PYTHON) -m devtools.prose $(ARGS)
 
 .PHONY: build
 build: setup ## build the sdist and the wheel into dist/

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from devtools.showcase import Showcase
-from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.checkpoint.savepoint.store_place import checkpoint_of
 from kstreams.serve.roles import Role
 from kstreams.serve.served_app import AppSource
 from kstreams.serve.server import Server

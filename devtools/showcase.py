@@ -16,8 +16,8 @@ from kstreams import INT64, TEXT, DeadLetter, Topic, Topology, TopologyBuilder
 from kstreams.batch.latency import LATENCY_BOUNDS_MS, Latency
 from kstreams.batch.report import AppState, BatchReport, TaskReport
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import FakeClock
 from kstreams.embedded.connection import Embedded
 from kstreams.ids import TaskId, TopicPartition
@@ -35,8 +35,8 @@ from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.kind import window_store
 from kstreams.state.versions.versions import TaskVersions
-from kstreams.task.drop_sample import DropSample
-from kstreams.task.meta import TaskMeta
+from kstreams.task.progress.drop_sample import DropSample
+from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.telemetry.failures import Failure
 from kstreams.telemetry.formats import FAILURES, LIVE, MINUTES, TOPOLOGY, to_bytes
 from kstreams.telemetry.live import Live, LiveQuery

@@ -11,7 +11,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from kstreams import TEXT, App, Embedded, Emitter, Kafka, Topic, TopologyBuilder
-from kstreams.io import Connection
 from kstreams.operators import map_values
 from kstreams_avro import avro_serde
 
@@ -43,7 +42,7 @@ builder.add_sink("contacts", CONTACTS, contacts)
 topology = builder.build()
 
 
-def main(topics: Connection, home: Path) -> None:
+def main(topics: Embedded | Kafka, home: Path) -> None:
     for topic in (CUSTOMERS, CONTACTS):
         topics.admin().create(topic.name, partitions=1)
     with Emitter(CUSTOMERS, topics) as emitter:

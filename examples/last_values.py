@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from kstreams import TEXT, App, Embedded, Emitter, Kafka, Record, Topic, TopologyBuilder
-from kstreams.io import Connection
 from kstreams.processors import FixedKeyProcessor, ProcessorContext
 from kstreams.stores import key_value_store
 
@@ -40,7 +39,7 @@ builder.add_sink("changes", CHANGES, changes)
 topology = builder.build()
 
 
-def main(topics: Connection, home: Path) -> None:
+def main(topics: Embedded | Kafka, home: Path) -> None:
     for topic in (MINE, SECOND, CHANGES):
         topics.admin().create(topic.name, partitions=2)
     with Emitter(MINE, topics) as mine, Emitter(SECOND, topics) as second:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from kstreams.embedded.connection import Embedded
     from kstreams.emitter import Emitter
     from kstreams.errors.base import KStreamsError
-    from kstreams.graph.builder import TopologyBuilder
+    from kstreams.graph.building.builder import TopologyBuilder
     from kstreams.graph.nodes import Node
     from kstreams.graph.topology import Topology
     from kstreams.kafka.options import Kafka
@@ -87,7 +87,7 @@ else:  # a checker would take any name then
             "Serde": "kstreams.serde.base",
             "Topic": "kstreams.topic",
             "Topology": "kstreams.graph.topology",
-            "TopologyBuilder": "kstreams.graph.builder",
+            "TopologyBuilder": "kstreams.graph.building.builder",
             "View": "kstreams.views.view",
             "aggregate": "kstreams.processors.aggregate",
             "filter_": "kstreams.processors.filter",

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ("ArrowKeys", "murmur2_of", "murmur2_of_column")
+__all__ = ("ArrowKeys", "buffers_of", "murmur2_of", "murmur2_of_column")
 
 ArrowKeys = Union["pa.Array[Any]", "pa.ChunkedArray[Any]"]
 """A column of keys: binary or string in any of Arrow's layouts with offsets, or fixed-size."""
@@ -72,7 +72,7 @@ def murmur2_of_column(keys: ArrowKeys) -> _Words:
     hashes = np.empty(len(keys), np.uint32)
     first = 0
     for chunk in keys.chunks if isinstance(keys, pa.ChunkedArray) else (keys,):
-        offsets, data = _buffers(chunk)
+        offsets, data = buffers_of(chunk)
         for start in range(0, len(chunk), _BLOCK_ROWS):
             block = offsets[start : start + _BLOCK_ROWS + 1]
             rows = len(block) - 1
@@ -81,7 +81,7 @@ def murmur2_of_column(keys: ArrowKeys) -> _Words:
     return hashes
 
 
-def _buffers(keys: pa.Array[Any]) -> tuple[npt.NDArray[np.signedinteger[Any]], _Bytes]:
+def buffers_of(keys: pa.Array[Any]) -> tuple[npt.NDArray[np.signedinteger[Any]], _Bytes]:
     """Return the offsets of the rows, one more than rows, and the data they point into."""
     kind = keys.type
     buffers = keys.buffers()

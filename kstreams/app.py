@@ -4,7 +4,9 @@
 the same checkpoint goes on exactly where the last one stopped.
 
 - `App(on_batch=...)` gets a `BatchReport` of each committed batch; `App.state` is an `AppState`. A
-  report has `NodeCounts` of the batch, and `Totals` of all, with `PartitionCounts` of sources.
+  report has `NodeCounts` of the batch, and `Totals` of all, with `PartitionCounts` of sources and
+  `TopicCounts`, the records and bytes of each topic.
+- `App.on_rebalance(listener)` calls back with the `TaskMove` of each task on another worker.
 - `App(migrate={store: Migration(...)})` keeps the contents of a store that has changed.
 - `App(fork=ForkSource(...))` starts on a copy of another app's savepoint.
 - `App(upkeep=Upkeep(...))` says how often the durable log gets snapshots.
@@ -24,16 +26,18 @@ from typing import TYPE_CHECKING
 
 from kstreams.batch.latency import Latency
 from kstreams.batch.report import AppState, BatchReport, TaskReport
-from kstreams.checkpoint.fork import ForkSource
-from kstreams.checkpoint.migration import Migration
-from kstreams.checkpoint.telemetry_settings import Telemetry
+from kstreams.batch.task_moves import TaskMove
+from kstreams.checkpoint.savepoint.fork import ForkSource
+from kstreams.checkpoint.start.migration import Migration
+from kstreams.checkpoint.storage.telemetry_settings import Telemetry
 from kstreams.clock import Clock, SystemClock
 from kstreams.ids import TopicPartition
 from kstreams.lazy import lazy_names
+from kstreams.state.log.topic_counts import TopicCounts
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals
 from kstreams.state.log.traffic import Traffic
 from kstreams.state.log.upkeep import Upkeep
-from kstreams.task.drop_sample import DropSample
+from kstreams.task.progress.drop_sample import DropSample
 
 if TYPE_CHECKING:
     from kstreams.spark.app import App
@@ -57,8 +61,10 @@ __all__ = (
     "NodeCounts",
     "PartitionCounts",
     "SystemClock",
+    "TaskMove",
     "TaskReport",
     "Telemetry",
+    "TopicCounts",
     "TopicPartition",
     "Totals",
     "Traffic",

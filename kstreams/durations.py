@@ -1,16 +1,23 @@
 """Durations by their unit: `minutes(1)` is `timedelta(minutes=1)`.
 
+`forever` is the longest duration: for a grace, limit, ttl or retention that never ends.
+
 Example:
     >>> from kstreams.durations import minutes, seconds
     >>> str(minutes(1) + seconds(30))
     '0:01:30'
+    >>> from kstreams.durations import forever
+    >>> from kstreams.windows import TumblingWindows
+    >>> accepts_all_late_records = TumblingWindows(minutes(1), grace=forever)
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
 
-__all__ = ("days", "hours", "milliseconds", "minutes", "seconds")
+from kstreams.times import forever
+
+__all__ = ("days", "forever", "hours", "milliseconds", "minutes", "seconds")
 
 
 def milliseconds(count: float) -> timedelta:

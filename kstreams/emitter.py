@@ -10,6 +10,8 @@ from itertools import count
 from types import TracebackType
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
+from typing_extensions import Self
+
 from kstreams._types import K, V
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.connection import Appended, Connection
@@ -181,7 +183,7 @@ class Emitter(Generic[K, V]):
         """Flush, then let go of the connection. May be repeated."""
         self._writer.close()
 
-    def __enter__(self) -> Emitter[K, V]:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 
-__all__ = ("cache_folder", "sync_directory", "write_new")
+__all__ = (
+    "cache_folder",
+    "open_regular",
+    "read_at_most",
+    "read_small",
+    "sync_directory",
+    "write_new",
+)
+
+_BLOCK_BYTES = 256 * 1024
 
 
 def write_new(path: Path, data: bytes | pa.Buffer, *, durable: bool) -> None:
@@ -36,6 +48,49 @@ def write_new(path: Path, data: bytes | pa.Buffer, *, durable: bool) -> None:
         raise
     finally:
         os.close(handle)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file to read it; links are followed.
+
+    What is no file is refused without waiting for it: a pipe has no end that anybody knows, and
+    neither has a device.
+
+    Raises:
+        OSError: It cannot be opened; of the code `EINVAL` where it is no regular file.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    mode = os.fstat(handle).st_mode
+    if stat.S_ISREG(mode):
+        return os.fdopen(handle, "rb")
+    os.close(handle)
+    code = errno.EISDIR if stat.S_ISDIR(mode) else errno.EINVAL
+    raise OSError(code, "it is no regular file", str(path))
+
+
+def read_at_most(file: BinaryIO, most: int) -> bytes:
+    """Read a file to its end, or `most` bytes of it.
+
+    `file.read(most)` reserves a buffer of `most` bytes even for a file of a few; this function
+    reads block by block.
+    """
+    data = bytearray()
+    while len(data) < most and (block := file.read(min(_BLOCK_BYTES, most - len(data)))):
+        data += block
+    return bytes(data)
+
+
+def read_small(path: Path, most: int) -> bytes:
+    """Return the bytes of a regular file that has no more than some.
+
+    Raises:
+        OSError: As `open_regular`; of the code `EFBIG` where it has more.
+    """
+    with open_regular(path) as file:
+        data = read_at_most(file, most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes", str(path))
+    return data
 
 
 def sync_directory(path: Path) -> None:

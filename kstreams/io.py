@@ -5,10 +5,13 @@
 - `Kafka(bootstrap)`: those of a cluster (needs the extra `kafka`).
 - `Emitter`: writes typed records to a topic from any Python process.
 - `Framing`, `HeaderFrames`: where a topic has the frames of keys and values, such as schema ids.
-- `Partitioner`: which partition a key belongs to; Kafka's murmur2 by default.
+- `Partitioner`: which partition a key belongs to. `Murmur2Partitioner`, the default, is Kafka's
+  rule, `Fnv1aPartitioner` that of goka and Sarama; `partition_by` makes one of a function, which
+  may use the hashes `murmur2` and `fnv1a`.
 
-Both places are a `Connection`, whose `TopicAdmin`, `TopicReader` and `TopicWriter` work on raw
-records.
+Both have a `TopicAdmin`, a `TopicReader` and a `TopicWriter`, which work on raw records. An app
+runs on these two alone: planning, reading in workers and publishing with a commit need more of a
+place.
 
 Example:
     >>> from tempfile import TemporaryDirectory
@@ -30,7 +33,6 @@ from typing import TYPE_CHECKING
 
 from kstreams.connection import (
     Appended,
-    Connection,
     RawRecord,
     TopicAdmin,
     TopicEnds,
@@ -40,9 +42,16 @@ from kstreams.connection import (
 from kstreams.embedded.connection import Embedded
 from kstreams.embedded.writer import Batching
 from kstreams.emitter import Emitter
+from kstreams.fnv1a import Fnv1aPartitioner, fnv1a
 from kstreams.framing import Framing, HeaderFrames
 from kstreams.lazy import lazy_names
-from kstreams.partitioner import Partitioner
+from kstreams.partitioner import (
+    FunctionPartitioner,
+    Murmur2Partitioner,
+    Partitioner,
+    murmur2,
+    partition_by,
+)
 from kstreams.topic import Topic, TopicChoice, topic_by
 
 if TYPE_CHECKING:
@@ -63,14 +72,16 @@ else:  # a checker would take any name then
 __all__ = (
     "Appended",
     "Batching",
-    "Connection",
     "Embedded",
     "Emitter",
+    "Fnv1aPartitioner",
     "Framing",
+    "FunctionPartitioner",
     "HeaderFrames",
     "Kafka",
     "KafkaAdmin",
     "KafkaWriter",
+    "Murmur2Partitioner",
     "Partitioner",
     "RawRecord",
     "Topic",
@@ -80,5 +91,8 @@ __all__ = (
     "TopicEnds",
     "TopicReader",
     "TopicWriter",
+    "fnv1a",
+    "murmur2",
+    "partition_by",
     "topic_by",
 )

@@ -14,7 +14,18 @@ import pyarrow as pa
 
 from kstreams.serde.base import Serde
 
-__all__ = ("Keeps", "Kept", "LetsGo", "Log", "LogContents", "LogReader", "Piece", "ReadOnce")
+__all__ = (
+    "Bounded",
+    "Keeps",
+    "Kept",
+    "LetsGo",
+    "Log",
+    "LogContents",
+    "LogReader",
+    "Piece",
+    "ReadOnce",
+    "is_bounded",
+)
 
 K = TypeVar("K")
 """Type of a log's keys."""
@@ -241,3 +252,24 @@ class LetsGo(Protocol):
     def lets_go(self) -> str:
         """What becomes of what was committed; empty where all stays."""
         ...
+
+
+@runtime_checkable
+class Bounded(Protocol):
+    """A `Log` that may be bounded: a run reads what it holds at the start of the run.
+
+    An app with bounded sources alone ends by itself, once all of them are read to their ends.
+
+    Attributes:
+        bounded: Whether it is. A log without this attribute is unbounded.
+    """
+
+    @property
+    def bounded(self) -> bool:
+        """Whether a run reads no more than what the log holds at its start."""
+        ...
+
+
+def is_bounded(log: object) -> bool:
+    """Return whether a source is a bounded log; a topic, which is None, is not."""
+    return isinstance(log, Bounded) and log.bounded

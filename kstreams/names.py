@@ -1,7 +1,8 @@
 """What may be a name: one rule for all that becomes a step of a path.
 
-Names of apps and savepoints are checked where they enter (`check_step`); nodes may be named
-anything, so what is named after them goes through `path_step`. Case counts: on a file system
+Names of apps and savepoints are checked where they enter (`check_step`), those of nodes and stores
+in `build()` (`name_problem`). Directories of nodes still go through `path_step`: a checkpoint of an
+earlier version may have node names with slashes. Case counts: on a file system
 that does not know case, `A` and `a` are one name.
 """
 
@@ -21,6 +22,7 @@ __all__ = (
     "is_incarnation",
     "is_path_below",
     "is_topic",
+    "name_problem",
     "path_step",
     "shown_name",
     "step_problem",
@@ -57,6 +59,16 @@ def text_problem(name: object) -> str:
     return ""
 
 
+def name_problem(name: object) -> str:
+    """Return why a name cannot name a node or a store; empty when it can.
+
+    These names become directories, labels of metrics, and text of messages and pictures.
+    """
+    if problem := text_problem(name):
+        return problem
+    return _path_problem(str(name)) or _size_problem(str(name))
+
+
 def step_problem(name: object) -> str:
     """Return why a name cannot be one step of a path; empty when it can."""
     if problem := text_problem(name):
@@ -66,10 +78,14 @@ def step_problem(name: object) -> str:
         return problem
     if text.startswith("."):
         return "it begins with a '.', as what is hidden does"
+    return _size_problem(text)
+
+
+def _size_problem(text: str) -> str:
     size = len(text.encode())
-    if size > MAX_NAME_BYTES:
-        return f"it has {size} bytes, and a file's name at most {MAX_NAME_BYTES}"
-    return ""
+    if size <= MAX_NAME_BYTES:
+        return ""
+    return f"it has {size} bytes, and a file's name at most {MAX_NAME_BYTES}"
 
 
 def _path_problem(text: str) -> str:

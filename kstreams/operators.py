@@ -8,6 +8,8 @@
   `kstreams.windows`.
 - `deduplicate`: each record once. Its id is the key (`by_key()`), a header (`by_header(name)`) or
   what a function returns.
+- `limit`: the first records, and no more.
+- `limit_rate`: at most one record of a key in each interval; the last one always comes.
 - `call_external`: the answer of another system, with retries; `call_async`: many calls at once.
 
 `map_`, `flat_map`, `rekey` and `transform` may change the key: put `TopologyBuilder.repartition`
@@ -47,6 +49,8 @@ from kstreams.processors.deduplicate import (
 from kstreams.processors.filter import filter_, filter_not
 from kstreams.processors.flat_map import flat_map
 from kstreams.processors.flat_map_values import flat_map_values
+from kstreams.processors.limit import LimitSupplier, limit
+from kstreams.processors.limit_rate import limit_rate
 from kstreams.processors.map import map_
 from kstreams.processors.map_values import map_values
 from kstreams.processors.peek import peek
@@ -59,6 +63,7 @@ __all__ = (
     "HeaderSupplier",
     "KeyId",
     "KeySupplier",
+    "LimitSupplier",
     "aggregate",
     "by_header",
     "by_key",
@@ -69,6 +74,8 @@ __all__ = (
     "filter_not",
     "flat_map",
     "flat_map_values",
+    "limit",
+    "limit_rate",
     "map_",
     "map_values",
     "peek",

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams._murmur2 import ArrowKeys, murmur2_of, murmur2_of_column
+from kstreams.errors import TopologyError
 
 __all__ = (
     "MAX_PARTITIONS",
@@ -26,7 +27,10 @@ __all__ = (
     "InnerKeyPartitioner",
     "Murmur2Partitioner",
     "Partitioner",
+    "bad_count",
+    "checked_partitioner",
     "count_problem",
+    "murmur2",
     "partition_by",
     "partition_of",
     "partitions_of",
@@ -92,6 +96,46 @@ class Partitioner(Protocol):
         ...
 
 
+def checked_partitioner(partitioner: Partitioner, place: str) -> Partitioner:
+    """Return a partitioner that has what the library needs of it.
+
+    Args:
+        partitioner: Given by a user.
+        place: What it was given to: `"topic 'orders'"`.
+
+    Raises:
+        TopologyError: It lacks a name or a method; names its class and what is missing.
+    """
+    named: object = getattr(partitioner, "name", None)
+    missing = [] if isinstance(named, str) and named else ["a name (a str)"]
+    missing += [
+        f"a method {method}"
+        for method in ("partition", "partition_batch")
+        if not callable(getattr(partitioner, method, None))
+    ]
+    if not missing:
+        return partitioner
+    raise TopologyError(
+        f"{place}: partitioner {type(partitioner).__qualname__} has not {', '.join(missing)}",
+        hint="implement kstreams.io.Partitioner, or make one of a function with "
+        "kstreams.io.partition_by(function, name=...).",
+    )
+
+
+def murmur2(data: bytes) -> int:
+    """Return Kafka's murmur2 of some bytes, as an unsigned 32-bit integer.
+
+    Kafka's producers take it without its highest bit, modulo the partition count.
+
+    Example:
+        >>> (murmur2(b"21") & 0x7FFFFFFF) % 8 == Murmur2Partitioner().partition(b"21", 8)
+        True
+
+    Source: `org.apache.kafka.common.utils.Utils#murmur2`.
+    """
+    return murmur2_of(data)
+
+
 def target(
     partitioner: Partitioner, key: bytes | None, partitions: int, turns: Iterator[int]
 ) -> int:
@@ -141,7 +185,7 @@ def partition_of(key: bytes, partitions: int) -> int:
     Source: `BuiltInPartitioner#partitionForKey`.
     """
     if partitions < 1:
-        raise _bad_count(partitions)
+        raise bad_count(partitions)
     return (murmur2_of(key) & 0x7FFFFFFF) % partitions
 
 
@@ -165,7 +209,7 @@ def partitions_of(keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
         ValueError: `partitions` is below 1.
     """
     if partitions < 1:
-        raise _bad_count(partitions)
+        raise bad_count(partitions)
     hashes = murmur2_of_column(keys)
     hashes &= np.uint32(0x7FFFFFFF)
     # Subtracting a quotient of columns is several times faster than numpy's %.
@@ -239,7 +283,7 @@ class FunctionPartitioner:
                 the topic's partitions.
         """
         if partitions < 1:
-            raise _bad_count(partitions)
+            raise bad_count(partitions)
         found = self.function(key, partitions)
         if not 0 <= found < partitions:
             raise ValueError(
@@ -251,7 +295,7 @@ class FunctionPartitioner:
     def partition_batch(self, keys: ArrowKeys, partitions: int) -> npt.NDArray[np.int32]:
         """Return the function's answer for each key, -1 for a null key."""
         if partitions < 1:
-            raise _bad_count(partitions)
+            raise bad_count(partitions)
         values: list[bytes | str | None] = keys.to_pylist()
         return np.fromiter(
             (
@@ -295,5 +339,6 @@ def _function_name(function: Callable[[bytes, int], int]) -> str:
     return named if isinstance(named, str) else type(function).__qualname__
 
 
-def _bad_count(partitions: int) -> ValueError:
+def bad_count(partitions: int) -> ValueError:
+    """Return the error of a partition count below 1."""
     return ValueError(f"partition count is {partitions}, expected at least 1")

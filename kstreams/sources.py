@@ -10,7 +10,10 @@ r"""Sources that are no topics: files, and other places that can be read again b
   `Whole`; `Gzip` or `Zip` around one of them. It passes over the file in `Mark`s and reads `Rows`.
 - `Files` is a place of files, of your own perhaps, which opens each `FileInfo` as `FileData`;
   `is_unfinished` says of which names none is read. `ObjectFiles` is one of a bucket's objects.
-- `items` is a list as an `ItemLog`, `rate` numbers at a rate as a `RateLog`: for tests and load.
+- `bounded` makes a `BoundedLog` of another log: each run reads what it holds at its start, and an
+  app whose sources are all `Bounded` ends by itself. Topics are unbounded.
+- `items` is a list as an `ItemLog`, which is bounded, `rate` numbers at a rate as a `RateLog`: for
+  tests and load.
 - `WhenRead` says what becomes of a file when all that was made of it is committed: it stays, is
   deleted or goes elsewhere (`MoveTo`), in places that are `FinishedFiles`.
 
@@ -52,11 +55,24 @@ from kstreams.file_logs.objects import ObjectFiles
 from kstreams.file_logs.parquet import Parquet
 from kstreams.file_logs.whole import Whole
 from kstreams.file_logs.zipped import Zip
-from kstreams.log import Keeps, Kept, LetsGo, Log, LogContents, LogReader, Piece, ReadOnce
+from kstreams.log import (
+    Bounded,
+    Keeps,
+    Kept,
+    LetsGo,
+    Log,
+    LogContents,
+    LogReader,
+    Piece,
+    ReadOnce,
+)
+from kstreams.made_logs.bounded_log import BoundedLog, bounded
 from kstreams.made_logs.item_log import ItemLog, items
 from kstreams.made_logs.rate_log import RateLog, rate
 
 __all__ = (
+    "Bounded",
+    "BoundedLog",
     "Csv",
     "FileData",
     "FileInfo",
@@ -84,6 +100,7 @@ __all__ = (
     "WhenRead",
     "Whole",
     "Zip",
+    "bounded",
     "folder",
     "is_unfinished",
     "items",

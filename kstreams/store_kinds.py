@@ -38,7 +38,7 @@ from kstreams.state.stores.changelog_form import (
     PlainForm,
 )
 from kstreams.state.stores.kind import AheadRows, Content, StoreKind, Times
-from kstreams.state.stores.readable import Ranges
+from kstreams.state.stores.readable import FetchesAll, Ranges
 from kstreams.state.stores.table_access import Replaced, TableAccess
 from kstreams.state.stores.table_columns import Found, PresentColumns, TableColumns
 
@@ -49,6 +49,7 @@ __all__ = (
     "ChangelogRecord",
     "CompositeSerde",
     "Content",
+    "FetchesAll",
     "Found",
     "Overlay",
     "PlainForm",

@@ -14,6 +14,8 @@ __all__ = (
     "LATEST_MS",
     "LONGEST_SPAN",
     "checked_time",
+    "forever",
+    "is_forever",
     "positive_ms",
     "span_ms",
 )
@@ -33,10 +35,18 @@ FAR_MS: Final = 1 << 62
 BEFORE_ALL_MS: Final = -(1 << 63)
 """The lowest int64: a bound that nothing stored is before."""
 
-LONGEST_SPAN: Final = timedelta(days=3_652_500)
-"""The longest size, gap, grace or interval: 10,000 years, longer than all the times."""
+forever: Final = timedelta(days=3_652_500)
+"""A grace, limit, ttl or retention that never ends: 10,000 years, longer than all event times."""
+
+LONGEST_SPAN: Final = forever
+"""The longest size, gap, grace or interval."""
 
 _MILLISECOND = timedelta(milliseconds=1)
+
+
+def is_forever(span: timedelta) -> bool:
+    """Return whether a span is longer than all event times."""
+    return span >= forever
 
 
 def checked_time(timestamp_ms: int) -> int:

@@ -7,12 +7,26 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar, overload
 
 from kstreams.framing import Framing, RawParts
-from kstreams.partitioner import InnerKeyPartitioner, Murmur2Partitioner, Partitioner
+from kstreams.options import checks_options
+from kstreams.partitioner import (
+    InnerKeyPartitioner,
+    Murmur2Partitioner,
+    Partitioner,
+    checked_partitioner,
+)
 from kstreams.record import Headers, Record
 from kstreams.serde.base import Serde
 from kstreams.serde.framed import frame_of, in_topic
 
-__all__ = ("Misplaced", "Nulls", "Topic", "TopicChoice", "default_partitioner", "topic_by")
+__all__ = (
+    "Misplaced",
+    "Nulls",
+    "Topic",
+    "TopicChoice",
+    "default_partitioner",
+    "partitioner_for",
+    "topic_by",
+)
 
 Nulls = Literal["drop", "pass"]
 """What a source does with a null: drop the record and count it, or pass None on."""
@@ -32,8 +46,17 @@ V0 = TypeVar("V0")
 _MURMUR2 = Murmur2Partitioner()
 
 
+def partitioner_for(given: Partitioner | None, key: Serde[Any], place: str) -> Partitioner:
+    """Return a given partitioner, checked, or the default of a key's serde.
+
+    Raises:
+        TopologyError: It is no partitioner; names its class and what it was given to.
+    """
+    return default_partitioner(key) if given is None else checked_partitioner(given, place)
+
+
 def default_partitioner(key: Serde[Any]) -> Partitioner:
-    """Return which partition keys of a serde belong to, unless somebody says otherwise."""
+    """Return the partitioner of keys of a serde, where none is given."""
     tail: int = getattr(key, "tail_bytes", 0)  # what is no serde is reported by `build`
     return InnerKeyPartitioner(tail) if tail else _MURMUR2
 
@@ -125,6 +148,7 @@ class Topic(Generic[K, V]):
         misplaced: Misplaced = ...,
         framing: Framing | None = ...,
     ) -> None: ...
+    @checks_options
     def __init__(
         self,
         name: str,
@@ -144,7 +168,7 @@ class Topic(Generic[K, V]):
         self.value: Serde[Any] = in_topic(value, name, "value", apart=apart)
         self.nulls: Nulls = nulls
         self.null_keys: Nulls = null_keys
-        self.partitioner = partitioner or default_partitioner(key)
+        self.partitioner = partitioner_for(partitioner, key, f"topic {name!r}")
         self.misplaced: Misplaced = misplaced
         self.framing = framing
 
@@ -178,6 +202,7 @@ class Topic(Generic[K, V]):
         return f"Topic({self.name!r}, key={self.key!r}, value={self.value!r})"
 
 
+@checks_options
 @dataclass(frozen=True)
 class TopicChoice(Generic[K, V]):
     """A sink's topic, chosen for each record; made by `topic_by`."""
@@ -212,6 +237,7 @@ def topic_by(
     label: str = ...,
     framing: Framing | None = ...,
 ) -> TopicChoice[K, V | None]: ...
+@checks_options
 def topic_by(
     choose: Callable[[Record[Any, Any]], str],
     *,
@@ -233,5 +259,5 @@ def topic_by(
         label: What diagrams show in place of a name.
         framing: As for a `Topic`.
     """
-    rule = partitioner or default_partitioner(key)
+    rule = partitioner_for(partitioner, key, f"topic_by {label!r}")
     return TopicChoice(choose, key, value, rule, label, nulls, framing)

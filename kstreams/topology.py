@@ -31,8 +31,8 @@ Example:
 
 from __future__ import annotations
 
-from kstreams.graph.builder import TopologyBuilder
-from kstreams.graph.feed import Feed, FeedSupplier, feed
+from kstreams.graph.building.builder import TopologyBuilder
+from kstreams.graph.building.feed import Feed, FeedSupplier, feed
 from kstreams.graph.global_tables import AppTable, GlobalDefinition, GlobalTable
 from kstreams.graph.nodes import (
     FunctionSink,

@@ -18,9 +18,9 @@ _PACKAGES = tuple(
 
 _ALLOWED = {
     # `topology.describe()`: users find the pictures where they look for them.
-    ("kstreams.graph.topology", "kstreams.graph.describe"),
-    ("kstreams.graph.topology", "kstreams.graph.dot"),
-    ("kstreams.graph.topology", "kstreams.graph.mermaid"),
+    ("kstreams.graph.topology", "kstreams.graph.pictures.describe"),
+    ("kstreams.graph.topology", "kstreams.graph.pictures.dot"),
+    ("kstreams.graph.topology", "kstreams.graph.pictures.mermaid"),
     # A definition names its kind, and a kind makes things of definitions; in types alone.
     ("kstreams.state.stores.kind", "kstreams.state.stores.spec"),
     ("kstreams.state.stores.kind", "kstreams.state.stores.changelog_form"),

@@ -49,9 +49,9 @@ from kstreams.state.log.pointer import Pointer
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.gc_pause import gc_pauses
-from kstreams.task.meta import TaskMeta
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import Queue
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.progress.task_meta import TaskMeta
+from kstreams.task.records.queues import Queue
 from kstreams.task.task import Task
 from kstreams_rocksdb import RocksDB
 

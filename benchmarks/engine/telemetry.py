@@ -17,14 +17,14 @@ from statistics import median
 from benchmarks.engine.one_task import CASES, KEYS, Bench, Sizes, drawn, queues
 from kstreams.batch.latency import Ages, Latency
 from kstreams.batch.report import BatchReport, TaskReport
-from kstreams.checkpoint.directory_home import DirectoryHome
+from kstreams.checkpoint.storage.directory_home import DirectoryHome
 from kstreams.clock import SystemClock
 from kstreams.ids import TaskId
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.totals import NodeCounts
 from kstreams.task.node_sampler import NodeSampler
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import Queue
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.records.queues import Queue
 from kstreams.task.task import Task
 from kstreams.telemetry.recorder import Recorder
 

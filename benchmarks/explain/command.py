@@ -19,7 +19,7 @@ from benchmarks.explain import topologies
 from benchmarks.machine import machine
 from benchmarks.measured import Times
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.store_place import StorePlace, checkpoint_of
+from kstreams.checkpoint.savepoint.store_place import StorePlace, checkpoint_of
 from kstreams.embedded.connection import Embedded
 from kstreams.emitter import Emitter
 from kstreams.explain.explained import ExplainedChange, explain_key

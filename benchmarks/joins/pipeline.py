@@ -27,8 +27,8 @@ from kstreams.state.log.loop_objects import LoopPart, read_loops, write_loops
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.state.versions.versions import TaskVersions
-from kstreams.task.queues import Queue
-from kstreams.task.routing import route
+from kstreams.task.output.routing import route
+from kstreams.task.records.queues import Queue
 from kstreams_rocksdb import RocksDB
 
 __all__ = ("Batch", "Feeds", "Numbers", "Pipeline")

@@ -23,7 +23,7 @@ from kstreams.raw_batch import INPUT_SCHEMA
 from kstreams.state.backend.memory import Memory
 from kstreams.stores import window_store
 from kstreams.task.gc_pause import gc_pauses
-from kstreams.task.queues import Queue
+from kstreams.task.records.queues import Queue
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 from kstreams_avro import avro_schema, avro_serde
 

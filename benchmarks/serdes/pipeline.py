@@ -18,8 +18,8 @@ from kstreams.raw_batch import HEADERS_TYPE, INPUT_SCHEMA
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.stores import window_store
-from kstreams.task.meta import TaskMeta
-from kstreams.task.queues import Queue
+from kstreams.task.progress.task_meta import TaskMeta
+from kstreams.task.records.queues import Queue
 from kstreams.task.task import Task
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kstreams import INT64, TEXT, Topic, TopologyBuilder, filter_, key_value_store
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import SystemClock
 from kstreams.ids import TaskId
 from kstreams.partitioner import partitions_of

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.serve.committing import GROUP
 from benchmarks.serve.served import Served, end, line_of, said
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 
 __all__ = ("Load", "reading")
 

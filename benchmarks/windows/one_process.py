@@ -15,7 +15,7 @@ from benchmarks.engine.one_task import Bench
 from benchmarks.windows.cases import Case, drawn, topology
 from benchmarks.windows.figures import Figures, figures_of, state_bytes
 from kstreams.raw_batch import INPUT_SCHEMA
-from kstreams.task.queues import Queue
+from kstreams.task.records.queues import Queue
 from kstreams_rocksdb import RocksDB
 
 __all__ = ("best_in_process",)

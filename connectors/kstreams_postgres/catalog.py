@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import sql
@@ -13,7 +13,16 @@ from psycopg import sql
 from kstreams.errors import SinkError
 from kstreams_postgres.connecting import Connection
 
-__all__ = ("Column", "Names", "Table", "create_missing", "create_table", "described", "is_table")
+__all__ = (
+    "Column",
+    "Names",
+    "Table",
+    "beside_parameters",
+    "create_missing",
+    "create_table",
+    "described",
+    "is_table",
+)
 
 
 class Column(NamedTuple):
@@ -22,6 +31,12 @@ class Column(NamedTuple):
     name: str
     type: str
     oid: int
+
+
+def beside_parameters(name: sql.Identifier) -> sql.Composable:
+    """Return a name for a statement that has parameters, where a `%` begins one."""
+    escaped: Any = name.as_string(None).replace("%", "%%")  # checkers want a literal
+    return sql.SQL(escaped)
 
 
 @dataclass(frozen=True)
@@ -40,6 +55,11 @@ class Names:
     def quoted_fence(self) -> sql.Identifier:
         """The table of fences, quoted."""
         return sql.Identifier(*self.fence.split("."))
+
+    @property
+    def fence_beside_parameters(self) -> sql.Composable:
+        """The table of fences, for statements that have parameters."""
+        return beside_parameters(self.quoted_fence)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from psycopg import sql
 
+from kstreams_postgres.catalog import beside_parameters
 from kstreams_postgres.connecting import Connection
 
 __all__ = ("reader_of",)
@@ -24,6 +25,6 @@ def reader_of(
     statement = sql.SQL(
         "UPDATE {} SET reader = CASE WHEN reader = '' OR %s = '' THEN %s ELSE reader END "
         "WHERE {} = %s RETURNING reader"
-    ).format(state, sql.Identifier(column))
+    ).format(beside_parameters(state), sql.Identifier(column))
     found = connection.execute(statement, (reader, reader, name)).fetchone()
     return "" if found is None else str(found[0])

@@ -46,7 +46,7 @@ def claim(connection: Connection, names: Names, commit: CommitId) -> list[Refuse
         older than what was written.
     """
     place = (commit.life, commit.sink, commit.task)
-    fence = names.quoted_fence
+    fence = names.fence_beside_parameters
     claimed = connection.execute(
         sql.SQL(_CLAIM).format(fence), (*place, *commit.order, commit.fingerprint)
     ).fetchone()
@@ -71,7 +71,7 @@ def note(
     connection: Connection, names: Names, commit: CommitId, refused: Sequence[RefusedRow]
 ) -> None:
     """Keep with the fence which rows were refused, so that they are when the commit comes again."""
-    statement = sql.SQL(_NOTE).format(names.quoted_fence)
+    statement = sql.SQL(_NOTE).format(names.fence_beside_parameters)
     connection.execute(statement, (_to_text(refused), commit.life, commit.sink, commit.task))
 
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 from psycopg import sql
 
 from kstreams.errors import DataLossError, SourceError
-from kstreams_postgres.catalog import create_table, is_table
+from kstreams_postgres.catalog import beside_parameters, create_table, is_table
 from kstreams_postgres.connecting import Connection
 from kstreams_postgres.slot import table_name
 from kstreams_postgres.table_check import described_table
@@ -131,10 +131,12 @@ def made_state(connection: Connection, names: PollNames, required: frozenset[str
     insert = sql.SQL(
         "INSERT INTO {} (name, log_id, relation, transaction, key) VALUES (%s, %s, %s, %s, %s) "
         "ON CONFLICT (name) DO NOTHING"
-    ).format(state)
+    ).format(beside_parameters(state))
     table = f"{names.table} ({oid})"
     connection.execute(insert, (names.log, uuid4().hex, table, names.transaction, list(key)))
-    found = connection.execute(sql.SQL(_STATE).format(state), (names.log,)).fetchone()
+    found = connection.execute(
+        sql.SQL(_STATE).format(beside_parameters(state)), (names.log,)
+    ).fetchone()
     if found is None:
         raise SourceError(f"log {names.log!r} was forgotten while it was begun")
     *values, relation, transaction = found
@@ -225,6 +227,6 @@ def let_go(connection: Connection, names: PollNames, state: PollState) -> None:
     update = sql.SQL(
         "UPDATE {} SET bound = %s, next_offset = %s, open_bound = %s, open_rows = %s "
         "WHERE name = %s AND next_offset <= %s"
-    ).format(table_name(names.state))
+    ).format(beside_parameters(table_name(names.state)))
     values = (state.bound, state.offset, state.open_bound, state.open_rows)
     connection.execute(update, (*values, names.log, state.offset))

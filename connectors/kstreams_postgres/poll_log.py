@@ -11,7 +11,7 @@ from psycopg import sql
 from kstreams import Serde
 from kstreams.errors import CompileError
 from kstreams.sources import LogReader
-from kstreams_postgres.catalog import is_table
+from kstreams_postgres.catalog import beside_parameters, is_table
 from kstreams_postgres.change import row_serde
 from kstreams_postgres.change_rows import required_fields, wanted_fields
 from kstreams_postgres.connecting import Connection, Database
@@ -92,7 +92,7 @@ class PostgresRows(Generic[K, V]):
     def _forget(self, connection: Connection) -> None:
         state = table_name(self.state)
         if is_table(connection, state):
-            statement = sql.SQL("DELETE FROM {} WHERE name = %s").format(state)
+            statement = sql.SQL("DELETE FROM {} WHERE name = %s").format(beside_parameters(state))
             connection.execute(statement, (self.name,))
 
     def _database(self) -> Database:

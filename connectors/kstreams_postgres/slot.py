@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from psycopg import sql
 
 from kstreams.errors import DataLossError, SourceError
-from kstreams_postgres.catalog import is_table
+from kstreams_postgres.catalog import beside_parameters, is_table
 from kstreams_postgres.connecting import Connection
 from kstreams_postgres.pgoutput import commit_of
 
@@ -156,7 +156,7 @@ def slot_state(connection: Connection, names: SlotNames) -> SlotState | None:
     """
     if not is_table(connection, table_name(names.state)):
         return None
-    query = sql.SQL(_STATE).format(table_name(names.state))
+    query = sql.SQL(_STATE).format(beside_parameters(table_name(names.state)))
     table = table_name(names.table).as_string(connection)
     found = connection.execute(query, (table, names.slot)).fetchone()
     if found is None:
@@ -256,7 +256,7 @@ def advance(connection: Connection, names: SlotNames, lsn: int, offset: int) -> 
     update = sql.SQL(
         "UPDATE {} SET lsn = %s::pg_lsn, next_offset = %s "
         "WHERE slot = %s AND lsn <= %s::pg_lsn AND next_offset <= %s"
-    ).format(table_name(names.state))
+    ).format(beside_parameters(table_name(names.state)))
     values: tuple[Any, ...] = (lsn_text(lsn), offset, names.slot, lsn_text(lsn), offset)
     if connection.execute(update, values).rowcount:
         with slot_held(connection, names.slot):

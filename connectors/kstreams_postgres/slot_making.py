@@ -10,7 +10,7 @@ import psycopg
 from psycopg import sql
 
 from kstreams.errors import SourceError
-from kstreams_postgres.catalog import create_table, is_table
+from kstreams_postgres.catalog import beside_parameters, create_table, is_table
 from kstreams_postgres.claiming import reader_of
 from kstreams_postgres.connecting import Connection
 from kstreams_postgres.slot import SlotNames, SlotState, slot_held, slot_state, table_name
@@ -106,7 +106,8 @@ def _make(connection: Connection, names: SlotNames, making: Making) -> None:
     oid, key = changed_table(connection, names.table, making.required)
     state, slot = table_name(names.state), (names.slot,)
     create_table(connection, state, sql.SQL(_TABLE).format(state))
-    begun = connection.execute(sql.SQL("SELECT FROM {} WHERE slot = %s").format(state), slot)
+    known = beside_parameters(state)
+    begun = connection.execute(sql.SQL("SELECT FROM {} WHERE slot = %s").format(known), slot)
     there = connection.execute("SELECT FROM pg_replication_slots WHERE slot_name = %s", slot)
     if there.rowcount and not begun.rowcount:
         raise SourceError(
@@ -118,7 +119,7 @@ def _make(connection: Connection, names: SlotNames, making: Making) -> None:
         connection.execute("SELECT pg_drop_replication_slot(%s)", slot)
     own = names.publication is None
     values = (names.slot, uuid4().hex, names.table, oid, list(key), own)
-    connection.execute(sql.SQL(_BEGUN).format(state), values)
+    connection.execute(sql.SQL(_BEGUN).format(known), values)
     _publish(connection, names)
     with closing(
         psycopg.connect(making.url, replication="database", autocommit=True, connect_timeout=10)
@@ -135,7 +136,7 @@ def _make(connection: Connection, names: SlotNames, making: Making) -> None:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             connection.execute(sql.SQL("SET TRANSACTION SNAPSHOT {}").format(sql.Literal(exported)))
             copied = _copied(connection, names, key) if making.snapshot else 0
-            connection.execute(sql.SQL(_READY).format(state), (copied, lsn, names.slot))
+            connection.execute(sql.SQL(_READY).format(known), (copied, lsn, names.slot))
 
 
 def _publish(connection: Connection, names: SlotNames) -> None:
@@ -194,7 +195,9 @@ def drop_slot(connection: Connection, names: SlotNames) -> None:
                 statement = sql.SQL("DROP PUBLICATION IF EXISTS {}")
                 connection.execute(statement.format(sql.Identifier(names.slot)))
             statement = sql.SQL("DELETE FROM {} WHERE slot = %s")
-            connection.execute(statement.format(table_name(names.state)), (names.slot,))
+            connection.execute(
+                statement.format(beside_parameters(table_name(names.state))), (names.slot,)
+            )
 
 
 def release_slot(connection: Connection, names: SlotNames) -> None:

@@ -1,15 +1,16 @@
-"""Aggregators: what `aggregate` and `windowed_aggregate` make of the records of a key.
+"""Aggregators for `aggregate` and `windowed_aggregate`: they combine the records of a key.
 
 - `count`, `sum_`, `mean`, `variance`, `min_`, `max_`: numbers, by columns where possible.
-- `first`, `last`, `collect`, `top_n`: values. `count_distinct`, `approx_count_distinct`: how many
-  different ones (the second in little memory; needs the extra `sketches`).
-- `over(part, aggregator)`: of a part of each value; `over(field("price", DOUBLE), ...)` reads no
-  more of a JSON value than that field.
-- `combine(...)`: several at once. `reducing(function, serde)`, `fold(...)`: out of functions.
-- `Aggregator`: the protocol of a custom one; `InvertibleAggregator` of one that can take records
-  out again, which `regroup` needs: counts, sums, means, variances, and what is made of them.
+- `first`, `last`, `collect`, `top_n`: values. `count_distinct`, `approx_count_distinct`: the number
+  of distinct values (the second in little memory; needs the extra `sketches`).
+- `over(part, aggregator)`: aggregates a part of each value; `over(field("price", DOUBLE), ...)`
+  decodes only that field of a JSON value.
+- `combine(...)`: several aggregators at once, by position or by name. `reducing(function, serde)`,
+  `fold(...)`: aggregators made of functions.
+- `Aggregator`: the protocol of a custom aggregator; `InvertibleAggregator` the protocol of one that
+  can remove records, as `regroup` needs: counts, sums, means, variances, and combinations of them.
 
-The store's `value=` is the aggregator's `state`. Names that Python has taken end in `_`.
+The store's `value=` is the aggregator's `state`. Names that Python already uses end in `_`.
 
 Example:
     >>> from kstreams import DOUBLE, TEXT, aggregate, timestamped_store
@@ -33,6 +34,8 @@ from kstreams.aggregators.extreme import max_, min_
 from kstreams.aggregators.field import Field, field
 from kstreams.aggregators.fold import fold
 from kstreams.aggregators.mean import mean
+from kstreams.aggregators.named_combine import AnyAggregator, AnyInvertibleAggregator
+from kstreams.aggregators.named_results import NamedResults
 from kstreams.aggregators.over import over
 from kstreams.aggregators.reduce import reducing
 from kstreams.aggregators.sum import sum_
@@ -52,9 +55,12 @@ else:  # a checker would take any name then
 
 __all__ = (
     "Aggregator",
+    "AnyAggregator",
+    "AnyInvertibleAggregator",
     "Comparable",
     "Field",
     "InvertibleAggregator",
+    "NamedResults",
     "approx_count_distinct",
     "collect",
     "combine",

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
+from typing_extensions import TypeVar
+
+from kstreams.aggregators.field import Field
+from kstreams.parameters import Parameters, fields_of
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 
@@ -15,8 +19,13 @@ __all__ = (
     "K_contra",
     "S",
     "V_contra",
+    "aggregator_identity",
+    "aggregator_parameters",
+    "can_merge",
     "is_exact",
     "is_invertible",
+    "merge_of",
+    "part_identity",
     "remove_of",
 )
 
@@ -26,20 +35,24 @@ V_contra = TypeVar("V_contra", contravariant=True)
 """Type of the values."""
 S = TypeVar("S")
 """Type of the state that is kept."""
-A_co = TypeVar("A_co", covariant=True)
-"""Type of the results."""
+A_co = TypeVar("A_co", covariant=True, default=S)
+"""Type of the results; by default that of the state."""
 
 
 class Aggregator(Protocol[K_contra, V_contra, S, A_co]):
-    """How records become one result: a state that begins, takes records, and merges.
+    """Combines records into one result: creates a state, adds records, and merges states.
 
-    States are values: `add` and `merge` return a new one and leave their arguments as
-    they are, so that a failing record has no effect. `merge` is associative, and
-    gets the state of the earlier times first. An aggregator compares by value or is a
-    constant, and pickles.
+    States are values: `add` and `merge` return a new state and do not change their arguments, so
+    a failing record has no effect. `merge` is associative, and gets the state of the earlier
+    times first; only sessions and sliding windows call it. An aggregator can be pickled, and
+    compares by value or is a constant.
 
-    Source: `Initializer`, `Aggregator` and `Merger` of Kafka Streams in one; the state is
-    begun by its first record, as those of `min` and `reduce` need it.
+    An attribute `identity`, a text, names the aggregator in checkpoints: the next start rejects
+    states of another identity. Without the attribute, the identity is the name of the class, with
+    the fields of a dataclass that are texts, numbers or spans.
+
+    Source: `Initializer`, `Aggregator` and `Merger` of Kafka Streams in one; the first record
+    creates the state, as `min` and `reduce` need it.
     """
 
     @property
@@ -52,49 +65,49 @@ class Aggregator(Protocol[K_contra, V_contra, S, A_co]):
         ...
 
     def add(self, state: S, record: Record[K_contra, V_contra]) -> S:
-        """Return the state with one record more."""
+        """Return the state after one more record."""
         ...
 
     def merge(self, earlier: S, later: S) -> S:
-        """Return the state of the records of two."""
+        """Return the combined state of two states."""
         ...
 
     def result(self, state: S) -> A_co:
-        """Return what is forwarded."""
+        """Return the result of a state, which is forwarded."""
         ...
 
 
 class InvertibleAggregator(
     Aggregator[K_contra, V_contra, S, A_co], Protocol[K_contra, V_contra, S, A_co]
 ):
-    """An aggregator that can take a record out again, as `TopologyBuilder.regroup` needs it.
+    """An aggregator that can remove a record, as `TopologyBuilder.regroup` needs it.
 
-    Counts, sums, means and variances can; minima and maxima, first and last values cannot,
-    for nobody knows what comes next. `fold` and `reducing` can if they are told how, `over` and
-    `combine` if all that they are made of can.
+    Counts, sums, means and variances are invertible. Minima and maxima, first and last values are
+    not, because the state does not know the next value. `fold` and `reducing` are invertible if
+    they have a `remove` function, `over` and `combine` if all their parts are.
 
-    `remove` undoes one `add` of an equal value, in any order. It may round as `add` does; what
-    rounds and would drift says so by an attribute `unrounded`: see
+    `remove` undoes one `add` of an equal value, in any order. It may round as `add` does; an
+    aggregator whose rounding would drift has an attribute `unrounded`: see
     `kstreams.aggregators.exact_sum`.
 
     Source: the subtractor of `org.apache.kafka.streams.kstream.KGroupedTable#aggregate`.
     """
 
     def remove(self, state: S, record: Record[K_contra, V_contra]) -> S:
-        """Return the state with one record less: one that was added before."""
+        """Return the state without one record that was added before."""
         ...
 
 
 def is_invertible(aggregator: object) -> bool:
-    """Tell whether an aggregator can take records out again."""
+    """Return whether an aggregator can remove records."""
     return callable(getattr(aggregator, "remove", None))
 
 
 def remove_of(aggregator: object) -> Callable[[Any, Record[Any, Any]], Any]:
-    """Return what takes a record out of a state.
+    """Return the function that removes a record from a state.
 
     Raises:
-        AttributeError: The aggregator cannot: so has none who is made of it.
+        AttributeError: The aggregator cannot remove records, and so no aggregator made of it can.
     """
     remove: Callable[[Any, Record[Any, Any]], Any] | None = getattr(aggregator, "remove", None)
     if remove is None:
@@ -102,10 +115,51 @@ def remove_of(aggregator: object) -> Callable[[Any, Record[Any, Any]], Any]:
     return remove
 
 
-def is_exact(aggregator: object) -> bool:
-    """Tell whether an aggregator's states merge to the same in any order.
+def can_merge(aggregator: object) -> bool:
+    """Return whether an aggregator can merge two states, as sessions and sliding windows need."""
+    return callable(getattr(aggregator, "merge", None))
 
-    Doubles that add up do not (`exact = False`): who merges many has to keep to one order.
+
+def merge_of(aggregator: object) -> Callable[[Any, Any], Any]:
+    """Return the function that merges two states.
+
+    Raises:
+        AttributeError: The aggregator cannot merge, and so no aggregator that is made of it can.
+    """
+    merge: Callable[[Any, Any], Any] | None = getattr(aggregator, "merge", None)
+    if merge is None:
+        raise AttributeError("merge")
+    return merge
+
+
+def is_exact(aggregator: object) -> bool:
+    """Return whether merges of an aggregator's states give the same state in any order.
+
+    Sums of doubles do not (`exact = False`): code that merges many states has to keep their order.
     """
     found: bool = getattr(aggregator, "exact", True)
     return found
+
+
+def aggregator_identity(aggregator: object) -> str:
+    """Return a text that differs where the states of two aggregators mean different things.
+
+    It is the aggregator's attribute `identity`. Without one it is the name of the class, with
+    the fields of a dataclass that are texts, numbers or spans. Functions are no part of it: two
+    of them cannot be compared.
+    """
+    found = getattr(aggregator, "identity", None)
+    if isinstance(found, str):
+        return found
+    own = ", ".join(f"{name}={value!r}" for name, value in fields_of(aggregator).items())
+    return f"{type(aggregator).__name__}({own})"
+
+
+def aggregator_parameters(aggregator: object) -> Parameters:
+    """Return the parameters of an aggregator that are recorded with the store of its states."""
+    return {"aggregator": aggregator_identity(aggregator)}
+
+
+def part_identity(part: object) -> str:
+    """Return a text for the part that a function returns: a field's name, else "a function"."""
+    return f"field {part.name!r}" if isinstance(part, Field) else "a function"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 from kstreams._types import V
 from kstreams.aggregators.aggregator import Aggregator
@@ -18,15 +18,15 @@ __all__ = ("collect",)
 def collect(
     value: Serde[V], *, max_values: int = MAX_VALUES
 ) -> Aggregator[object, V, tuple[V, ...], tuple[V, ...]]:
-    """Gather all values of a window, in the order they came; merged parts by their time.
+    """Collect all values of a window, in order of arrival; merged states are in order of time.
 
-    The whole tuple is kept, and copied for each record: for windows of few records. For a
-    list that may be long use a `list_store` in a processor: it keeps each element apart.
+    The state is the whole tuple, which is copied for each record: use it for windows of few
+    records. For long lists use a `list_store` in a processor, which stores each element apart.
 
     Args:
         value: Serde of the values.
-        max_values: How many one state may keep; a record that would add another is a
-            `ProcessingError`, which the source's `on_error` deals with.
+        max_values: The number of values that one state may keep. A record that would add another
+            raises a `ProcessingError`, which the source's `on_error` handles.
 
     Raises:
         ValueError: `max_values` is below 1.
@@ -36,6 +36,8 @@ def collect(
 
 @dataclass(frozen=True)
 class _Collect(Generic[V]):
+    identity: ClassVar[str] = "collect"
+
     state: Serde[tuple[V, ...]]
     most: int
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
 from kstreams._types import K, V
-from kstreams.aggregators.aggregator import (
-    Aggregator,
-    InvertibleAggregator,
-    is_exact,
-    remove_of,
+from kstreams.aggregators.aggregator import Aggregator, InvertibleAggregator
+from kstreams.aggregators.combined import Combined
+from kstreams.aggregators.named_combine import (
+    AnyAggregator,
+    AnyInvertibleAggregator,
+    named_combined,
 )
-from kstreams.aggregators.columns.combine import CombineForm
-from kstreams.aggregators.columns.form import ColumnForm, column_form, keeps_objects
-from kstreams.aggregators.exact_sum import unrounded
-from kstreams.record import Record
-from kstreams.serde.base import Serde
-from kstreams.serde.composite import TupleSerde
-from kstreams.serde.layout import fixed_layout
+from kstreams.aggregators.named_results import NamedResults
 
 __all__ = ("combine",)
 
@@ -39,6 +33,8 @@ A3 = TypeVar("A3")
 """Type of the third result."""
 A4 = TypeVar("A4")
 """Type of the fourth result."""
+R = TypeVar("R")
+"""Type of the results of named aggregators."""
 
 
 @overload
@@ -79,77 +75,53 @@ def combine(
     fourth: Aggregator[K, V, S4, A4],
     /,
 ) -> Aggregator[K, V, tuple[S1, S2, S3, S4], tuple[A1, A2, A3, A4]]: ...
-def combine(*aggregators: Aggregator[Any, Any, Any, Any]) -> Any:
-    """Run two to four aggregators side by side; the result is a tuple of theirs.
+@overload
+def combine(
+    **aggregators: AnyInvertibleAggregator[K, V, A1],
+) -> InvertibleAggregator[K, V, tuple[object, ...], NamedResults[A1]]: ...
+@overload
+def combine(
+    **aggregators: AnyAggregator[K, V, A1],
+) -> Aggregator[K, V, tuple[object, ...], NamedResults[A1]]: ...
+@overload
+def combine(
+    result: Callable[..., R], /, **aggregators: AnyInvertibleAggregator[K, V, object]
+) -> InvertibleAggregator[K, V, tuple[object, ...], R]: ...
+@overload
+def combine(
+    result: Callable[..., R], /, **aggregators: AnyAggregator[K, V, object]
+) -> Aggregator[K, V, tuple[object, ...], R]: ...
+def combine(*given: Any, **named: Any) -> Any:
+    """Run several aggregators side by side, in one pass over one store.
 
-    Records can be taken out again if all of them can do that.
+    Positional aggregators, two to four, give a tuple. Named ones give results by name:
+    `NamedResults`, whose results share one type, or objects of a class that comes first, such as
+    a dataclass or a `NamedTuple`, whose fields have a type each. The names are part of the
+    state's serde: a state is never read under other names, and their order in the call does not
+    matter.
+
+    Records can be taken out again, and states merged, if all aggregators can do that.
+
+    Args:
+        given: Two to four aggregators; or the class of the results, before named aggregators.
+        named: Aggregators by the name of their result.
+
+    Raises:
+        TopologyError: Positional aggregators are mixed with named ones, or the class of the
+            results does not take these names.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from kstreams import DOUBLE
+        >>> from kstreams.aggregators import count, max_
+        >>> @dataclass(frozen=True)
+        ... class Sales:
+        ...     orders: int
+        ...     largest: float
+        >>> sales = combine(Sales, orders=count(), largest=max_(DOUBLE))
+        >>> sales.result((2.5, 1))  # the state is in the order of the names
+        Sales(orders=1, largest=2.5)
     """
-    return _Combine(aggregators)
-
-
-@dataclass(frozen=True)
-class _Combine:
-    aggregators: tuple[Aggregator[Any, Any, Any, Any], ...]
-
-    @property
-    def exact(self) -> bool:
-        return all(map(is_exact, self.aggregators))
-
-    @property
-    def state(self) -> Serde[tuple[Any, ...]]:
-        return TupleSerde(*(each.state for each in self.aggregators))
-
-    def init(self, record: Record[Any, Any]) -> tuple[Any, ...]:
-        return tuple(each.init(record) for each in self.aggregators)
-
-    def add(self, state: tuple[Any, ...], record: Record[Any, Any]) -> tuple[Any, ...]:
-        pairs = zip(self.aggregators, state, strict=True)
-        return tuple(each.add(own, record) for each, own in pairs)
-
-    @property
-    def remove(self) -> Callable[[tuple[Any, ...], Record[Any, Any]], tuple[Any, ...]]:
-        removes = tuple(map(remove_of, self.aggregators))
-
-        def remove(state: tuple[Any, ...], record: Record[Any, Any]) -> tuple[Any, ...]:
-            return tuple(each(own, record) for each, own in zip(removes, state, strict=True))
-
-        return remove
-
-    @property
-    def unrounded(self) -> _UnroundedCombine | None:
-        found = tuple(map(unrounded, self.aggregators))
-        if not any(found):
-            return None
-        pairs = zip(self.aggregators, found, strict=True)
-        return _UnroundedCombine(
-            tuple(each if own is None else own for each, own in pairs),
-            tuple(own is not None for own in found),
-        )
-
-    def merge(self, earlier: tuple[Any, ...], later: tuple[Any, ...]) -> tuple[Any, ...]:
-        parts = zip(self.aggregators, earlier, later, strict=True)
-        return tuple(each.merge(one, other) for each, one, other in parts)
-
-    def result(self, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        pairs = zip(self.aggregators, state, strict=True)
-        return tuple(each.result(own) for each, own in pairs)
-
-    def columns(self, value: Serde[Any]) -> ColumnForm | None:
-        parts = []
-        for each in self.aggregators:
-            form, layout = column_form(each, value), fixed_layout(each.state)
-            if form is None or layout is None or keeps_objects(form):
-                return None
-            parts.append((form, layout.column_count))
-        return CombineForm(parts)
-
-
-@dataclass(frozen=True)
-class _UnroundedCombine(_Combine):
-    """Its results are states: of what rounds, the states that it would have."""
-
-    rounds: tuple[bool, ...]
-
-    def result(self, state: tuple[Any, ...]) -> tuple[Any, ...]:
-        parts = zip(self.aggregators, state, self.rounds, strict=True)
-        return tuple(each.result(own) if rounds else own for each, own, rounds in parts)
+    if named:
+        return named_combined(given, named)
+    return Combined(given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from kstreams.aggregators.aggregator import InvertibleAggregator
 from kstreams.aggregators.columns.count import CountForm
@@ -25,6 +25,8 @@ def count() -> InvertibleAggregator[object, object, int, int]:
 
 @dataclass(frozen=True)
 class _Count:
+    identity: ClassVar[str] = "count"
+
     @property
     def state(self) -> Serde[int]:
         return INT64

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from kstreams.aggregators.aggregator import Aggregator
 from kstreams.aggregators.kept_values import MAX_VALUES, checked_limit, within
@@ -20,13 +20,13 @@ V = TypeVar("V")
 def count_distinct(
     value: Serde[V], *, max_values: int = MAX_VALUES
 ) -> Aggregator[object, V, frozenset[V], int]:
-    """Count different values exactly: all of them are kept, and copied for each new one.
+    """Count distinct values exactly: the state keeps all values, and is copied for each new one.
 
     Args:
         value: Serde of the values, which are hashable.
-        max_values: How many one state may keep; a record that would add another is a
-            `ProcessingError`, which the source's `on_error` deals with. See
-            `approx_count_distinct` for many.
+        max_values: The number of values that one state may keep. A record that would add another
+            raises a `ProcessingError`, which the source's `on_error` handles. Use
+            `approx_count_distinct` for many values.
 
     Raises:
         ValueError: `max_values` is below 1.
@@ -39,6 +39,8 @@ _OR_APPROXIMATE = ", or count with approx_count_distinct"
 
 @dataclass(frozen=True)
 class _CountDistinct(Generic[V]):
+    identity: ClassVar[str] = "count_distinct"
+
     state: Serde[frozenset[V]]
     most: int
 

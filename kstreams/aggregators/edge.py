@@ -19,10 +19,10 @@ __all__ = ("Edge", "first", "last")
 
 @dataclass(frozen=True)
 class Edge(Generic[V]):
-    """All of such an aggregator but which of two values stays.
+    """The common part of `first` and `last`; subclasses choose which of two values is kept.
 
     Attributes:
-        latest: Whether it is the one with the latest time, for the column form.
+        latest: Whether the value with the latest time is kept, for the column form.
         state: Serde of the value and its time.
     """
 
@@ -30,7 +30,7 @@ class Edge(Generic[V]):
     state: StampedSerde[V]
 
     def init(self, record: Record[Any, V]) -> tuple[V, int]:
-        """Keep the only one."""
+        """Return the value and time of the record."""
         return record.value, record.timestamp
 
     def result(self, state: tuple[V, int]) -> V:
@@ -56,6 +56,7 @@ def first(value: Serde[V]) -> Aggregator[object, V, tuple[V, int], V]:
 
 
 class _First(Edge[V]):
+    identity: ClassVar[str] = "first"
     latest: ClassVar[bool] = False
 
     def add(self, state: tuple[V, int], record: Record[Any, V]) -> tuple[V, int]:
@@ -75,6 +76,7 @@ def last(value: Serde[V]) -> Aggregator[object, V, tuple[V, int], V]:
 
 
 class _Last(Edge[V]):
+    identity: ClassVar[str] = "last"
     latest: ClassVar[bool] = True
 
     def add(self, state: tuple[V, int], record: Record[Any, V]) -> tuple[V, int]:

@@ -1,9 +1,9 @@
-"""Sums of doubles without rounding, from which values can be taken out again.
+"""Sums of doubles without rounding, from which values can be removed again.
 
-A double is an integer over a power of two, and so is any sum of doubles. Kept like that,
-`a + b - b` is `a` to the last bit, in whichever order it was done, however often. An aggregator
-whose states are rounded sums has an attribute `unrounded`: an aggregator of the same records
-whose states are such sums and whose results are the states of the other.
+A double is an integer over a power of two, and so is any sum of doubles. In this form,
+`a + b - b` is exactly `a`, in any order and however often. An aggregator whose states are rounded
+sums has an attribute `unrounded`: an aggregator of the same records whose states are exact sums
+and whose results are the states of the rounding aggregator.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from kstreams.serde.base import Serde
 __all__ = ("EXACT_SUM", "NOTHING", "ExactSum", "ExactSumSerde", "nearest", "unrounded")
 
 _HEAD = struct.Struct(">HQQQ")
-"""Power of two, and how many infinities, negative ones and NaNs there are."""
+"""Power of two, and the numbers of infinities, negative infinities and NaNs."""
 
 
 class ExactSum(NamedTuple):
-    """A sum of doubles and integers; equal sums are equal.
+    """A sum of doubles and integers; equal sums are equal objects.
 
     Attributes:
-        numerator: An odd integer, or the power is 0.
+        numerator: The numerator; an odd integer unless the power is 0.
         power: The sum is the numerator over two to this power.
-        infinities: How many positive infinities are in it.
-        negative_infinities: How many negative ones.
-        nans: How many NaNs.
+        infinities: The number of positive infinities in the sum.
+        negative_infinities: The number of negative infinities in the sum.
+        nans: The number of NaNs in the sum.
     """
 
     numerator: int = 0
@@ -40,7 +40,7 @@ class ExactSum(NamedTuple):
     nans: int = 0
 
     def plus(self, value: float, times: int = 1) -> ExactSum:
-        """Return the sum with a number more; with one less if `times` is -1."""
+        """Return the sum plus a number; minus the number if `times` is -1."""
         if math.isfinite(value):
             own, divisor = value.as_integer_ratio()
             return self.plus_ratio(times * own, divisor.bit_length() - 1)
@@ -52,14 +52,14 @@ class ExactSum(NamedTuple):
         return ExactSum(numerator, power, infinities, negative + times, nans)
 
     def plus_square(self, value: float, times: int = 1) -> ExactSum:
-        """Return the sum with the square of a number more, or less."""
+        """Return the sum plus the square of a number; minus the square if `times` is -1."""
         if not math.isfinite(value):
             return self.plus(value * value, times)
         own, divisor = value.as_integer_ratio()
         return self.plus_ratio(times * own * own, 2 * (divisor.bit_length() - 1))
 
     def plus_ratio(self, numerator: int, power: int) -> ExactSum:
-        """Return the sum with an integer over a power of two more."""
+        """Return the sum plus an integer over a power of two."""
         if power > self.power:
             total = (self.numerator << (power - self.power)) + numerator
         else:
@@ -116,7 +116,12 @@ class ExactSumSerde(Serde[ExactSum]):
     hashes_by_bytes = True
 
     def serialize(self, value: ExactSum) -> bytes:
-        """Convert; a sum that has had taken out what was never in it may be refused."""
+        """Serialize a sum.
+
+        Raises:
+            SerializationError: A count is negative or too large, because a value was removed that
+                was never added.
+        """
         numerator, *head = value
         try:
             packed = _HEAD.pack(*head)
@@ -132,7 +137,7 @@ class ExactSumSerde(Serde[ExactSum]):
         return ExactSum(int.from_bytes(data[_HEAD.size :], "big", signed=True), *head)
 
     def __eq__(self, other: object) -> bool:
-        """There is one format."""
+        """Return whether the other is an `ExactSumSerde` too."""
         return isinstance(other, ExactSumSerde)
 
     def __hash__(self) -> int:
@@ -145,8 +150,9 @@ EXACT_SUM = ExactSumSerde()
 
 
 def unrounded(aggregator: object) -> Any:  # noqa: ANN401  # an InvertibleAggregator of any types
-    """Return the aggregator of the same records that does not round, or None if there is none.
+    """Return the exact aggregator of the same records, or None if there is none.
 
-    Its states are kept beside those of the other, which are its results.
+    The states of the exact aggregator are stored next to the results, which are the states of the
+    rounding aggregator.
     """
     return getattr(aggregator, "unrounded", None)

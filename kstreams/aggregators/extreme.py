@@ -21,26 +21,31 @@ V = TypeVar("V", int, float, str, bytes, bool)
 
 @dataclass(frozen=True)
 class Extreme(Generic[V]):
-    """Keeps the smallest or the greatest value; NaN, which is neither, gives way to others."""
+    """Keeps the smallest or the greatest value; any other value replaces NaN."""
 
     state: Serde[V]
     greatest: bool = field(kw_only=True)
 
+    @property
+    def identity(self) -> str:
+        """Return the name that is recorded with states."""
+        return "max" if self.greatest else "min"
+
     def init(self, record: Record[Any, V]) -> V:
-        """Begin with the value."""
+        """Return the value of the record."""
         return record.value
 
     def add(self, state: V, record: Record[Any, V]) -> V:
-        """Keep the state or the value."""
+        """Return the smaller or greater of the state and the value."""
         return self.merge(state, record.value)
 
     def merge(self, earlier: V, later: V) -> V:
-        """Keep one of both; of equal ones the earlier."""
+        """Return the smaller or greater of two states; if they are equal, the earlier."""
         further = later > earlier if self.greatest else later < earlier
         return later if further or earlier != earlier else earlier  # NaN
 
     def result(self, state: V) -> V:
-        """Return what is kept."""
+        """Return the value."""
         return state
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:

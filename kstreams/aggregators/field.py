@@ -21,19 +21,19 @@ class Field(Generic[N]):
     number: Serde[N]
 
     def __call__(self, value: object) -> N:
-        """Return the field of a value: an attribute, or what a mapping has under the name."""
+        """Return the field of a value: the item of a dict, or an attribute."""
         found: N = value[self.name] if isinstance(value, dict) else getattr(value, self.name)
         return found
 
 
 def field(name: str, number: Serde[N]) -> Field[N]:
-    """Return what takes a number out of each value, for `over`.
+    """Return a function that reads a number from each value, for `over`.
 
-    Where aggregation goes by columns, no other field of a value is decoded.
+    Aggregation by columns decodes no other field of a value.
 
     Args:
         name: Name of the attribute, or the key in a dict.
-        number: `INT64`, `INT32` or `DOUBLE`: what the field is.
+        number: `INT64`, `INT32` or `DOUBLE`: the type of the field.
 
     Example:
         >>> from kstreams import DOUBLE

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, TypeVar, overload
 
 from kstreams._types import K, V
 from kstreams.aggregators.aggregator import Aggregator, InvertibleAggregator
@@ -23,7 +23,7 @@ def fold(
     initial: Callable[[], S],
     function: Callable[[S, Record[K, V]], S],
     *,
-    merge: Callable[[S, S], S],
+    merge: Callable[[S, S], S] | None = None,
 ) -> Aggregator[K, V, S, S]: ...
 @overload
 def fold(
@@ -31,7 +31,7 @@ def fold(
     initial: Callable[[], S],
     function: Callable[[S, Record[K, V]], S],
     *,
-    merge: Callable[[S, S], S],
+    merge: Callable[[S, S], S] | None = None,
     remove: Callable[[S, Record[K, V]], S],
 ) -> InvertibleAggregator[K, V, S, S]: ...
 def fold(
@@ -39,19 +39,18 @@ def fold(
     initial: Callable[[], Any],
     function: Callable[[Any, Record[Any, Any]], Any],
     *,
-    merge: Callable[[Any, Any], Any],
+    merge: Callable[[Any, Any], Any] | None = None,
     remove: Callable[[Any, Record[Any, Any]], Any] | None = None,
 ) -> Any:
     """Fold records into a state, which is the result too.
 
     Args:
         state: Serde of the state.
-        initial: Makes the state of no records.
-        function: Returns the state with one record more; leaves its arguments as they are.
-        merge: Returns the state of two, the earlier first; sessions and sliding windows
-            need it.
-        remove: Returns the state with one record less, of those that were added, whichever it
-            is; `regroup` needs it.
+        initial: Makes the state before the first record.
+        function: Returns the state after one more record; does not change its arguments.
+        merge: Returns the state of two states, the earlier first. Sessions and sliding windows
+            need it, and `windowed_aggregate` rejects a fold without it there.
+        remove: Returns the state without one of the records that were added; `regroup` needs it.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindowedKStream#aggregate`.
     """
@@ -60,10 +59,12 @@ def fold(
 
 @dataclass(frozen=True)
 class _Fold(Generic[K, V, S]):
+    identity: ClassVar[str] = "fold"
+
     state: Serde[S]
     initial: Callable[[], S]
     function: Callable[[S, Record[K, V]], S]
-    merging: Callable[[S, S], S]
+    merging: Callable[[S, S], S] | None
     removing: Callable[[S, Record[K, V]], S] | None = None
 
     def init(self, record: Record[K, V]) -> S:
@@ -78,8 +79,11 @@ class _Fold(Generic[K, V, S]):
             raise AttributeError("remove")
         return self.removing
 
-    def merge(self, earlier: S, later: S) -> S:
-        return self.merging(earlier, later)
+    @property
+    def merge(self) -> Callable[[S, S], S]:
+        if self.merging is None:
+            raise AttributeError("merge")
+        return self.merging
 
     def result(self, state: S) -> S:
         return state

@@ -7,7 +7,7 @@ that are small while there are few values, merge, and have a stable format.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 from kstreams._types import V
 from kstreams.aggregators.aggregator import Aggregator
@@ -85,6 +85,8 @@ class _SketchSerde(Serde[bytes]):
 
 @dataclass(frozen=True)
 class _ApproxCountDistinct(Generic[V]):
+    identity: ClassVar[str] = "approx_count_distinct"
+
     state: _SketchSerde
     value: Serde[V]
 

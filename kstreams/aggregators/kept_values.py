@@ -1,4 +1,4 @@
-"""How many values one state may keep."""
+"""Limits for the number of values in one state."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kstreams.errors import ProcessingError
 __all__ = ("MAX_VALUES", "checked_limit", "within")
 
 MAX_VALUES = 50_000
-"""Values in one state, unless the aggregator says otherwise.
+"""The default limit for the values in one state.
 
 A state is copied for each record, and written whole once a batch: the last of so many values
 costs about 1 ms, and all of them together 20 s.

@@ -33,6 +33,7 @@ def mean() -> InvertibleAggregator[object, float, tuple[int, float], float]:
 
 @dataclass(frozen=True)
 class _Mean:
+    identity: ClassVar[str] = "mean"
     exact: ClassVar[bool] = False
 
     @property
@@ -64,6 +65,8 @@ class _Mean:
 
 @dataclass(frozen=True)
 class _UnroundedMean:
+    identity: ClassVar[str] = "mean"
+
     @property
     def state(self) -> Serde[_Exact]:
         return _EXACT

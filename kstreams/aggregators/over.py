@@ -10,7 +10,10 @@ from kstreams._types import K, S, V
 from kstreams.aggregators.aggregator import (
     Aggregator,
     InvertibleAggregator,
+    aggregator_identity,
     is_exact,
+    merge_of,
+    part_identity,
     remove_of,
 )
 from kstreams.aggregators.columns.form import ColumnForm, column_form, keeps_objects
@@ -36,11 +39,11 @@ def over(
 @overload
 def over(part: Callable[[V], W], aggregator: Aggregator[K, W, S, A]) -> Aggregator[K, V, S, A]: ...
 def over(part: Callable[[Any], Any], aggregator: Aggregator[Any, Any, Any, Any]) -> Any:
-    """Aggregate what a function takes out of each value.
+    """Aggregate a part of each value.
 
     Args:
-        part: Returns what is aggregated of a value; `field(...)` for a number in it.
-        aggregator: What is done with it.
+        part: Returns the part of a value to aggregate; `field(...)` reads a number.
+        aggregator: The aggregator of the parts.
 
     Example:
         >>> from kstreams import INT64
@@ -54,6 +57,10 @@ def over(part: Callable[[Any], Any], aggregator: Aggregator[Any, Any, Any, Any])
 class _Over(Generic[K, V, W, S, A]):
     part: Callable[[V], W]
     aggregator: Aggregator[K, W, S, A]
+
+    @property
+    def identity(self) -> str:
+        return f"{aggregator_identity(self.aggregator)} of {part_identity(self.part)}"
 
     @property
     def unrounded(self) -> _Over[Any, V, W, Any, S] | None:
@@ -79,8 +86,9 @@ class _Over(Generic[K, V, W, S, A]):
         part, remove = self.part, remove_of(self.aggregator)
         return lambda state, record: remove(state, record.with_value(part(record.value)))
 
-    def merge(self, earlier: S, later: S) -> S:
-        return self.aggregator.merge(earlier, later)
+    @property
+    def merge(self) -> Callable[[S, S], S]:
+        return merge_of(self.aggregator)
 
     def result(self, state: S) -> A:
         return self.aggregator.result(state)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, overload
+from typing import Any, ClassVar, Generic, overload
 
 from kstreams._types import V
 from kstreams.aggregators.aggregator import Aggregator, InvertibleAggregator
@@ -28,13 +28,14 @@ def reducing(
     *,
     remove: Callable[[Any, Any], Any] | None = None,
 ) -> Any:
-    """Combine values: of what was and what comes, the function makes what is.
+    """Combine values with a function, two at a time.
 
     Args:
-        function: Associative; the value of the earlier window parts comes first.
+        function: Returns the combined value of the value so far and a new value. It is
+            associative; the value of the earlier window parts comes first.
         value: Serde of the values.
-        remove: Of what was and a value that was combined into it, makes what is without it;
-            `regroup` needs it.
+        remove: Returns the combined value without one of its values, given both; `regroup`
+            needs it.
 
     Source: `org.apache.kafka.streams.kstream.Reducer`.
     """
@@ -43,34 +44,36 @@ def reducing(
 
 @dataclass(frozen=True)
 class Reducing(Generic[V]):
-    """What `reducing` returns."""
+    """The aggregator that `reducing` returns."""
+
+    identity: ClassVar[str] = "reducing"
 
     function: Callable[[V, V], V]
     state: Serde[V]
     removing: Callable[[V, V], V] | None = None
 
     def init(self, record: Record[Any, V]) -> V:
-        """Begin with the value."""
+        """Return the value of the record."""
         return record.value
 
     def add(self, state: V, record: Record[Any, V]) -> V:
-        """Combine with the value."""
+        """Return the state combined with the value of the record."""
         return self.function(state, record.value)
 
     @property
     def remove(self) -> Callable[[V, Record[Any, V]], V]:
-        """Return what takes a value out; `AttributeError` if nobody said how."""
+        """Return the function that removes a record; `AttributeError` without one."""
         removing = self.removing
         if removing is None:
             raise AttributeError("remove")
         return lambda state, record: removing(state, record.value)
 
     def merge(self, earlier: V, later: V) -> V:
-        """Combine both."""
+        """Return the two states combined."""
         return self.function(earlier, later)
 
     def result(self, state: V) -> V:
-        """Return what was combined."""
+        """Return the combined value."""
         return state
 
     def columns(self, value: Serde[Any]) -> ColumnForm | None:

@@ -34,6 +34,8 @@ def sum_(number: Serde[N]) -> InvertibleAggregator[object, N, N, N]:
 
 @dataclass(frozen=True)
 class _Sum(Generic[N]):
+    identity: ClassVar[str] = "sum"
+
     state: Serde[N]
 
     def init(self, record: Record[Any, N]) -> N:
@@ -72,6 +74,8 @@ class _DoubleSum(_Sum[N]):
 
 @dataclass(frozen=True)
 class _UnroundedSum:
+    identity: ClassVar[str] = "sum"
+
     @property
     def state(self) -> Serde[ExactSum]:
         return EXACT_SUM

@@ -15,14 +15,14 @@ from kstreams.serde.sequences import SequenceSerde
 __all__ = ("Comparable", "top_n")
 
 C = TypeVar("C", bound="Comparable")
-"""Type of what is compared."""
+"""Type of the compared values."""
 
 
 class Comparable(Protocol):
-    """What can be sorted: numbers, text, dates, tuples of them."""
+    """A value that can be sorted: numbers, text, dates, tuples of them."""
 
     def __lt__(self: C, other: C, /) -> bool:
-        """Return whether it comes before another of its type."""
+        """Return whether this value comes before another of its type."""
         ...
 
 
@@ -32,9 +32,9 @@ def top_n(
     """Keep the n greatest values, the greatest first; of equal ones the first to arrive.
 
     Args:
-        n: How many; 1 or more. All are kept, sorted and copied for each record.
+        n: The number of values, 1 or more. The state is sorted and copied for each record.
         value: Serde of the values.
-        by: What to compare of a value; the value itself by default.
+        by: Returns the part of a value to compare; by default the value itself.
 
     Raises:
         ValueError: `n` is below 1.
@@ -49,6 +49,10 @@ class _TopN(Generic[V]):
     state: Serde[tuple[V, ...]]
     n: int
     by: Callable[[V], Any] | None
+
+    @property
+    def identity(self) -> str:
+        return f"top_n({self.n})" if self.by is None else f"top_n({self.n}, by a function)"
 
     def init(self, record: Record[Any, V]) -> tuple[V, ...]:
         return (record.value,)

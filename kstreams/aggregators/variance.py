@@ -41,6 +41,7 @@ def variance(*, sample: bool = False) -> InvertibleAggregator[object, float, _Mo
 class _Variance:
     """State: count, mean, and sum of squared distances from the mean."""
 
+    identity: ClassVar[str] = "variance"
     exact: ClassVar[bool] = False
     missing: int
 

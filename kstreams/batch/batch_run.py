@@ -6,15 +6,16 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 
 from kstreams.batch.assignment import TaskAssignment
-from kstreams.batch.calls import calls_of
+from kstreams.batch.calls import calls_of, shares_of
 from kstreams.batch.envelope import Content
+from kstreams.batch.limits import QueryLimits, merged_counts
+from kstreams.batch.oversized_batch import Refusal
 from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.refusal import Refusal
 from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import VersionGoneError
 from kstreams.global_tables.versions import QueryTables, Versions
 from kstreams.state.log.commits import Commit
@@ -57,6 +58,7 @@ class BatchRun:
         self._fence = fence
         self._tables = tables or QueryTables()
         self._assignment = TaskAssignment(settings.counts[0], settings.width)
+        self._limits = QueryLimits(settings.groups, settings.counts)
 
     def run(
         self, batch: int, plan: Plan, last: Commit | None, job: Job
@@ -92,6 +94,9 @@ class BatchRun:
             refusals = [each for each in said if isinstance(each, Refusal)]
             if not refusals:
                 return plan, [each for each in said if isinstance(each, TaskStatus)]
+            if not any(each.tasks for each in refusals):
+                plan = self._granted(batch, plan, last, said)
+                continue
             smaller = self._planner.cut(plan, refusals)
             self._fence()
             smaller = self._plans.replace(batch, smaller)
@@ -113,6 +118,25 @@ class BatchRun:
         pins = {**self._tables.pin(), **plan.globals}
         self._fence()
         return self._plans.replace(batch, plan.repinned(pins))
+
+    def _granted(
+        self, batch: int, plan: Plan, last: Commit | None, said: Sequence[Content]
+    ) -> Plan:
+        """Let tasks pass more records through their limits, as far as the limits let them."""
+        settings, limits = self._settings, self._limits
+        arrived = merged_counts(
+            (task, {node: count})
+            for each in said
+            if isinstance(each, Refusal)
+            for node, tasks in each.arrived.items()
+            for task, count in tasks.items()
+        )
+        done = {each.task: each.pointer for each in said if isinstance(each, TaskStatus)}
+        passed = limits.passed({**({} if last is None else last.tasks), **done})
+        found = limits.grant(shares_of(settings, plan, last), passed, arrived)
+        tasks = ((limits.stage_of(node), task) for node in arrived for task in arrived[node])
+        self._fence()
+        return self._plans.replace(batch, plan.granting(found, tasks))
 
     def _repinned(self, batch: int, plan: Plan, gone: VersionGoneError) -> Plan:
         """Let a batch read the newest versions of global tables, as the user has allowed."""

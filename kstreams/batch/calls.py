@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kstreams.batch.envelope import Envelope
+from kstreams.batch.limits import Granted, QueryLimits
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_call import TaskCall
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.ids import TaskId
 from kstreams.state.log.commits import Commit
 
-__all__ = ("calls_of",)
+__all__ = ("calls_of", "shares_of")
 
 
 def calls_of(settings: QuerySettings, plan: Plan, last: Commit | None) -> Iterator[Envelope]:
@@ -24,7 +25,9 @@ def calls_of(settings: QuerySettings, plan: Plan, last: Commit | None) -> Iterat
     """
     pointers = {} if last is None else last.tasks
     loops = settings.loops_by_task(() if last is None else last.loops)
+    shares = shares_of(settings, plan, last)
     for stage, group in enumerate(settings.groups):
+        nodes = {node.name for node in group.processors}
         for task in range(settings.counts[stage]):
             slices = plan.tasks.get((stage, task))
             if stage or slices is not None:
@@ -38,5 +41,22 @@ def calls_of(settings: QuerySettings, plan: Plan, last: Commit | None) -> Iterat
                     required=slices is not None,
                     loops=loops.get((stage, task), ()),
                     holding=None if plan.holding is None else plan.holding.among(own),
+                    limits={node: found[task] for node, found in shares.items() if node in nodes},
                 )
                 yield Envelope(stage, task, call)
+
+
+def shares_of(settings: QuerySettings, plan: Plan, last: Commit | None) -> Granted:
+    """Return what each task of a batch may let pass, by limit; of limits with several tasks.
+
+    Args:
+        settings: The query's.
+        plan: The batch's.
+        last: The commit that it follows; None before any.
+    """
+    limits = QueryLimits(settings.groups, settings.counts)
+    if not limits.any:
+        return {}
+    records = {task: sum(map(len, slices)) for task, slices in plan.tasks.items()}
+    passed = limits.passed({} if last is None else last.tasks)
+    return limits.shares(passed, records, plan.limits)

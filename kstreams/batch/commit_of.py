@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.totals import totals_after
-from kstreams.checkpoint.counted import totals_of
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plans import Plan
+from kstreams.checkpoint.totals import totals_of
 from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Commit
-from kstreams.task.holding import HeldBack
+from kstreams.task.times.holding import HeldBack
 
 __all__ = ("commit_of", "held_back")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.state.log.fields import Fields
-from kstreams.task.queues import Queue
+from kstreams.task.records.queues import Queue
 
 __all__ = ("EdgeRecords",)
 

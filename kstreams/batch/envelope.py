@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from kstreams.batch.edge_records import EdgeRecords
-from kstreams.batch.refusal import Refusal
+from kstreams.batch.oversized_batch import Refusal
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
 from kstreams.errors import ExecutionError

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from kstreams.batch.source_positions import SourcePositions
 from kstreams.batch.topic_io import TopicIO
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.connection import TopicEnds
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition

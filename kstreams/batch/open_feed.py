@@ -18,7 +18,7 @@ from kstreams.graph.topology import Topology
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import Commit
 
-__all__ = ("feed_of", "publish_commit")
+__all__ = ("check_connection", "feed_of", "publish_commit")
 
 
 def feed_of(
@@ -46,7 +46,30 @@ def _feed_of_topics(connection: Connection) -> Feed:
 
     if isinstance(connection, Kafka):
         return KafkaFeed(connection)
-    raise CompileError(f"an app cannot run on {connection!r}", hint="use Embedded or Kafka.")
+    raise _unknown(connection)
+
+
+def check_connection(connection: object) -> None:
+    """Check that an app can run on a connection.
+
+    Raises:
+        CompileError: It is neither `Embedded` nor `Kafka`; names its class.
+    """
+    if isinstance(connection, Embedded):
+        return
+    from kstreams.kafka.options import Kafka  # noqa: PLC0415  # an app on Embedded needs it not
+
+    if not isinstance(connection, Kafka):
+        raise _unknown(connection)
+
+
+def _unknown(connection: object) -> CompileError:
+    kind = type(connection)
+    return CompileError(
+        f"an app cannot run on a connection of class {kind.__module__}.{kind.__qualname__}",
+        hint="pass Embedded(...) or Kafka(...). For another place, implement a "
+        "kstreams.sources.Log to read it and a kstreams.sinks.Sink to write to it.",
+    )
 
 
 def publish_commit(

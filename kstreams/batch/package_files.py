@@ -13,20 +13,24 @@ import sysconfig
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from types import ModuleType
 
 from kstreams.errors import CompileError
+from kstreams.user_code import is_script, library_packages
 
-__all__ = ("LeftOut", "PackageContents", "PackageFile", "contents_of", "own_packages")
+__all__ = (
+    "LeftOut",
+    "PackageContents",
+    "PackageFile",
+    "contents_of",
+    "own_folders",
+    "own_packages",
+)
 
 _FOLDERS = {"node_modules": "packages of another language"}
 _MADE_BY_PYTHON = "__pycache__"
-_BELOW_PLUGINS = ("kstreams_msgspec", "kstreams_rows")
-"""What plugins of this library share: no plugins, and so without entry points."""
 _CODE = (".py", ".pyi", ".so", ".pyd")
 _SECRET = re.compile(
     r"(?i).*\.(pem|key|p12|pfx|p8|ppk|jks|jceks|keystore|kdbx|gpg|env|keytab|tfstate|tfvars)"
@@ -79,6 +83,21 @@ def own_packages() -> tuple[str, ...]:
     names = {name.partition(".")[0] for name in list(sys.modules)}
     roots = _installed()
     return tuple(sorted(name for name in names if _is_own(sys.modules.get(name), roots)))
+
+
+def own_folders() -> tuple[str, ...]:
+    """Return the folders and archives on the import path that are not installed, in order.
+
+    The first is the folder of the script, where Python has one, or the current directory.
+    """
+    roots = _installed()
+    entries = [Path(entry).resolve() for entry in sys.path]
+    own = [
+        str(entry)
+        for entry in entries
+        if entry.exists() and not any(entry.is_relative_to(root) for root in roots)
+    ]
+    return tuple(dict.fromkeys(own))
 
 
 def contents_of(packages: Iterable[str | ModuleType]) -> tuple[PackageContents, ...]:
@@ -178,22 +197,14 @@ def _asked(path: Path, root: Path, patterns: Sequence[str]) -> Iterator[Path]:
 
 
 def _is_own(module: ModuleType | None, roots: Sequence[Path]) -> bool:
-    name = getattr(module, "__name__", "__main__")
-    if module is None or name in ("__main__", "__mp_main__") or name in _library():
+    if (
+        module is None
+        or getattr(module, "__name__", "") in ("", *library_packages())
+        or is_script(module)
+    ):
         return False
     place = _place(module)
     return place is not None and not any(place.is_relative_to(root) for root in roots)
-
-
-@cache
-def _library() -> frozenset[str]:
-    """Return this library's own packages, which executors have, even if not in their places."""
-    try:
-        entries = distribution("kstreams-spark").entry_points
-    except PackageNotFoundError:
-        return frozenset({"kstreams"})
-    plugins = {entry.module.partition(".")[0] for entry in entries}
-    return frozenset({"kstreams", *_BELOW_PLUGINS, *plugins})
 
 
 def _installed() -> list[Path]:

@@ -8,22 +8,23 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from kstreams.batch.batch_limits import Portion, Portions
+from kstreams.batch.batch_size_control import Pace
 from kstreams.batch.feed import Feed
-from kstreams.batch.identities import TOPIC_WAY_ON, Identities
-from kstreams.batch.pace import Pace
-from kstreams.batch.portion import Portion, Portions
+from kstreams.batch.oversized_batch import Refusal
 from kstreams.batch.read_order import feeding_tables
-from kstreams.batch.refusal import Refusal
 from kstreams.batch.task_status import ReadSizes
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan, Slice
+from kstreams.batch.topic_ids import TOPIC_WAY_ON, Identities
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan, Slice
 from kstreams.clock import to_ms
 from kstreams.connection import TopicEnds
 from kstreams.errors import DataLossError, PartitionCountError, Where
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
-from kstreams.task.holding import HeldBack
+from kstreams.log import is_bounded
+from kstreams.task.times.holding import HeldBack
 
 __all__ = ("BatchPlanner",)
 
@@ -45,6 +46,9 @@ class BatchPlanner:
             decided first, or at its source's start.
         topics: Ids of the topics that these positions are in, as far as they are known.
         start_ms: Where sources begin that have no position, instead of their own start.
+
+    Attributes:
+        stopped: Topics that are not read any more, as limits are reached below them.
 
     Raises:
         TopicRecreatedError: A topic is not the one that was read.
@@ -96,6 +100,12 @@ class BatchPlanner:
         begun = plans.begin(fresh, self._identities.known) if fresh else Plan({})
         self.positions = {**begun.positions, **known}
         self._identities.check_known({**begun.topics, **(topics or {})}, self.positions)
+        self._bounded = {
+            node.topic.name: present[node.topic.name]
+            for _, node in self._sources
+            if is_bounded(node.log)
+        }
+        self.stopped: frozenset[str] = frozenset()
         self._ends = dict(self.positions)
         self._asked_at = float("-inf")
         self._check_beginnings()
@@ -144,7 +154,7 @@ class BatchPlanner:
     def _checked_ends(self, ask: Callable[[str], TopicEnds]) -> dict[TopicPartition, int]:
         ends: dict[TopicPartition, int] = {}
         for topic, count in self._counts.items():
-            present = ask(topic)
+            present = self._bounded.get(topic) or ask(topic)
             self._identities.check(topic, present.topic_id, self.positions)
             found = present.offsets
             if len(found) > count:
@@ -158,12 +168,32 @@ class BatchPlanner:
         return ends
 
     def reached(self, end: Mapping[TopicPartition, int]) -> bool:
-        """Tell whether everything before an end is planned."""
-        return all(self.positions[place] >= offset for place, offset in end.items())
+        """Tell whether everything before an end is planned, but for topics that are stopped."""
+        return all(
+            self.positions[place] >= offset
+            for place, offset in end.items()
+            if place.topic not in self.stopped
+        )
+
+    def is_finished(self) -> bool:
+        """Tell whether all is planned that its sources will ever have, or that has an effect."""
+        if self._counts.keys() - self._bounded.keys() - self.stopped:
+            return False
+        return self.reached(
+            {
+                TopicPartition(topic, partition): offset
+                for topic, ends in self._bounded.items()
+                for partition, offset in ends.offsets.items()
+            }
+        )
 
     def left(self, end: Mapping[TopicPartition, int]) -> int:
         """Return how many records before an end are not planned."""
-        return sum(max(offset - self.positions[place], 0) for place, offset in end.items())
+        return sum(
+            max(offset - self.positions[place], 0)
+            for place, offset in end.items()
+            if place.topic not in self.stopped
+        )
 
     def backlog(self) -> int:
         """Return how many records waited to be planned when ends were last asked for."""
@@ -171,7 +201,11 @@ class BatchPlanner:
 
     def behind(self) -> dict[TopicPartition, int]:
         """Return the same by partition."""
-        return {place: max(end - self.positions[place], 0) for place, end in self._ends.items()}
+        return {
+            place: max(end - self.positions[place], 0)
+            for place, end in self._ends.items()
+            if place.topic not in self.stopped
+        }
 
     def next(
         self,
@@ -203,7 +237,7 @@ class BatchPlanner:
             self._asked_at = now
             self._check_ends(self._ends)
         portion = self.portions.next(
-            self.positions,
+            {at: offset for at, offset in self.positions.items() if at.topic not in self.stopped},
             self._ends if until is None else until,
             wall_ms=wall_ms,
             besides=besides,
@@ -291,6 +325,7 @@ class BatchPlanner:
             tasks=tasks,
             positions={**plan.positions, **ends},
             cuts=cuts,
+            limits={},
             horizon=portion.horizon,
             holding=portion.holding,
         )

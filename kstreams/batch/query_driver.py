@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from kstreams.batch.commit_of import commit_of, held_back
 from kstreams.batch.feed import Feed
+from kstreams.batch.limits import QueryLimits
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.progress import COMMIT, PUBLISH, BatchProgress
 from kstreams.batch.report import BatchReport
@@ -18,18 +19,19 @@ from kstreams.batch.sink_publishing import prepare_sinks, publish_receipts
 from kstreams.batch.sink_writers import sinks_of
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.sweeping import MIN_AGE, Sweep
+from kstreams.batch.task_moves import TaskPlaces
 from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.task_timers import TaskTimers
-from kstreams.checkpoint.opening import OpenedQuery
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
+from kstreams.checkpoint.start.opening import OpenedQuery
 from kstreams.checkpoint.takeover import kept_with, take_over
 from kstreams.clock import Clock, WatchedClock
 from kstreams.errors import FencedError, KStreamsError
 from kstreams.global_tables.versions import QueryTables
 from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import SEED, Commit
-from kstreams.task.holding import HeldBack
+from kstreams.task.times.holding import HeldBack
 
 __all__ = ("QueryDriver",)
 
@@ -98,7 +100,9 @@ class QueryDriver:
             start_ms=opened.start_ms,
         )
         self.timers = TaskTimers(settings.groups, settings.counts, self._clock, resumed.last)
+        self._limits = QueryLimits(settings.groups, settings.counts)
         self.last = resumed.last
+        self._stop_sources()
         self._pending = -1 if resumed.pending is None else resumed.pending
         self._takes_over = opened.checkpoint.home.takes_over
         self._inherited = self._pending if self._takes_over else -1
@@ -107,6 +111,7 @@ class QueryDriver:
         self._kept = resumed.kept
         self._began = self._takes_over and self._pending < 0  # by the plan that took over
         self._closing = False
+        self._places = TaskPlaces()
         self._looped_bytes = 0
 
     @property
@@ -236,6 +241,10 @@ class QueryDriver:
             return False
         return self.planner.reached(end)
 
+    def is_finished(self) -> bool:
+        """Tell whether all is planned that its sources will ever have, and none is in a loop."""
+        return not self.is_looping and self.planner.is_finished()
+
     # ------------------------------------------------------------ committing
 
     def commit(
@@ -304,6 +313,11 @@ class QueryDriver:
                 )
         return error
 
+    def _stop_sources(self) -> None:
+        """Let no batch read sources whose records have no effect any more."""
+        if self._limits.any and self.last is not None:
+            self.planner.stopped = self._limits.stopped(self._limits.passed(self.last.tasks))
+
     def _take_in(
         self,
         commit: Commit,
@@ -313,6 +327,7 @@ class QueryDriver:
     ) -> None:
         """Let the next batch be planned after this one."""
         self.last = commit
+        self._stop_sources()
         for status in statuses:
             self.timers.note(status.task, status.wall_due_ms)
         took = time.perf_counter() - began
@@ -349,6 +364,7 @@ class QueryDriver:
         self._recorded = None
         self._began = found.pending is None
         self.planner.positions.update(found.positions)
+        self._stop_sources()
         self.timers = TaskTimers(
             self._settings.groups, self._settings.counts, self._clock, self.last
         )
@@ -367,6 +383,7 @@ class QueryDriver:
             times=self.progress.done(commit.batch),
             lag=self.planner.behind(),
             log=self._opened.objects.take(),
+            moves=self._places.moved(statuses),
         )
 
     def sweep(self) -> None:

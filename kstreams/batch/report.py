@@ -6,16 +6,22 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TypeVar
 
 from kstreams.batch.latency import Latency
+from kstreams.batch.task_moves import TaskMove
 from kstreams.errors import ExecutionError
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.quoting import kind_of, text_of
+from kstreams.state.log.topic_counts import TopicCounts
 from kstreams.state.log.totals import NodeCounts, Totals
 from kstreams.state.log.traffic import Traffic
-from kstreams.task.drop_sample import DropSample
+from kstreams.task.progress.drop_sample import DropSample
 
 __all__ = ("AppState", "BatchReport", "TaskReport", "report_batch")
+
+T = TypeVar("T")
+"""What a function is called with."""
 
 
 class AppState(Enum):
@@ -86,6 +92,8 @@ class BatchReport:
         samples: Where a few of the records came from that it has dropped.
         jobs: How many jobs of Spark it took: more than one where a worker has died, or where it
             had to be planned smaller.
+        topics: What it read from each topic and wrote to it: records and bytes.
+        moves: Which of its tasks ran on another worker than before, first batches included.
     """
 
     query: str
@@ -107,6 +115,8 @@ class BatchReport:
     latency: Latency = field(default_factory=Latency)
     samples: tuple[DropSample, ...] = ()
     jobs: int = 1
+    topics: Mapping[str, TopicCounts] = field(default_factory=dict)
+    moves: tuple[TaskMove, ...] = ()
 
     @property
     def node_seconds(self) -> dict[str, float]:
@@ -118,26 +128,35 @@ class BatchReport:
 
 
 def report_batch(
-    on_batch: Callable[[BatchReport], None] | None, report: BatchReport, lines: Sequence[str]
+    on_batch: Callable[[BatchReport], None] | None,
+    on_moves: Sequence[Callable[[Sequence[TaskMove]], None]],
+    report: BatchReport,
+    lines: Sequence[str],
 ) -> None:
-    """Print what a batch has for the standard output, then call the user's function.
+    """Print what a batch has for the standard output, then call the user's functions.
 
     Args:
-        on_batch: The function, if there is one.
+        on_batch: Called with the report, if there is one.
+        on_moves: Called with the report's `moves`, if there are some.
         report: Of the committed batch.
         lines: What `to_stdout` sinks have.
 
     Raises:
-        ExecutionError: The function raised.
+        ExecutionError: A function raised.
     """
     for line in lines:
         print(line, flush=True)  # noqa: T201  # what a to_stdout sink is for
-    if on_batch is None:
-        return
+    for listener in on_moves if report.moves else ():
+        _call("a listener of on_rebalance", listener, report.moves)
+    if on_batch is not None:
+        _call("on_batch", on_batch, report)
+
+
+def _call(name: str, function: Callable[[T], None], argument: T) -> None:
     try:
-        on_batch(report)
+        function(argument)
     except Exception as exc:
         raise ExecutionError(
-            f"on_batch raised {kind_of(exc)}: {text_of(exc)}",
-            hint="the batch is committed; fix on_batch and restart.",
+            f"{name} raised {kind_of(exc)}: {text_of(exc)}",
+            hint="the batch is committed; fix the function and restart.",
         ) from exc

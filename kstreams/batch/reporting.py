@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 from kstreams.batch.latency import latency_after
 from kstreams.batch.progress import BatchTimes
 from kstreams.batch.report import BatchReport, TaskReport
+from kstreams.batch.task_moves import TaskMove
 from kstreams.batch.task_status import TaskStatus
 from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Commit
+from kstreams.state.log.topic_counts import summed_topics
 from kstreams.state.log.totals import Totals, by_reason, summed
 from kstreams.state.log.traffic import Traffic
 
@@ -31,6 +33,7 @@ def report_of(
     times: BatchTimes,
     lag: Mapping[TopicPartition, int],
     log: Traffic,
+    moves: tuple[TaskMove, ...],
 ) -> BatchReport:
     """Return the report of a batch.
 
@@ -43,12 +46,13 @@ def report_of(
         times: How long it took by phase, and in how many jobs.
         lag: How many offsets of each partition were known and not part of it.
         log: What the driver has asked of the durable log since its last report.
+        moves: Which of the tasks ran on another worker than before.
     """
     nodes = summed(status.counts for status in statuses)
     ages = (status.numbers.ages for status in statuses)
     samples = (sample for status in statuses for sample in status.numbers.samples)
     log = sum((status.log for status in statuses), log)
-    _LOG.info("query %s, batch %d: durable log: %s", query, commit.batch, log)
+    _LOG.debug("query %s, batch %d: durable log: %s", query, commit.batch, log)
     return BatchReport(
         query,
         commit.batch,
@@ -69,6 +73,8 @@ def report_of(
         latency=latency_after(ages, commit.wall_ms - planned_ms),
         samples=tuple(samples)[:_MOST_SAMPLES],
         jobs=times.jobs,
+        topics=summed_topics(status.topics for status in statuses),
+        moves=moves,
     )
 
 

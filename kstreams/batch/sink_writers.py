@@ -16,9 +16,9 @@ from kstreams.quoting import kind_of, safe_text, text_of, traceback_of
 from kstreams.record import Record
 from kstreams.sink import CommitId, RefusedRow, Sink, Writer
 from kstreams.state.log.receipts import Receipts
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.refusals import Refusals
-from kstreams.task.results import SinkInput
+from kstreams.task.failures.refusals import Refusals
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.output.results import SinkInput
 from kstreams.topic_limits import Limits
 
 __all__ = ("SinkWriters", "sinks_of", "write_results")

@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from kstreams.graph.topology import PartitionGroup
 from kstreams.partitioner import Murmur2Partitioner, Partitioner
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.own_partition import OwnPartition
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.output.own_partition import OwnPartition
 from kstreams.topic import Topic, TopicChoice
 
 __all__ = ("changelog_name", "outputs_of")

@@ -9,18 +9,19 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from kstreams.batch.busy import READ, WRITE
 from kstreams.batch.edge_records import EdgeRecords
 from kstreams.batch.envelope import DRIVER, Content, Envelope
-from kstreams.batch.refusal import Refusal
+from kstreams.batch.limits import merged_counts
+from kstreams.batch.oversized_batch import Refusal
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_numbers import worker_name
 from kstreams.batch.task_run import Forwarded, TaskResult, TaskRun
-from kstreams.batch.task_settings import EdgeTarget, TaskSettings
+from kstreams.batch.task_settings import TaskSettings
 from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.versioned_state import VersionedState
 from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.worker_times import READ, WRITE
 from kstreams.clock import SystemClock
 from kstreams.errors import ExecutionError, KStreamsError, RecordRefusedError
 from kstreams.global_tables.versions import Versions
@@ -29,7 +30,8 @@ from kstreams.raw_batch import TooManyBytesError
 from kstreams.state.backend.task_key import table_copies
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.state.versions.local import open_local_home
-from kstreams.task.queues import Queue
+from kstreams.task.records.queues import Queue
+from kstreams.task.task_limits import Exceeded
 
 __all__ = ("Cuts", "Message", "StageRun")
 
@@ -123,11 +125,18 @@ class StageRun:
         seconds = (time.perf_counter() - began) / max(sum(q.table.num_rows for q in read), 1)
         self._tables = self._open_tables() if calls else {}
         done: dict[int, TaskResult] = {}
+        arrived: dict[int, Mapping[str, int]] = {}
         for task, call in calls.items():
             queues, read = read[: len(call.slices)], read[len(call.slices) :]
-            for envelope in self._run_task(task, call, queues, tasks.pop(task).records, done):
-                yield self._addressed(envelope)
+            try:
+                for envelope in self._run_task(task, call, queues, tasks.pop(task).records, done):
+                    yield self._addressed(envelope)
+            except Exceeded as exc:
+                arrived[task] = exc.arrived
+                continue
             done[task].busy.add(READ, seconds * sum(queue.table.num_rows for queue in queues))
+        if arrived:
+            yield from self._refused(Refusal((), arrived=merged_counts(arrived.items())))
         for task, result in done.items():  # one's state is written while the next runs
             with self._placed(task):
                 status = self._told(result.status, began_ms)
@@ -168,7 +177,10 @@ class StageRun:
     def _refusals(self, tasks: Sequence[int], exc: TooManyBytesError) -> Iterator[Message]:
         """Tell the driver which tasks were not run, and each partition of the next stage."""
         own = self._settings.number
-        refusal = Refusal(tuple((own, task) for task in tasks), exc.sizes)
+        yield from self._refused(Refusal(tuple((own, task) for task in tasks), exc.sizes))
+
+    def _refused(self, refusal: Refusal) -> Iterator[Message]:
+        own = self._settings.number
         yield self._addressed(Envelope(DRIVER, 0, refusal))
         if own + 1 < len(self._query.counts):
             for partition in range(1, self._query.width):
@@ -227,14 +239,11 @@ class StageRun:
             task,
             query.io,
             producer=query.producer(TaskId(settings.group.name, task)),
-            edges={
-                edge: EdgeTarget(stage, query.counts[stage])
-                for edge, stage in settings.exits.items()
-            },
+            edges=query.edges(settings.exits),
             interceptors=query.app.interceptors,
             changelog_ends=settings.changelog_ends(task),
             changelog_ids=settings.changelog_ids(),
-            partitions=query.counts[settings.number],
+            partitions=query.uneven.inputs_of(settings.group, query.counts[settings.number]),
             tables=self._tables,
             life=query.life,
             fingerprint=query.fingerprint,

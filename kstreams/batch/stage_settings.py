@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from kstreams.batch.task_settings import EdgeTarget
 from kstreams.batch.topic_io import TopicIO
-from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.opening import OpenedQuery
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.opening import OpenedQuery
 from kstreams.connection import TopicEnds
 from kstreams.errors import CompileError
+from kstreams.graph.checks.partitions import Uneven
 from kstreams.graph.named_topics import read_topics, written_topics
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId
@@ -40,6 +42,7 @@ class QuerySettings:
         changelogs: By store, its changelog and where it ended at the app's start.
         incarnation: Id of the checkpoint; below it copies of global tables are kept.
         fingerprint: The topology's, recorded with what is written.
+        uneven: Inputs and stores with fewer partitions than their group has tasks.
     """
 
     app: AppSettings
@@ -53,6 +56,7 @@ class QuerySettings:
     changelogs: Mapping[str, TopicEnds] = field(default_factory=dict)
     incarnation: str = ""
     fingerprint: str = ""
+    uneven: Uneven = field(default_factory=Uneven)
 
     @classmethod
     def of(
@@ -90,7 +94,15 @@ class QuerySettings:
             changelogs=changelogs,
             incarnation=opened.checkpoint.incarnation,
             fingerprint=fingerprint,
+            uneven=opened.checkpoint.uneven,
         )
+
+    def edges(self, exits: Mapping[str, int]) -> dict[str, EdgeTarget]:
+        """Return where edges and loops lead, given the stage that each leads to."""
+        return {
+            edge: EdgeTarget(stage, self.uneven.of_input(edge, self.counts[stage]))
+            for edge, stage in exits.items()
+        }
 
     @property
     def name(self) -> str:

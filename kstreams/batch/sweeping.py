@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.checkpoint.opening import OpenedQuery
+from kstreams.checkpoint.start.opening import OpenedQuery
 from kstreams.clock import WatchedClock
 from kstreams.errors import StateCorruptError
 from kstreams.global_tables.versions import QueryTables

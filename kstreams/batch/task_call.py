@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.state.log.fields import Fields
 from kstreams.state.log.loop_objects import LoopPart, parts_from_json, parts_to_json
-from kstreams.task.holding import Holding
+from kstreams.task.task_limits import Allowance
+from kstreams.task.times.holding import Holding
 
 __all__ = ("TaskCall",)
 
@@ -29,6 +31,7 @@ class TaskCall:
             to it.
         loops: What is in loops for it, of the batch before.
         holding: Which of the records that it reads wait for a later batch; None: none.
+        limits: How many records its limits may let pass, where it shares them with other tasks.
     """
 
     slices: tuple[Slice, ...]
@@ -39,6 +42,7 @@ class TaskCall:
     required: bool = True
     loops: tuple[LoopPart, ...] = ()
     holding: Holding | None = None
+    limits: Mapping[str, Allowance] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -51,6 +55,7 @@ class TaskCall:
             "required": self.required,
             "loops": parts_to_json(self.loops),
             "holding": None if self.holding is None else self.holding.to_json(),
+            "limits": {node: each.to_json() for node, each in self.limits.items()},
         }
 
     @classmethod
@@ -67,4 +72,5 @@ class TaskCall:
             None
             if (held := fields.anything("holding")) is None
             else Holding.from_json(Fields(held)),
+            {node: Allowance.from_json(each) for node, each in fields.mapping("limits").items()},
         )

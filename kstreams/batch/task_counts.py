@@ -7,23 +7,23 @@ from functools import partial
 
 from kstreams.batch.open_feed import feed_of
 from kstreams.connection import Connection
-from kstreams.graph.partitions import group_partitions
+from kstreams.graph.checks.partitions import PartitionCounts, partition_counts
 from kstreams.graph.topology import Topology
 
-__all__ = ("count_records", "count_tasks")
+__all__ = ("count_partitions", "count_records")
 
 
-def count_tasks(connection: Connection, topology: Topology) -> dict[str, int]:
-    """Return how many tasks each group has: as many as its topics have partitions.
+def count_partitions(connection: Connection, topology: Topology) -> PartitionCounts:
+    """Return the numbers of tasks and partitions that a topology has on its topics.
 
     Raises:
         UnknownTopicError: A source's topic is not there.
-        PartitionCountError: Topics of a group do not fit.
+        PartitionCountError: Topics that have to be co-partitioned are not.
     """
     topics = sorted({node.topic.name for node in topology.sources})
     with closing(feed_of(connection, topology.sources)) as feed:
         counts = {topic: feed.admin.partition_count(topic) for topic in topics}
-    return group_partitions(topology, counts, partial(count_records, connection, topology))
+    return partition_counts(topology, counts, partial(count_records, connection, topology))
 
 
 def count_records(connection: Connection, topology: Topology, topic: str) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kstreams.batch.latency import Ages
 from kstreams.state.log.fields import Fields
-from kstreams.task.drop_sample import DropSample
+from kstreams.task.progress.drop_sample import DropSample
 
 __all__ = ("TaskNumbers", "worker_name")
 
@@ -21,7 +21,7 @@ class TaskNumbers:
     """One task's numbers of a batch.
 
     Attributes:
-        busy_us: Microseconds by phase, of `kstreams.batch.busy.TASK_PHASES`.
+        busy_us: Microseconds by phase, of `kstreams.batch.worker_times.TASK_PHASES`.
         nodes_us: The same by node, as far as samples tell; what was no node's is under "".
         worker: Where it ran: machine and process.
         began_ms: When it began to read, by the worker's clock, ms since the epoch.

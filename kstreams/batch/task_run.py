@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.batch.busy import COMMIT, PROCESS, READ, RESTORE, WRITE, Busy
 from kstreams.batch.latency import Ages
 from kstreams.batch.sink_writers import write_results
 from kstreams.batch.task_call import TaskCall
@@ -20,15 +19,17 @@ from kstreams.batch.task_numbers import TaskNumbers
 from kstreams.batch.task_settings import TaskSettings
 from kstreams.batch.task_state import OpenState, TaskState
 from kstreams.batch.task_status import ReadSizes, TaskStatus
-from kstreams.checkpoint.plans import Slice
+from kstreams.batch.topic_counts import topic_counts
+from kstreams.batch.worker_times import COMMIT, PROCESS, READ, RESTORE, WRITE, Busy
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import KStreamsError
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.log.commits import Output
 from kstreams.state.log.loop_objects import LoopPart
 from kstreams.state.log.receipts import Receipts
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import Queue
-from kstreams.task.routing import route
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.output.routing import route
+from kstreams.task.records.queues import Queue
 from kstreams.task.task import Task
 
 __all__ = ("Forwarded", "TaskResult", "TaskRun")
@@ -132,6 +133,7 @@ class TaskRun:
             revision: Of the batch's plan, if the input is not what it was in the first one.
 
         Raises:
+            Exceeded: As `Task.run`; nothing is written.
             KStreamsError: As `Task.run`, `Writer.write`, `TopicIO.write` and the state's `open`
                 and `commit`.
             KeyboardInterrupt: See `interrupted`.
@@ -152,6 +154,7 @@ class TaskRun:
                     idle_since_ms=call.since_ms,
                     close_windows=call.close_windows,
                     holding=call.holding,
+                    limits=call.limits,
                     sampler=settings.sampler,
                 )
                 if call.close_windows or not settings.keeps_processors:
@@ -188,6 +191,7 @@ class TaskRun:
                 else Ages(),
                 samples=output.samples,
             ),
+            topics=topic_counts(fresh, output, settings.group),
         )
         return TaskResult(status, state, self._forwarded(output), busy)
 

@@ -12,7 +12,7 @@ from kstreams.processors.interceptor import Interceptor
 from kstreams.sink import CommitId
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.task.node_sampler import NodeSampler
-from kstreams.task.watch import Watch
+from kstreams.task.run_observer import Watch
 
 __all__ = ("EdgeTarget", "TaskSettings")
 
@@ -23,7 +23,7 @@ class EdgeTarget:
 
     Attributes:
         stage: Number of the stage.
-        tasks: How many tasks that has.
+        tasks: Number of its tasks that get records by the edge: the edge's partition count.
     """
 
     stage: int
@@ -44,8 +44,8 @@ class TaskSettings:
         changelog_ends: By store, where its partition of the store's changelog ended when the
             app was started.
         changelog_ids: By store, the id of its changelog then, where topics have ids.
-        partitions: How many tasks the group has; None if nobody is to look whether keys lie in
-            their own.
+        partitions: Partition count by input, to check whether keys lie in their own partition; None
+            does not check.
         tables: How global tables are read, by the names of their stores.
         keeps_processors: Whether processors stay from batch to batch; else each batch makes
             new ones.
@@ -65,7 +65,7 @@ class TaskSettings:
     interceptors: tuple[Interceptor, ...] = ()
     changelog_ends: Mapping[str, int] = field(default_factory=dict)
     changelog_ids: Mapping[str, str] = field(default_factory=dict)
-    partitions: int | None = None
+    partitions: Mapping[str, int] | None = None
     tables: Mapping[str, TableAccess] = field(default_factory=dict)
     keeps_processors: bool = False
     life: str = ""

@@ -18,9 +18,10 @@ from kstreams.state.log.fields import (
 )
 from kstreams.state.log.loop_objects import LoopPart, parts_from_json, parts_to_json
 from kstreams.state.log.receipts import Receipts, receipts_from_json, receipts_to_json
+from kstreams.state.log.topic_counts import TopicCounts, topics_from_json, topics_to_json
 from kstreams.state.log.totals import NodeCounts, SourceRead, by_reason
 from kstreams.state.log.traffic import Traffic
-from kstreams.task.holding import HeldBack
+from kstreams.task.times.holding import HeldBack
 
 __all__ = ("ReadSizes", "TaskStatus", "sizes_from_json", "sizes_to_json")
 
@@ -52,6 +53,7 @@ class TaskStatus:
         receipts: What sinks that are no topics are to publish after the commit.
         staged: What it has put into the durable log for topics, to be published after the commit.
         numbers: What it tells of its work.
+        topics: What it read from each topic and wrote to it.
     """
 
     task: TaskId
@@ -70,6 +72,7 @@ class TaskStatus:
     receipts: tuple[Receipts, ...] = ()
     staged: tuple[LoopPart, ...] = ()
     numbers: TaskNumbers = field(default_factory=TaskNumbers)
+    topics: Mapping[str, TopicCounts] = field(default_factory=dict)
 
     @property
     def dropped(self) -> dict[str, int]:
@@ -95,6 +98,7 @@ class TaskStatus:
             "receipts": receipts_to_json(self.receipts),
             "staged": parts_to_json(self.staged),
             "numbers": self.numbers.to_json(),
+            "topics": topics_to_json(self.topics),
         }
 
     @classmethod
@@ -117,6 +121,7 @@ class TaskStatus:
             receipts_from_json(fields.items("receipts")),
             parts_from_json(fields.items("staged")),
             TaskNumbers.from_json(fields.mapping("numbers")),
+            topics_from_json(fields.mapping("topics")),
         )
 
 

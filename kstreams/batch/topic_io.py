@@ -7,12 +7,12 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.graph.topology import PartitionGroup
 from kstreams.raw_batch import NO_LIMIT
 from kstreams.state.log.commits import Output
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import Queue
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.records.queues import Queue
 from kstreams.topic_limits import TopicLimits
 
 __all__ = ("TopicIO",)

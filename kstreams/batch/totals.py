@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from kstreams.batch.task_status import TaskStatus
 from kstreams.state.log.loop_objects import LoopPart, rows_by_loop
+from kstreams.state.log.topic_counts import bounded_topics, summed_topics
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals, summed
 
 __all__ = ("totals_after",)
@@ -38,4 +39,9 @@ def totals_after(
     waiting += [{loop: NodeCounts(held=rows)} for loop, rows in rows_by_loop(loops).items()]
     waiting += [{loop: NodeCounts(held=-n)} for loop, n in rows_by_loop(loops_before).items()]
     nodes = summed([before.nodes, *(status.counts for status in statuses), *waiting])
-    return Totals({node: counts.bounded() for node, counts in nodes.items()}, sources)
+    topics = summed_topics([before.topics, *(status.topics for status in statuses)])
+    return Totals(
+        {node: counts.bounded() for node, counts in nodes.items()},
+        sources,
+        bounded_topics(topics),
+    )

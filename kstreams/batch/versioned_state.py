@@ -24,7 +24,7 @@ from kstreams.state.log.traffic import CountedObjects, Traffic
 from kstreams.state.versions.checkout import Checkout
 from kstreams.state.versions.local import open_local_home
 from kstreams.state.versions.versions import TaskVersions
-from kstreams.task.meta import TaskMeta
+from kstreams.task.progress.task_meta import TaskMeta
 
 __all__ = ("VersionedState",)
 

@@ -10,10 +10,10 @@ from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
-from kstreams.checkpoint.done_notes import DoneNotes
-from kstreams.checkpoint.home import CheckpointHome
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.removal import Removal
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.storage.finished_batches import DoneNotes
+from kstreams.checkpoint.storage.home import CheckpointHome
+from kstreams.checkpoint.storage.removal import Removal
 from kstreams.errors import (
     CheckpointMismatchError,
     FencedError,
@@ -21,6 +21,7 @@ from kstreams.errors import (
     NoCheckpointError,
     StateCorruptError,
 )
+from kstreams.graph.checks.partitions import Uneven
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId
 from kstreams.log import LetsGo
@@ -28,7 +29,6 @@ from kstreams.names import (
     MAX_NAME_BYTES,
     check_incarnation,
     check_step,
-    shown_name,
 )
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.backend.task_key import TaskKey
@@ -40,7 +40,7 @@ __all__ = ("Checkpoint", "queries_of", "query_name", "refuse_remains")
 
 _FORMAT = 4
 _UNSEALED_FORMAT = 3
-_APART = frozenset({"home", "removal", "revision"})
+_APART = frozenset({"home", "removal", "revision", "uneven"})
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class Checkpoint:
         lets_go: By source of which something may be gone when it was committed, what becomes of
             it; see `kstreams.log.LetsGo`.
         removal: Of a reset that has begun; None: none has.
+        uneven: Inputs and stores with fewer partitions than their group has tasks.
         revision: Of this description; -1 before it is written.
     """
 
@@ -80,6 +81,7 @@ class Checkpoint:
     begun: Mapping[str, str] = field(default_factory=dict)
     lets_go: Mapping[str, str] = field(default_factory=dict)
     removal: Removal | None = None
+    uneven: Uneven = field(default_factory=Uneven)
     revision: int = field(default=-1, compare=False)
 
     @classmethod
@@ -90,6 +92,7 @@ class Checkpoint:
         topology: Topology,
         *,
         tasks: Mapping[str, int],
+        uneven: Uneven = Uneven(),  # noqa: B008  # frozen
     ) -> Checkpoint:
         """Open a checkpoint as it is, whatever topology it has, or begin one.
 
@@ -98,6 +101,7 @@ class Checkpoint:
             app: Id of the app.
             topology: What a new one runs.
             tasks: Number of tasks by group, if the checkpoint is new.
+            uneven: What has fewer partitions than its group has tasks, likewise.
 
         Raises:
             NoCheckpointError: A reset of it has begun, and not ended.
@@ -109,7 +113,7 @@ class Checkpoint:
             refuse_remains(home)
             epoch = uuid4().hex[:12]
             queries = queries_of(topology)
-            made = cls(home, app, epoch, topology.shape(), queries, dict(tasks))
+            made = cls(home, app, epoch, topology.shape(), queries, dict(tasks), uneven=uneven)
             made = made.with_logs_of(topology)
             for query in queries:
                 _check_scope(made, query)
@@ -183,6 +187,7 @@ class Checkpoint:
             InvalidNameError: A name in it leads elsewhere.
         """
         app, epoch = _checked_names(home, fields)
+        uneven = fields.mapping("uneven", {})
         queries = {
             query: tuple(checked_text(group, "a group") for group in Fields(found).items(query))
             for found in [fields.mapping("queries")]
@@ -202,6 +207,7 @@ class Checkpoint:
             fields.texts("begun", {}),
             fields.texts("lets_go", {}),
             Removal.from_json(fields.anything("removal")),
+            Uneven(*(Fields(uneven).integers(part, {}) for part in ("inputs", "stores"))),
         )
         for group in (group for groups in queries.values() for group in groups):
             if group not in made.shape or group not in made.tasks:
@@ -212,7 +218,8 @@ class Checkpoint:
         """Return plain data: all but where it is kept."""
         described = {name: value for name, value in vars(self).items() if name not in _APART}
         removal = {} if self.removal is None else {"removal": self.removal.to_json()}
-        return {"format": _FORMAT, **described, **removal}
+        uneven = {} if self.uneven == Uneven() else {"uneven": vars(self.uneven)}
+        return {"format": _FORMAT, **described, **removal, **uneven}
 
     def with_logs_of(self, topology: Topology) -> Checkpoint:
         """Return the description that says what becomes of what a topology reads."""
@@ -286,6 +293,10 @@ class Checkpoint:
                 return query
         raise KeyError(group)
 
+    def partitions_of(self, store: str, group: str) -> int:
+        """Return the partition count of a store of a group."""
+        return self.uneven.of_store(store, self.tasks[group])
+
     def stores(self) -> dict[str, tuple[str, Mapping[str, Any]]]:
         """Return each store's group and schema, by the store's name."""
         return {
@@ -304,13 +315,7 @@ def _checked_names(home: CheckpointHome, fields: Fields) -> tuple[str, str]:
 
 def _check_scope(checkpoint: Checkpoint, query: str) -> None:
     """Refuse names that are good by themselves, but not in one object's name."""
-    try:
-        name = f"{quote(checkpoint.scope(query), safe='')}!0000"  # of a later generation
-    except UnicodeEncodeError as exc:
-        raise InvalidNameError(
-            f"a source or repartition edge is named {shown_name(query)}: it has half a character",
-            name=query,
-        ) from exc
+    name = f"{quote(checkpoint.scope(query), safe='')}!0000"  # of a later generation
     if len(name) > MAX_NAME_BYTES:
         raise InvalidNameError(
             f"the app's id {checkpoint.app!r} and the name {query!r} of its source or repartition "
@@ -371,6 +376,10 @@ def _checked_shape(fields: Fields) -> dict[str, Any]:
                 Fields(head).text("partitioner")
         for schema in parts.mapping("stores").values():
             Fields(schema).text("kind")
+        for own in parts.mapping("parameters", {}).values():
+            for name, value in Fields(own).all().items():
+                if not isinstance(value, (str, int)):
+                    raise WrongFieldError(f"parameter {name!r} of a store is {value!r}")
         for terms in parts.mapping("joins", {}).values():
             for name in {*Fields(terms).all()} - {"how"}:
                 Fields(terms).integer(name)

@@ -7,7 +7,7 @@ import logging
 import time
 from dataclasses import asdict, dataclass
 
-from kstreams.checkpoint.home import CheckpointHome
+from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.errors import KStreamsError
 from kstreams.quoting import one_line
 from kstreams.state.log.fields import Fields
@@ -53,7 +53,7 @@ class Pause:
             return cls(
                 fields.integer("since_ms"), one_line(reason, _LONGEST), one_line(by, _LONGEST)
             )
-        except ValueError:
+        except (ValueError, RecursionError):
             return cls(0, "what was written down of the pause cannot be read")
 
 

@@ -14,13 +14,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import LogMismatchError, Where
 from kstreams.ids import TopicPartition
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import SEED, Commit, CommitName
-from kstreams.task.meta import TaskMeta
+from kstreams.task.progress.task_meta import TaskMeta
 
 __all__ = ("Resumption", "positions_after", "resume")
 

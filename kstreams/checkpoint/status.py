@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.counted import totals_of
 from kstreams.checkpoint.resume import positions_after
+from kstreams.checkpoint.totals import totals_of
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import SEED
 from kstreams.state.log.totals import Totals
-from kstreams.task.meta import NO_TIME, TaskMeta
+from kstreams.task.progress.task_meta import NO_TIME, TaskMeta
 
 __all__ = ("QueryStatus", "query_statuses")
 

@@ -20,8 +20,8 @@ from contextlib import suppress
 from dataclasses import replace
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.resume import Resumption, positions_after, resume
 from kstreams.errors import FencedError, ObjectMissingError, StateCorruptError, Where
 from kstreams.ids import TopicPartition

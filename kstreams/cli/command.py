@@ -21,6 +21,7 @@ from kstreams.cli.place import (
 )
 from kstreams.cli.problems import show_problem
 from kstreams.cli.usage import WrongUsageError, shown_by_typer
+from kstreams.errors import UnknownTopicError
 
 __all__ = ("add_command",)
 
@@ -69,6 +70,8 @@ def _shielded(function: Callable[..., None]) -> Callable[..., None]:
             except (WrongUsageError, typer.Exit, typer.Abort, BrokenPipeError):
                 raise
             except Exception as exc:  # the user's own code runs in here
+                if isinstance(exc, UnknownTopicError) and exc.where.topic and takes_place:
+                    exc.hint = given["place"].missing_topic_hint(exc.where.topic)
                 show_problem(exc, debug=debug)
                 raise typer.Exit(1) from exc
 

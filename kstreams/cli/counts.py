@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from rich.table import Table
 
 from kstreams.checkpoint.status import QueryStatus, query_statuses
 from kstreams.cli.consoles import new_table, stderr, stdout
@@ -18,6 +20,7 @@ __all__ = ("JsonOption", "counts")
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 _NUMBERS = ("in", "out", "held")
+_BY_TOPIC = ("in", "bytes in", "out", "bytes out")
 
 
 def counts(
@@ -27,6 +30,8 @@ def counts(
     as_json: JsonOption = False,
 ) -> None:
     """Show how many records each node of an app has taken, given and dropped so far.
+
+    A second table has the records and bytes of each topic, before compression.
 
     The counts are part of each commit: exact whatever has crashed, and there when the app is
     gone. Of sources, edges, loops and sinks, what came in is what went out, what was dropped
@@ -52,6 +57,8 @@ def counts(
                 f"[yellow]{reasons}[/]" if reasons else "[dim]none[/]",
             )
     stdout().print(table)
+    if any(query.totals.topics for query in found):
+        stdout().print(_topics(found))
     for query in found:
         name = escape(query.query)
         if query.batch is None or query.wall_ms is None:
@@ -60,6 +67,20 @@ def counts(
             stderr().print(f"[dim]{name}: counts begin with its next batch[/]")
         else:
             stderr().print(f"[dim]{name}: batch {query.batch:,}, {iso(query.wall_ms)}[/]")
+
+
+def _topics(found: Sequence[QueryStatus]) -> Table:
+    """Return the records and bytes of each topic as a table."""
+    table = new_table("query", "topic", *_BY_TOPIC, numbers=_BY_TOPIC)
+    for query in found:
+        for topic, n in query.totals.topics.items():
+            numbers = (n.records_in, n.bytes_in, n.records_out, n.bytes_out)
+            table.add_row(
+                escape(query.query),
+                f"[cyan]{escape(topic)}[/]",
+                *(f"{number:,}" for number in numbers),
+            )
+    return table
 
 
 def _plain(query: QueryStatus) -> dict[str, Any]:
@@ -79,5 +100,14 @@ def _plain(query: QueryStatus) -> dict[str, Any]:
         "partitions": {
             node: {str(place): {"taken": n.taken, "held": n.held} for place, n in places.items()}
             for node, places in query.totals.sources.items()
+        },
+        "topics": {
+            topic: {
+                "records_in": n.records_in,
+                "bytes_in": n.bytes_in,
+                "records_out": n.records_out,
+                "bytes_out": n.bytes_out,
+            }
+            for topic, n in query.totals.topics.items()
         },
     }

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kstreams.checkpoint.store_place import StorePlace
+from kstreams.checkpoint.savepoint.store_place import StorePlace
 from kstreams.cli.consoles import counted, new_table, stderr, stdout
 from kstreams.cli.counts import JsonOption
 from kstreams.cli.place import Place
@@ -20,6 +20,7 @@ from kstreams.cli.replaying import (
     RunTopologyOption,
     replayed_app,
 )
+from kstreams.cli.row_texts import rows_of_key_text
 from kstreams.cli.stores import (
     AppArgument,
     AppState,
@@ -177,7 +178,4 @@ def _show_change(
 
 
 def _text(found: Explanation, rows: Rows) -> str:
-    """Return rows on one line: values alone where there is one column."""
-    if not rows:
-        return "-"
-    return "; ".join(" ".join(map(printable, row)) for row in rows)
+    return rows_of_key_text(found.rows.spec, rows)

@@ -23,6 +23,7 @@ from kstreams.plugins import load_plugin, plugin_names
 from kstreams.quoting import text_of
 from kstreams.serde.base import Serde
 from kstreams.serde.by_text import SerdeByText, SerdeRequest
+from kstreams.serde.composite_names import composite_named
 from kstreams.serde.compressed import compressed
 from kstreams.serde.framed import TopicPart, in_topic
 from kstreams.serde.lines import LINES
@@ -88,10 +89,14 @@ class Format:
 
     Args:
         serde: Converts values to bytes and back.
+
+    Attributes:
+        unread: How many times `read` returned bytes that the serde could not read.
     """
 
     def __init__(self, serde: Serde[Any]) -> None:
         self.serde = serde
+        self.unread = 0
         self.parse = parser_of(serde)
         self.show = shown_by(serde)
 
@@ -106,11 +111,13 @@ class Format:
         try:
             return self.serde.deserialize(data), True
         except SerdeError:
-            return data, False
+            pass
         except (KStreamsError, KeyboardInterrupt):
             raise
-        except BaseException:  # noqa: BLE001  # a serde that is not as strict as its contract
-            return data, False
+        except BaseException:  # noqa: BLE001, S110  # a serde that is not as strict as its contract
+            pass
+        self.unread += 1
+        return data, False
 
     def plain(self, value: object) -> object:
         """Return what JSON can say of a value."""
@@ -269,10 +276,14 @@ def _own(text: str) -> Serde[Any]:
 
 
 def recorded_serde(name: str) -> Serde[Any] | None:
-    """Return what reads values of a serde whose name is recorded with a store.
+    """Return the serde that reads values of a serde whose name is recorded with a store.
 
-    None where the name alone is not enough: for types and schemas that are not at hand.
+    None if the name is not enough: the serdes of types and schemas need those.
     """
+    return composite_named(name, _recorded_single) or _recorded_single(name)
+
+
+def _recorded_single(name: str) -> Serde[Any] | None:
     for each in offered_names():
         try:
             known = offered(each)

@@ -11,9 +11,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from kstreams.batch.open_feed import check_connection
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.connection import Connection
-from kstreams.graph.builder import TopologyBuilder
+from kstreams.errors import CompileError
+from kstreams.graph.building.builder import TopologyBuilder
 from kstreams.graph.topology import Topology
 
 __all__ = ("load_connection", "load_object", "load_topology")
@@ -64,8 +66,10 @@ def load_connection(target: str) -> Connection:
     """
     with for_option("--connection"):
         found: Any = load_object(target)
-    if not all(callable(getattr(found, part, None)) for part in ("admin", "reader", "writer")):
-        raise WrongUsageError(f"{target} is no connection", "--connection")
+    try:
+        check_connection(found)
+    except CompileError as exc:
+        raise WrongUsageError(f"{target} is no connection: {exc.message}", "--connection") from exc
     checked: Connection = found
     return checked
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +19,7 @@ from kstreams.cli.pairs import pairs_of, read_pairs
 from kstreams.cli.usage import WrongUsageError
 from kstreams.connection import Connection
 from kstreams.embedded.connection import Embedded
-from kstreams.errors import CompileError
+from kstreams.errors import CompileError, KStreamsError
 
 __all__ = (
     "BootstrapOption",
@@ -111,6 +113,15 @@ class Place:
         if not isinstance(self.connection, Kafka):
             return self
         return replace(self, connection=replace(self.connection, delivery="exactly-once"))
+
+    def missing_topic_hint(self, name: str) -> str:
+        """Return the command that creates a topic, after the nearest name of one that exists."""
+        near: list[str] = []
+        with suppress(KStreamsError), closing(self.connection.admin()) as admin:
+            near = get_close_matches(name, admin.topics(), n=1)
+        meant = f"did you mean {near[0]!r}? If not, create it: " if near else "create it: "
+        where = f"--bootstrap {self.label}" if self.is_kafka else f"--data {self.label}"
+        return f"{meant}`kstreams topics create {name} --partitions 4 {where}`."
 
     def config(self, topic: str) -> Mapping[str, str]:
         """Return a topic's settings by name, or raise `UnknownTopicError`."""

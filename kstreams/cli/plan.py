@@ -10,19 +10,26 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from kstreams.batch.task_counts import count_records, count_tasks
-from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.changes import StoreChangeKind, UpgradePlan
+from kstreams.batch.task_counts import count_partitions, count_records
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.home import CheckpointHome
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.changes import StoreChangeKind, UpgradePlan
+from kstreams.checkpoint.start.upgrade import Upgrade, upgrade_plan
 from kstreams.checkpoint.status import query_statuses
-from kstreams.checkpoint.upgrade import Upgrade, upgrade_plan
+from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.cli.consoles import shown_size, stderr, stdout
 from kstreams.cli.counts import JsonOption
 from kstreams.cli.describe import TargetArgument
 from kstreams.cli.loading import load_topology
 from kstreams.cli.place import Place
 from kstreams.cli.stores import CheckpointOption, LogOption, find_home, load_log
+from kstreams.cli.upgrading import (
+    MigrateOption,
+    RenameOption,
+    ResetOption,
+    StoreDecisions,
+    this_command,
+)
 from kstreams.cli.usage import for_option
 from kstreams.errors import NoCheckpointError
 from kstreams.graph.topology import Topology
@@ -35,6 +42,7 @@ _CHANGES = 3
 
 
 def plan(
+    context: typer.Context,
     place: Place,
     target: TargetArgument,
     app_id: Annotated[
@@ -45,14 +53,9 @@ def plan(
     ] = None,
     checkpoint: CheckpointOption = None,
     log: LogOption = None,
-    reset: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="STORE",
-            help="As App(reset={STORE}): its old contents may go; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
+    reset: ResetOption = None,
+    rename: RenameOption = None,
+    migrate: MigrateOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show what starting a topology on an app's checkpoint would do, and change nothing.
@@ -64,11 +67,13 @@ def plan(
     Example:
         kstreams plan shop.orders:topology --bootstrap localhost:9092
         kstreams plan shop.orders:topology --reset totals --json | jq .stores
+        kstreams plan shop.orders:topology --rename totals=sums
     """
     with for_option("MODULE:NAME"):
         topology = load_topology(target)
     app = app_id or topology.name
-    tasks = count_tasks(place.connection, topology)
+    counts = count_partitions(place.connection, topology)
+    tasks = counts.tasks
     home = find_home(app, checkpoint)
     try:
         found = Checkpoint.load(home)
@@ -76,7 +81,8 @@ def plan(
         _show_fresh(app, home, tasks, as_json=as_json)
         return
     objects = (found.log if log is None else load_log(log)).open()
-    settings = AppSettings(app, home, reset=frozenset(reset or ()))
+    decided = StoreDecisions.of(topology, reset, rename, migrate)
+    settings = AppSettings(app, home, migrate=decided.migrate, reset=decided.reset)
     wanted = Upgrade(
         settings,
         topology,
@@ -84,6 +90,7 @@ def plan(
         objects,
         uuid.uuid4().hex,
         partial(count_records, place.connection, topology),
+        uneven=counts.uneven,
     )
     made = upgrade_plan(found, wanted)
     sizes = _sizes(found, objects)
@@ -91,6 +98,9 @@ def plan(
         print(json.dumps(_plain(app, made, tasks, sizes)))
     else:
         _show(app, made, topology, sizes)
+        if made.options:
+            command = f"{this_command(context)} {' '.join(made.options)}"
+            stderr().print(f"Hint: {escape(command)}", soft_wrap=True)
     if made.problems:
         raise typer.Exit(1)
     if _changes_state(made):
@@ -117,7 +127,7 @@ def _sizes(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, int]:
 def _show_fresh(app: str, home: CheckpointHome, tasks: dict[str, int], *, as_json: bool) -> None:
     if as_json:
         print(json.dumps({"app": app, "fresh": True, "tasks": tasks, "stores": [], "notes": [],
-                          "problems": [], "restores_bytes": {}}))  # fmt: skip
+                          "problems": [], "options": [], "restores_bytes": {}}))  # fmt: skip
         return
     stdout().print(f"{escape(app)} starts fresh: there is no checkpoint at {escape(str(home))}.")
 
@@ -159,5 +169,6 @@ def _plain(
         ],
         "notes": list(made.notes),
         "problems": list(made.problems),
+        "options": list(made.options),
         "restores_bytes": sizes,
     }

@@ -16,7 +16,6 @@ from kstreams.quoting import kind_of, safe_end, safe_text, text_of, traceback_of
 
 __all__ = ("show_problem",)
 
-_CAUSE_LINES = 8
 _PACKAGE = Path(__file__).parents[1]
 
 
@@ -55,9 +54,7 @@ def _body(error: Exception, *, debug: bool) -> tuple[Text, str]:
         if place:
             body.append(f"\nat {place}", style="cyan")
         if isinstance(error, ProcessingError) and error.cause_traceback:
-            lines = safe_end(error.cause_traceback).rstrip().split("\n")
-            shown = lines if debug else lines[-_CAUSE_LINES:]
-            body.append("\n\n" + "\n".join(shown), style="dim")
+            body.append(f"\n\n{safe_end(error.cause_traceback).rstrip()}", style="dim")
         return body, safe_text(text_of(error.hint))
     body = Text(safe_text(text_of(error)) or "no message")
     frame = _own_frame(error)

@@ -41,6 +41,7 @@ class _Query:
     backlog: int = 0
     dropped: Counter[str] = field(default_factory=Counter)
     recent: deque[tuple[float, int]] = field(default_factory=deque)
+    is_logged: bool = False
     logged_at: float = float("-inf")
 
     def rate(self, now: float) -> float:
@@ -82,8 +83,8 @@ class Progress:
             query.backlog = report.backlog
             query.dropped.update(report.dropped)
             query.recent.append((now, report.source_records))
-            due = self._logs and now - query.logged_at >= _LOG_SECONDS
-            if due:
+            query.is_logged = self._logs and now - query.logged_at >= _LOG_SECONDS
+            if query.is_logged:
                 query.logged_at = now
                 _LOG.info("%s", self._line(report.query, query, query.rate(now)))
 
@@ -110,10 +111,12 @@ class Progress:
         return table
 
     def lines(self) -> Iterator[str]:
-        """Yield the summary as plain text, a line a query."""
+        """Yield the summary as plain text, a line for each query whose counts are not logged."""
         seconds = self._running_seconds()
         with self._mutex:
             for name, query in self._queries.items():
+                if query.is_logged:
+                    continue
                 yield self._line(name, query, query.records / seconds)
 
     def _running_seconds(self) -> float:

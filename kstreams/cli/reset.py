@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kstreams.checkpoint.leftovers import Leftover, Survey
-from kstreams.checkpoint.reset import reset as reset_app
-from kstreams.checkpoint.reset import survey
+from kstreams.checkpoint.admin.reset import reset as reset_app
+from kstreams.checkpoint.admin.reset import survey
+from kstreams.checkpoint.admin.reset_targets import Leftover, Survey
 from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
 from kstreams.cli.stores import CheckpointOption, LogOption, find_home, load_log
 from kstreams.state.backend.memory import Memory

@@ -12,20 +12,28 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from kstreams.checkpoint.telemetry_settings import Telemetry
+from kstreams.checkpoint.storage.telemetry_settings import Telemetry
 from kstreams.cli.backends import state_backend
 from kstreams.cli.consoles import stderr
 from kstreams.cli.describe import TargetArgument
+from kstreams.cli.forwarded import ForwardedOption, networks_of
 from kstreams.cli.loading import load_topology
 from kstreams.cli.moments import parse_span
 from kstreams.cli.packages import PackageOption
 from kstreams.cli.pairs import pairs_of
 from kstreams.cli.place import Place
 from kstreams.cli.progress import Progress, logging_to, shown_live
-from kstreams.cli.quiet import quiet_spark
 from kstreams.cli.serve_beside import ServeBeside
+from kstreams.cli.upgrading import (
+    MigrateOption,
+    RenameOption,
+    ResetOption,
+    StoreDecisions,
+    naming_this_command,
+)
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.errors import PluginError
+from kstreams.graph.limits import ends_by_itself
 
 if TYPE_CHECKING:
     from kstreams.batch.report import AppState
@@ -35,6 +43,8 @@ __all__ = ("LogFormat", "Until", "run")
 
 _LOG = logging.getLogger(__name__)
 _PANEL = "Spark"
+_SUMMARIZED = ("stopped", "failed")
+"""States that the summary names, with the time that the run has taken."""
 
 
 class LogFormat(str, Enum):
@@ -51,6 +61,7 @@ class Until(str, Enum):
 
 
 def run(
+    context: typer.Context,
     place: Place,
     target: TargetArgument,
     app_id: Annotated[
@@ -75,7 +86,7 @@ def run(
         Until | None,
         typer.Option(
             help="Stop when everything is processed that the topics hold at the start.",
-            show_default="run until stopped",
+            show_default="run until stopped, or until bounded sources and limits end the run",
         ),
     ] = None,
     timeout: Annotated[
@@ -90,7 +101,7 @@ def run(
         bool,
         typer.Option(
             "--close-windows",
-            help="With --until end: close the windows that are open then, and release what is "
+            help="For runs that end: close the windows that are open then, and release what is "
             "held back.",
         ),
     ] = False,
@@ -139,6 +150,7 @@ def run(
             show_default=False,
         ),
     ] = None,
+    forwarded_allow_ips: ForwardedOption = None,
     spark_config: Annotated[
         list[str] | None,
         typer.Option(
@@ -160,6 +172,9 @@ def run(
         ),
     ] = False,
     package: PackageOption = None,
+    reset: ResetOption = None,
+    rename: RenameOption = None,
+    migrate: MigrateOption = None,
 ) -> None:
     """Run a topology on Spark: until Ctrl-C, or to the end of its topics.
 
@@ -170,20 +185,23 @@ def run(
         kstreams run word_count:topology --until end
         kstreams run word_count:build --state rocksdb --bootstrap localhost:9092
         kstreams run word_count:topology --serve 8080
+        kstreams run word_count:topology --rename counts=totals
     """
     console = stderr()
     with for_option("--trigger"):
         pause = parse_span(trigger)
     with for_option("--timeout"):
         patience = None if timeout is None else parse_span(timeout)
-    with for_option("--close-windows"):
-        if close_windows and until is None:
-            raise WrongUsageError("it is for runs that end: add --until end")
     backend = state_backend(state)
     settings = pairs_of(spark_config or (), "--spark-config")
     with for_option("MODULE:NAME"):
         topology = load_topology(target)
-    beside = None if serve is None else ServeBeside(serve, target, place.environment)
+    with for_option("--close-windows"):
+        if close_windows and until is None and not ends_by_itself(topology):
+            raise WrongUsageError("it is for runs that end: add --until end")
+    with for_option("--forwarded-allow-ips"):
+        beside = _beside(serve, target, place, forwarded_allow_ips)
+    decided = StoreDecisions.of(topology, reset, rename, migrate)
     from kstreams.spark.app import App  # noqa: PLC0415  # usage errors need no pyspark
 
     progress = Progress(
@@ -192,7 +210,7 @@ def run(
     )
     name = app_id or topology.name
     log = logging_to(console, name if log_format is LogFormat.JSON else None)
-    with log, _exporting(name, wanted=otel), quiet_spark(settings) as config:
+    with log, _exporting(name, wanted=otel):
         app = App(
             topology,
             place.seen_once().connection if exactly_once else place.connection,
@@ -204,19 +222,34 @@ def run(
             max_records_per_batch=max_records,
             max_bytes_per_batch=max_bytes,
             packages=package or "auto",
-            config=config,
+            config=settings,
             on_batch=progress.note,
             telemetry=Telemetry(otel=otel),
+            migrate=decided.migrate,
+            reset=decided.reset,
         )
-        _run(
-            app,
-            progress,
-            console,
-            until="end" if until else None,
-            timeout=patience,
-            close_windows=close_windows,
-            beside=beside,
-        )
+        with naming_this_command(context):
+            _run(
+                app,
+                progress,
+                console,
+                until="end" if until else None,
+                timeout=patience,
+                close_windows=close_windows,
+                beside=beside,
+            )
+
+
+def _beside(
+    port: int | None, target: str, place: Place, forwarded: str | None
+) -> ServeBeside | None:
+    """Return the server beside the app, if one is wanted."""
+    networks = networks_of(forwarded)
+    if port is not None:
+        return ServeBeside(port, target, place.environment, networks)
+    if networks:
+        raise WrongUsageError("it is for the server beside the app: add --serve PORT")
+    return None
 
 
 def _exporting(app: str, *, wanted: bool) -> AbstractContextManager[None]:
@@ -247,7 +280,7 @@ def _run(
             progress.begin()
             if beside is not None:
                 beside.start(str(app.checkpoint))
-        if not console.is_terminal:
+        if not console.is_terminal and new.value not in _SUMMARIZED:
             _LOG.info("app %s: %s", app.app_id, new.value)
 
     app.on_state_change(changed)

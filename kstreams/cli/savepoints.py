@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kstreams.checkpoint.fork import ForkSource
-from kstreams.checkpoint.fork import fork as fork_app
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.fork import ForkSource
+from kstreams.checkpoint.savepoint.fork import fork as fork_app
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.cli.consoles import stdout
 from kstreams.cli.moments import parse_moment
 from kstreams.cli.stores import (

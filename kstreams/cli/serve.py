@@ -15,24 +15,23 @@ import typer
 from rich.markup import escape
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import is_url
-from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.checkpoint.savepoint.store_place import checkpoint_of
+from kstreams.checkpoint.storage.named_home import is_url
 from kstreams.cli.consoles import stderr
+from kstreams.cli.forwarded import ForwardedOption, networks_of
 from kstreams.cli.loading import load_connection
+from kstreams.cli.serve_limits import LIMIT, limits_of
+from kstreams.cli.serve_tokens import ACT_TOKEN, TOKEN, Tokens, tokens_of
 from kstreams.cli.stores import AppState, LogOption, TopologyOption, load_log
 from kstreams.cli.usage import WrongUsageError
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.stores.spec import StoreSpec
 
 if TYPE_CHECKING:
-    from kstreams.serve.roles import Role
-    from kstreams.serve.server import Beside
+    from kstreams.serve.server import Beside, Server
     from kstreams.serve.settings import ServeSettings
 
-__all__ = ("ACT_TOKEN", "TOKEN", "needs_extra", "serve")
-
-TOKEN = "KSTREAMS_SERVE_TOKEN"  # noqa: S105  # the name of a variable
-ACT_TOKEN = "KSTREAMS_SERVE_ACT_TOKEN"  # noqa: S105  # likewise
+__all__ = ("needs_extra", "serve")
 
 
 def serve(
@@ -94,6 +93,17 @@ def serve(
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="Something in front of it speaks TLS.")
     ] = False,
+    forwarded_allow_ips: ForwardedOption = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            LIMIT,
+            metavar="NAME=VALUE",
+            help="Another bound of requests, such as connections=1000; may be repeated. "
+            "docs/limits.md has all of them.",
+            show_default=False,
+        ),
+    ] = None,
     grpc: Annotated[
         int | None,
         typer.Option(
@@ -134,19 +144,26 @@ def serve(
         from kstreams.serve.server import Server  # noqa: PLC0415
     except ImportError as exc:
         raise needs_extra() from exc
-    from kstreams.serve.settings import ServeError  # noqa: PLC0415
+    from kstreams.serve.settings import ServeError, ServeSettings  # noqa: PLC0415
 
     host, port = _address(bind)
     found = None if log is None else load_log(log)
+    limits = limits_of(limit or ())
     try:
-        settings = _settings(
-            (host, port),
-            token_file,
-            (tls_cert, tls_key),
+        tokens = tokens_of(token_file, allow_actions=allow_actions)
+        settings = ServeSettings(
+            tokens.roles,
+            host,
+            port,
             names=tuple(name or ()),
-            origins=tuple(allow_origin or ()),
+            certificate=tls_cert,
+            key_file=tls_key,
             behind_proxy=behind_proxy,
-            allow_actions=allow_actions,
+            limits=limits,
+            origins=tuple(allow_origin or ()),
+            holders=tokens.holders,
+            forwarded_allow_ips=networks_of(forwarded_allow_ips),
+            allows_actions=allow_actions,
         )
     except ServeError as exc:
         raise WrongUsageError(str(exc)) from exc
@@ -162,18 +179,23 @@ def serve(
     beside = [] if grpc is None else [_grpc(settings, grpc)]
     topics = None if connection is None else load_connection(connection)
     server = Server(settings, sources, topics, beside)
-    names = ", ".join(server.apps)
-    stderr().print(f"[bold]{escape(names)}[/] at {escape(server.url)}", soft_wrap=True)
     if until_eof:
         _end_with_input()
-    server.run()
+    server.run(partial(_announce, server, tokens))
+
+
+def _announce(server: Server, tokens: Tokens) -> None:
+    """Show where a server answers, and its tokens if they are new."""
+    names = ", ".join(server.apps)
+    tokens.show()
+    stderr().print(f"[bold]{escape(names)}[/] at {escape(server.url)}", soft_wrap=True)
 
 
 def _end_with_input() -> None:
     """End this process, as by SIGTERM, when its standard input ends."""
 
     def wait() -> None:
-        while sys.stdin.buffer.read(1024):
+        while os.read(sys.stdin.fileno(), 1024):  # without the lock that Python takes at its end
             pass
         os.kill(os.getpid(), signal.SIGTERM)
 
@@ -224,50 +246,3 @@ def _address(bind: str) -> tuple[str, int]:
     if found is None or int(found[2]) > 65535:  # the last port
         raise WrongUsageError(f"{bind!r} is no HOST:PORT", "--bind")
     return found[1].strip("[]"), int(found[2])
-
-
-def _settings(
-    address: tuple[str, int],
-    token_file: Path | None,
-    tls: tuple[Path | None, Path | None],
-    *,
-    names: tuple[str, ...],
-    origins: tuple[str, ...],
-    behind_proxy: bool,
-    allow_actions: bool,
-) -> ServeSettings:
-    from kstreams.serve.settings import ServeSettings  # noqa: PLC0415
-
-    tokens, holders = _tokens(token_file, allow_actions=allow_actions)
-    return ServeSettings(
-        tokens,
-        *address,
-        names,
-        *tls,
-        behind_proxy=behind_proxy,
-        origins=origins,
-        holders=holders,
-        allows_actions=allow_actions,
-    )
-
-
-def _tokens(file: Path | None, *, allow_actions: bool) -> tuple[dict[str, Role], dict[str, str]]:
-    """Return roles by token, and who has it: of a file, else of the environment, else new ones."""
-    from kstreams.serve.roles import Role  # noqa: PLC0415
-    from kstreams.serve.settings import ServeSettings, read_tokens  # noqa: PLC0415
-
-    if file is not None:
-        return read_tokens(file)
-    wanted = {TOKEN: Role.DATA, ACT_TOKEN: Role.ACT} if allow_actions else {TOKEN: Role.DATA}
-    found: dict[str, Role] = {}
-    for variable, role in wanted.items():
-        given = os.environ.pop(variable, None)
-        if given is not None:
-            found[given] = role
-    if not found:
-        for role in wanted.values():
-            made = ServeSettings.new_token()
-            found[made] = role
-            what = "token" if role is Role.DATA else f"token of the role {role.name.lower()}"
-            stderr().print(f"{what} {made}", soft_wrap=True, highlight=False)
-    return found, {}

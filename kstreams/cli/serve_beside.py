@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
-from kstreams.cli.serve import ACT_TOKEN, TOKEN, needs_extra
+from kstreams.cli.serve import needs_extra
+from kstreams.cli.serve_tokens import ACT_TOKEN, TOKEN
 
 __all__ = ("ServeBeside",)
 
@@ -26,15 +27,24 @@ class ServeBeside:
         port: Where it listens, on 127.0.0.1; 0 takes a free one.
         topology: What the app runs, as MODULE:NAME: gives stores of its own serdes.
         topics: Where its topics are, as variables of the environment say it.
+        forwarded: Addresses and networks of trusted proxies.
 
     Raises:
         ImportError: The extra `serve` is not installed.
     """
 
-    def __init__(self, port: int, topology: str, topics: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        port: int,
+        topology: str,
+        topics: Mapping[str, str],
+        forwarded: Sequence[str] = (),
+    ) -> None:
         if find_spec("starlette") is None or find_spec("uvicorn") is None:
             raise needs_extra()
         self._options = ["--bind", f"127.0.0.1:{port}", "--topology", topology, "--until-eof"]
+        if forwarded:
+            self._options += ["--forwarded-allow-ips", ",".join(forwarded)]
         self._topics = dict(topics)
         self._token = os.environ.pop(TOKEN, None)
         os.environ.pop(ACT_TOKEN, None)

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.cli.consoles import counted, new_table, shown_size, stderr, stdout
 from kstreams.cli.moments import parse_moment
+from kstreams.cli.row_texts import RowTexts
 from kstreams.cli.stores import (
     AppArgument,
     AppState,
@@ -21,17 +22,19 @@ from kstreams.cli.stores import (
     StoreArgument,
     TopologyOption,
     ValueOption,
+    note_undecoded,
     typed_key,
 )
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.moments import iso
-from kstreams.serde.values import shown_by
 from kstreams.state.log.commits import SEED
 from kstreams.state.log.loop_objects import rows_by_loop
 from kstreams.state.stores.kind import Times
 from kstreams.views.flat_rows import columns_of, key_serde, rows_of, rows_of_key
 
 __all__ = ("get", "list_stores", "scan")
+
+_VALUE_AND_TIME = ("value", "timestamp_ms")
 
 
 def list_stores(
@@ -122,15 +125,20 @@ def get(
         str | None,
         typer.Option("--to", metavar="TIME", help="Those before this time.", show_default=False),
     ] = None,
+    timestamps: Annotated[
+        bool, typer.Option("--timestamps", help="Show the time of a single value, too.")
+    ] = False,
 ) -> None:
     """Show a key's value; or its windows, sessions, versions or list elements, a line each.
 
-    Only the partition of the key is read. Ends with exit code 1 when there is nothing.
-    Windows and slices count by their start, sessions and versions by any time they have.
-    Lines are start and value of windows; start, end and value of sessions; start, end (none:
-    the latest) and value of versions; time and value of the slices of sliding windows; value
-    and timestamp of a buffer's record; start, end, due time, value and timestamp of results
-    that wait; times in ms.
+    Only the partition of the key is read. Ends with exit code 1 when the store has no such key.
+    --from and --to select windows and slices by their start, and sessions and versions that
+    overlap the span.
+
+    Each line is one row, its parts separated by tabs and its times in UTC: start and value of a
+    window; start, end and value of a session; start, end (null: the latest) and value of a
+    version; time and value of a slice of sliding windows; start, end, due time, value and
+    timestamp of a buffered result.
 
     Example:
         kstreams state get word-count counts apple
@@ -147,9 +155,12 @@ def get(
             kind = view.spec.kind.name
             raise WrongUsageError(f"a {kind} store has no times to choose", "--from / --to")
         found = list(rows_of_key(view, typed_key(view.spec.key, key_format, key), times))
-        show = shown_by(view.spec.value, key_serde(view))
+        columns = view.spec.kind.columns_of_key
+    shown = 1 if columns == _VALUE_AND_TIME and not timestamps else len(columns)
+    texts = RowTexts(columns[:shown], view.spec.value, key_serde(view))
     for row in found:
-        print("\t".join(map(show, row)))
+        print("\t".join(texts.of(row[:shown])))
+    note_undecoded(view.spec)
     if not found:
         stderr().print(f"No [bold]{escape(key)}[/] in store {escape(store)}.")
         raise typer.Exit(1)
@@ -173,11 +184,12 @@ def scan(
     value_format: ValueOption = None,
     as_of: AsOfOption = None,
 ) -> None:
-    """Show a store's rows in order: by key; or windows, sessions and what waits, by time.
+    """Show the rows of a store in order: by key, or windows, sessions and buffered records by time.
 
     With --start and --end only those of some keys; where rows lie by time, all are looked at.
-    All partitions are shown at one committed version. Values of serdes that are not known
-    here are shown as bytes: give --topology, or --key and --value.
+    All partitions are shown at one committed version, with times in UTC. Keys and values of
+    serdes that cannot be found by their recorded name are shown as bytes, with a note: give
+    --topology, or --key and --value.
 
     Example:
         kstreams state scan word-count counts --limit 10
@@ -190,17 +202,18 @@ def scan(
         serde = key_serde(view)
         bounds = [None if k is None else typed_key(serde, key_format, k) for k in (start, end)]
         rows = rows_of(view, *bounds, reverse=reverse)
-        show = shown_by(view.spec.value, serde)
-        table = new_table(*columns_of(view))
+        texts = RowTexts(columns_of(view), view.spec.value, serde)
+        table = new_table(*texts.headings)
         count = 0
         for row in islice(rows, limit or None):
-            table.add_row(*(escape(show(part)) for part in row))
+            table.add_row(*map(escape, texts.of(row)))
             count += 1
         more = limit > 0 and count == limit and next(rows, None) is not None
         version = view.version
     stdout().print(table)
     note = ", and more: --limit 0 shows all" if more else ""
     stderr().print(f"[dim]{counted(count, 'row')} at version {_version(version)}{note}[/]")
+    note_undecoded(view.spec)
 
 
 def _times(start: str | None, end: str | None) -> Times:

@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from kstreams.cli.consoles import counted, new_table, stderr, stdout
 from kstreams.cli.counts import JsonOption
+from kstreams.cli.row_texts import RowTexts
 from kstreams.cli.stores import (
     AppArgument,
     AppState,
@@ -67,20 +68,21 @@ def diff(
         state.view(store, **given, as_of=before) as old,
         state.view(store, **given, as_of=after) as new,
     ):
-        columns = columns_of(new)
-        show = shown_by(new.spec.value, key_serde(new))
+        columns, serdes = columns_of(new), (new.spec.value, key_serde(new))
+        texts, show = RowTexts(columns, *serdes), shown_by(*serdes)
         chosen: list[tuple[str, tuple[str, ...]]] = []
         count = 0
         for change in changed_rows(old, new):
             count += change is not None
             if change is not None and (count <= limit or not limit):
-                chosen.append((change.sign, tuple(map(show, change.row))))
+                parts = map(show, change.row) if as_json else texts.of(change.row)
+                chosen.append((change.sign, tuple(parts)))
         versions = f"between versions {_version(old)} and {_version(new)}"
     if as_json:
         for sign, row in chosen:
             print(json.dumps({"change": sign, **dict(zip(columns, row, strict=True))}))
     else:
-        table = new_table("", *columns)
+        table = new_table("", *texts.headings)
         for sign, row in chosen:
             color = "red" if sign == "-" else "green"
             table.add_row(f"[{color}]{sign}[/]", *map(escape, row))

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from kstreams.batch.open_feed import publish_commit
-from kstreams.checkpoint.changelog_restore import ChangelogRestore, Rebuilt
+from kstreams.checkpoint.admin.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams.checkpoint.resume import resume
 from kstreams.cli.backends import state_backend
 from kstreams.cli.consoles import counted, stderr, stdout

@@ -7,17 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-import pyarrow as pa
 import typer
+from rich.markup import escape
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.home import CheckpointHome
-from kstreams.checkpoint.named_home import app_home
+from kstreams.checkpoint.storage.home import CheckpointHome
+from kstreams.checkpoint.storage.named_home import app_home
+from kstreams.cli.consoles import stderr
 from kstreams.cli.formats import find_format, find_serde, recorded_serde
 from kstreams.cli.loading import load_object, load_topology
 from kstreams.cli.usage import WrongUsageError, for_option
 from kstreams.errors import CheckpointMismatchError, StoreKindError
 from kstreams.serde.base import Serde
+from kstreams.serde.recorded import RecordedSerde, undecoded
 from kstreams.serde.text import BYTES
 from kstreams.serde.values import parser_of
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
@@ -38,6 +40,7 @@ __all__ = (
     "ValueOption",
     "find_home",
     "load_log",
+    "note_undecoded",
     "typed_key",
 )
 
@@ -97,37 +100,6 @@ AsOfOption = Annotated[
         show_default="the newest",
     ),
 ]
-
-
-class _Named(Serde[Any]):
-    """A serde under the name of another, which wrote the bytes."""
-
-    def __init__(self, serde: Serde[Any], name: str) -> None:
-        self.name = name
-        self.type_token = serde.type_token
-        self.arrow_type = serde.arrow_type
-        for method in ("to_json", "from_json"):
-            if hasattr(serde, method):
-                setattr(self, method, getattr(serde, method))
-        self._serde = serde
-
-    def serialize(self, value: object) -> bytes:
-        """Convert."""
-        return self._serde.serialize(value)
-
-    def deserialize(self, data: bytes) -> object:
-        """Convert back."""
-        return self._serde.deserialize(data)
-
-    def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Convert a column."""
-        return self._serde.to_arrow(data)
-
-    @property
-    def ordered(self) -> Serde[Any]:
-        """The other's own."""
-        inner = self._serde.ordered
-        return self if inner is self._serde else _Named(inner, self.name)
 
 
 @dataclass(frozen=True)
@@ -227,11 +199,21 @@ def load_log(target: str) -> ObjectStoreSettings:
 def _serde(recorded: str, given: str | None, option: str) -> Serde[Any]:
     if given is not None:
         with for_option(option):
-            return _Named(find_serde(given), recorded)
+            return RecordedSerde(recorded, find_serde(given))
     known = recorded_serde(recorded)
     if known is not None and known.name == recorded:
         return known
-    return _Named(BYTES if known is None else known, recorded)
+    return RecordedSerde(recorded, known)
+
+
+def note_undecoded(spec: StoreSpec[Any]) -> None:
+    """Print a note if keys or values are shown as bytes, because their serde is not known here."""
+    note = undecoded(spec.key, spec.value)
+    if note:
+        stderr().print(
+            f"[yellow]Note:[/] {escape(note)}. "
+            "Give --topology MODULE:NAME, or the serde with --key or --value."
+        )
 
 
 def typed_key(serde: Serde[Any], given: str | None, text: str) -> object:

@@ -10,9 +10,10 @@ from itertools import islice
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.text import Text
 
-from kstreams.cli.consoles import stdout
+from kstreams.cli.consoles import counted, stderr, stdout
 from kstreams.cli.formats import SERDES_HELP, Format, RegistryOption, formats_of
 from kstreams.cli.moments import parse_start
 from kstreams.cli.place import Place
@@ -56,7 +57,8 @@ def tail(
     r"""Show a topic's records: partition, offset, time in UTC, key, value, headers.
 
     Each partition is in the order of its offsets; partitions are merged by time. Bytes
-    that the serde does not read are shown as Python writes them, such as b'\xff'.
+    that the serde cannot read are shown as Python writes them, such as b'\xff', and a note
+    counts them at the end.
     Headers with a name that is not UTF-8 cannot be shown, which is said.
 
     Example:
@@ -76,9 +78,21 @@ def tail(
         with suppress(KeyboardInterrupt):
             for record in islice(records, limit):
                 show(record, key, value)
+        _note_undecoded("key", key)
+        _note_undecoded("value", value)
     finally:
         reader.close()
         admin.close()
+
+
+def _note_undecoded(part: str, form: Format) -> None:
+    """Print a note if the serde could not read some keys or values, which are shown as bytes."""
+    if form.unread:
+        stderr().print(
+            f"[yellow]Note:[/] {counted(form.unread, part)} shown as bytes: not "
+            f"{escape(form.serde.name)}. Choose another serde with --{part}-serde; "
+            "`kstreams serdes` lists them."
+        )
 
 
 def _records(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from difflib import get_close_matches
 from enum import Enum
 from typing import Annotated
 
@@ -209,12 +208,8 @@ def known_topic(admin: TopicAdmin, name: str, place: Place) -> int:
     try:
         return admin.partition_count(name)
     except UnknownTopicError as exc:
-        near = get_close_matches(name, admin.topics(), n=1)
-        meant = f"did you mean {near[0]!r}? If not, create it: " if near else "create it: "
-        where = f"--bootstrap {place.label}" if place.is_kafka else f"--data {place.label}"
         raise UnknownTopicError(
-            f"there is no topic {name!r} in {place.label}",
-            hint=f"{meant}`kstreams topics create {name} --partitions 4 {where}`.",
+            f"there is no topic {name!r} in {place.label}", hint=place.missing_topic_hint(name)
         ) from exc
 
 

@@ -19,9 +19,9 @@ from kstreams.cli.replaying import (
     RunTopologyOption,
     replayed_app,
 )
+from kstreams.cli.row_texts import rows_of_key_text
 from kstreams.cli.stores import AppArgument, AppState, CheckpointOption, LogOption
 from kstreams.cli.usage import WrongUsageError
-from kstreams.explain.key_rows import Rows
 from kstreams.explain.record_watch import TracedStep
 from kstreams.explain.traced import TracedBatch, trace_record
 from kstreams.moments import iso
@@ -109,8 +109,6 @@ def _show(each: TracedBatch) -> None:
 def _details(step: TracedStep) -> str:
     if step.store is None:
         return step.reason
-    return f"{step.store.spec.name}: {_text(step.before)} > {_text(step.after)}"
-
-
-def _text(rows: Rows) -> str:
-    return "; ".join(" ".join(map(printable, row)) for row in rows) or "-"
+    spec = step.store.spec
+    before, after = (rows_of_key_text(spec, rows) for rows in (step.before, step.after))
+    return f"{spec.name}: {before} > {after}"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.resume import resume
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.errors import KStreamsError, ObjectMissingError, SavepointError, StoreError
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import Commit, CommitLog

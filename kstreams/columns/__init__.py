@@ -1,5 +1,5 @@
-"""Work on columns of numbers: rows in groups and runs, keys by number, states merged in order.
+"""Work on columns of numbers: rows in groups and runs, numbered keys, states merged in order.
 
-What aggregators, windows and stores do by columns is made of it. Read `Runs` and `grouped`
-first. Depends on serdes alone.
+Aggregators, windows and stores use it to work by columns. Read `Runs` and `grouped` first.
+Depends only on serdes.
 """

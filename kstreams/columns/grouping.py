@@ -14,10 +14,10 @@ __all__ = ("Grouped", "grouped")
 
 @dataclass(frozen=True)
 class Grouped:
-    """Rows sorted by group, in each by their place.
+    """Rows sorted by group, and within a group by row number.
 
     Attributes:
-        order: The places, sorted so.
+        order: The row numbers in this order.
         runs: The runs of rows of one group.
     """
 
@@ -31,12 +31,12 @@ class Grouped:
 
 
 def grouped(major: Ints, minor: Ints, minors: int) -> Grouped:
-    """Group rows by two numbers, the major one counting first.
+    """Group rows by a pair of numbers, sorted by the major number first.
 
     Args:
-        major: Numbers from 0 on.
-        minor: Numbers from 0 on, below `minors`.
-        minors: How many minor numbers there may be.
+        major: The major number of each row, 0 or more.
+        minor: The minor number of each row, 0 or more and below `minors`.
+        minors: The upper bound of the minor numbers.
     """
     count = len(major)
     row_bits = max(count - 1, 1).bit_length()

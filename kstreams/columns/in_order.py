@@ -1,7 +1,7 @@
-"""Merge states in the order of their rows, one by one, as records do.
+"""Merge states in the order of their rows, one by one, as aggregation by record does.
 
-Sums of doubles depend on the order. Where it is this one, columns give the bits that
-records give, however a stream is cut into batches.
+Sums of doubles depend on the order. With the order of the rows, columns give the same bits as
+records, however a stream is cut into batches.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kstreams.serde.layout import Columns
 __all__ = ("added_up", "running_sums", "scanned", "seeded")
 
 _LONG = 64
-"""A run of more rows is gone through by itself; shorter ones side by side."""
+"""A run with more rows is processed by itself; shorter runs are processed side by side."""
 
 _Doubles = npt.NDArray[np.float64]
 
@@ -71,14 +71,14 @@ def scanned(merge: Callable[[Any, Any], Any], state: Columns, runs: Runs) -> Col
 def seeded(
     merge: Callable[[Any, Any], Any], state: Columns, runs: Runs, before: Columns, places: Ints
 ) -> Columns:
-    """Return states of rows that go on from others: the first of a run is merged with its one.
+    """Return the states with the first of some runs merged into an earlier state.
 
     Args:
         merge: Merges states row by row.
         state: The states of the runs' rows.
         runs: The runs.
-        before: What some runs go on from.
-        places: The number of the run of each of those, each once.
+        before: The earlier states.
+        places: The run number of each earlier state, without duplicates.
 
     Raises:
         RowFailure: A user's function raised at one of the rows.

@@ -17,21 +17,21 @@ __all__ = ("KeyCodes", "has_key_codes")
 
 
 def has_key_codes(key: Serde[Any]) -> bool:
-    """Tell whether keys differ by their bytes as they come."""
+    """Return whether a serde is one whose keys differ exactly if their encoded bytes differ."""
     return key in (TEXT, BYTES, INT64, INT32, BOOL)
 
 
 class KeyCodes:
-    """Different keys by number, which rise as the stores' bytes do.
+    """Distinct keys, numbered in the order of their bytes in stores.
 
     Args:
         keys: A column of encoded keys, as topics have them; none is null.
-        serde: Their serde; one of `has_key_codes`.
+        serde: Serde of the keys, for which `has_key_codes` is true.
 
     Attributes:
         codes: The number of each row's key.
         typed: The keys by number, as the serde's `to_arrow` makes them.
-        stored: The same, as stores keep them.
+        stored: The keys by number, as stores keep them.
     """
 
     def __init__(self, keys: pa.Array, serde: Serde[Any]) -> None:
@@ -46,5 +46,5 @@ class KeyCodes:
         self.codes: npt.NDArray[np.int64] = ranks[found.indices.to_numpy()]
 
     def __len__(self) -> int:
-        """Return how many different keys there are."""
+        """Return the number of distinct keys."""
         return len(self.stored)

@@ -1,4 +1,4 @@
-"""Pairs of rows of one group that are near each other in time."""
+"""Pairs of rows of one group whose times are near each other."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _LIMIT = 1 << 62
 
 
 class _Ranges:
-    """The rows of the right side, sorted, and the range of them that each left row meets.
+    """The rows of the right side, sorted, and the range of them that matches each left row.
 
     Args:
         left: Groups and times (ms) of the left rows.
-        right: The same of the right rows.
-        before: How far before a left row right ones may lie, ms.
-        after: How far after it.
+        right: Groups and times (ms) of the right rows.
+        before: The span (ms) before a left row in which right rows match.
+        after: The span (ms) after a left row in which right rows match.
     """
 
     def __init__(
@@ -54,9 +54,9 @@ def near_pairs(
 
     Args:
         left: Groups, from 0 on, and times (ms) of the left rows.
-        right: The same of the right rows.
-        before: How far before a left row right ones may lie, ms.
-        after: How far after it, ms.
+        right: Groups, from 0 on, and times (ms) of the right rows.
+        before: The span (ms) before a left row in which right rows match.
+        after: The span (ms) after a left row in which right rows match.
     """
     if not len(left[0]) or not len(right[0]):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)

@@ -14,11 +14,11 @@ _OF_MANY: tuple[Callable[..., Any], ...] = (max, min)
 
 
 class RowFailure(Exception):
-    """What a function raised at a row; whoever knows the rows' records makes an error of it.
+    """An exception of a user's function at a row; the caller adds the row's record.
 
     Attributes:
         row: The row's number.
-        reason: What was raised.
+        reason: The exception that the function raised.
     """
 
     def __init__(self, row: int, reason: BaseException) -> None:
@@ -28,10 +28,10 @@ class RowFailure(Exception):
 
 
 def called(function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
-    """Return what a function makes of each row.
+    """Return the results of a function for each row.
 
     Raises:
-        RowFailure: It raised.
+        RowFailure: The function raised at a row.
     """
     rows = iter(columns[0])
     try:
@@ -46,15 +46,15 @@ def called(function: Callable[..., Any], *columns: Sequence[Any]) -> list[Any]:
 
 
 def combined(function: Callable[[Any, Any], Any], rows: Sequence[Any], first: int) -> list[Any]:
-    """Return what a function makes of the first rows, one more at a time: the first is as it is.
+    """Return the running results of a function over rows, as `itertools.accumulate` does.
 
     Args:
-        function: Combines two.
-        rows: One at least.
-        first: The number of the first.
+        function: Combines two rows.
+        rows: The rows, at least one; the first result is the first row.
+        first: The number of the first row.
 
     Raises:
-        RowFailure: It raised.
+        RowFailure: The function raised at a row.
     """
     state = rows[0]
     states = [state]
@@ -70,10 +70,10 @@ def combined(function: Callable[[Any, Any], Any], rows: Sequence[Any], first: in
 
 
 def folded(function: Callable[..., Any], rows: Sequence[Any], first: int) -> Any:  # noqa: ANN401
-    """Return what a function makes of all rows: the last of what `combined` returns.
+    """Return the result of a function over all rows: the last result of `combined`.
 
     Raises:
-        RowFailure: It raised.
+        RowFailure: The function raised at a row.
     """
     left = iter(rows)
     try:

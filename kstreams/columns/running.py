@@ -1,4 +1,4 @@
-"""The state after each record, rather than after all."""
+"""The state after each record, rather than after all records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Array = npt.NDArray[Any]
 
 
 class Merging(Protocol):
-    """What merges states."""
+    """An object that merges states."""
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
         """Merge states row by row."""
@@ -24,10 +24,10 @@ class Merging(Protocol):
 
 
 def running(form: Merging, state: Columns, runs: Runs) -> Columns:
-    """Return the state of each row merged with all before it in its run.
+    """Return the state of each row merged with all earlier rows of its run.
 
-    Source: Hillis and Steele's parallel scan (1986): as many steps as the longest run has
-    binary digits.
+    Source: Hillis and Steele's parallel scan (1986). The number of steps is the number of binary
+    digits of the longest run's length.
     """
     rank = np.arange(runs.count) - runs.repeat(runs.firsts)
     longest = int(runs.lengths.max()) if runs.count else 0

@@ -12,11 +12,11 @@ __all__ = ("Runs",)
 
 
 class Runs:
-    """Rows in runs; none is empty.
+    """Rows in runs; no run is empty.
 
     Args:
-        firsts: The row that each run begins with, rising from 0.
-        count: How many rows there are.
+        firsts: The first row of each run, rising from 0.
+        count: The number of rows.
     """
 
     def __init__(self, firsts: npt.NDArray[np.int64], count: int) -> None:
@@ -25,12 +25,12 @@ class Runs:
 
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """How many rows each run has."""
+        """The number of rows of each run."""
         return np.diff(self.firsts, append=self.count)
 
     @cached_property
     def lasts(self) -> npt.NDArray[np.int64]:
-        """The row that each run ends with."""
+        """The last row of each run."""
         return self.firsts + self.lengths - 1
 
     @cached_property
@@ -39,7 +39,7 @@ class Runs:
         return np.repeat(np.arange(len(self.firsts)), self.lengths)
 
     def repeat(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Give each row what its run has."""
+        """Return for each row the value of its run."""
         return np.repeat(column, self.lengths)
 
     def highest(self, column: npt.NDArray[Any]) -> npt.NDArray[Any]:

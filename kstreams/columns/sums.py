@@ -39,7 +39,11 @@ def totals(column: npt.NDArray[Any], runs: Runs) -> npt.NDArray[Any]:
 
 
 def integers(column: npt.NDArray[Any]) -> pa.Array:
-    """Return a column of int64, or a `SerializationError` if one is none."""
+    """Return a column of int64.
+
+    Raises:
+        SerializationError: A number is not an int64.
+    """
     try:
         return pa.array(column, pa.int64())
     except (pa.ArrowException, OverflowError) as exc:

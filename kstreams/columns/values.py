@@ -1,4 +1,4 @@
-"""The values of a batch, decoded as far as somebody asks."""
+"""The values of a batch, decoded lazily."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ("PartColumn", "ValueColumn", "is_number", "wide")
 
 
 def is_number(serde: Serde[Any], *, whole: bool = False) -> bool:
-    """Tell whether values are numbers that columns hold; `whole` takes integers alone."""
+    """Return whether a serde's values are numbers for columns; with `whole` only integers count."""
     return serde in ((INT32, INT64) if whole else (INT32, INT64, DOUBLE))
 
 
@@ -28,8 +28,8 @@ class ValueColumn:
     """The values of some records.
 
     Args:
-        data: As values go through columns (`carried`).
-        serde: That serde.
+        data: The values in their form for columns (`carried`).
+        serde: Serde of the values.
     """
 
     def __init__(self, data: pa.Array, serde: Serde[Any]) -> None:
@@ -37,10 +37,10 @@ class ValueColumn:
         self.serde = serde
 
     def numbers(self) -> npt.NDArray[Any]:
-        """Return int64 or float64.
+        """Return the values as int64 or float64.
 
         Raises:
-            ProcessingError: One is null.
+            ProcessingError: A value is null.
         """
         if self.data.null_count:
             raise ProcessingError(
@@ -62,31 +62,31 @@ class ValueColumn:
         """Return the values as objects.
 
         Raises:
-            DeserializationError: One is not what the serde reads.
+            DeserializationError: The serde cannot read a value.
         """
         return carried_objects(self.serde, self.data)
 
     def parts(self, part: Callable[[Any], Any]) -> PartColumn:
-        """Return what a function makes of each value.
+        """Return the results of a function for each value.
 
         Raises:
-            RowFailure: It raised.
+            RowFailure: The function raised at a row.
         """
         return PartColumn(self.data, self.serde, called(part, self.objects()))
 
     @cached_property
     def _fields(self) -> pa.Array:
-        """What fields are taken from: decoded once for all of them."""
+        """The data that fields are read from, decoded once for all fields."""
         return carried_fields(self.serde, self.data)
 
 
 class PartColumn(ValueColumn):
-    """What a function has made of values: objects, as which alone they can be had.
+    """The results of a function for some values, available only as objects.
 
     Args:
         data: The values.
-        serde: Theirs.
-        parts: The objects.
+        serde: Serde of the values.
+        parts: The results.
     """
 
     def __init__(self, data: pa.Array, serde: Serde[Any], parts: list[Any]) -> None:
@@ -94,7 +94,7 @@ class PartColumn(ValueColumn):
         self._parts = parts
 
     def objects(self) -> list[Any]:
-        """Return them."""
+        """Return the results of the function."""
         return self._parts
 
 

@@ -1,6 +1,6 @@
-"""Bring dead letters back to the topics that their records came from.
+"""Replay dead letters: write their records back to the original topics.
 
-`replaying.py` does it; `letter.py` reads what a dead letter says of its record.
+`replaying.py` writes the records; `letter.py` parses the headers of a dead letter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a dead letter says of its record, and the record that it brings back."""
+"""A dead letter: its failure headers, and the record to write back."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kstreams.record import Headers
 __all__ = ("ATTEMPTS", "Letter")
 
 ATTEMPTS = "kstreams-replay"
-"""The header that says how often a record was brought back."""
+"""The header with the number of replays of a record."""
 
 _PREFIX = "kstreams-error-"
 _NUMBER = re.compile(rb"\d{1,18}")
@@ -24,10 +24,10 @@ class Letter:
     """A record of a dead-letter topic.
 
     Attributes:
-        row: As it lies there.
-        said: What its headers say of the failure, by what follows `kstreams-error-`.
-        own: The headers of the record itself.
-        attempts: How often the record was brought back before.
+        row: The record in the dead-letter topic.
+        said: The failure headers, by their name without the prefix `kstreams-error-`.
+        own: The headers of the original record.
+        attempts: Number of earlier replays of the record.
     """
 
     row: RawRecord
@@ -37,7 +37,7 @@ class Letter:
 
     @classmethod
     def of(cls, row: RawRecord) -> Letter:
-        """Read a record of a dead-letter topic; of a header that is there twice the last counts."""
+        """Parse a record of a dead-letter topic; of a repeated header the last one counts."""
         said = {
             name.removeprefix(_PREFIX): (value or b"").decode("utf-8", "replace")
             for name, value in row.headers
@@ -50,27 +50,27 @@ class Letter:
 
     @property
     def topic(self) -> str:
-        """The topic that its record came from, or did not get into; empty where it is not said."""
+        """The source topic, or the topic that refused the record; empty without the header."""
         return self.said.get("topic", "")
 
     @property
     def partition(self) -> int | None:
-        """The partition of that; None for a result, which had none yet."""
+        """The partition of the record; None for a result, which had no partition yet."""
         return self._number("partition")
 
     @property
     def offset(self) -> int | None:
-        """The record's offset there; None for a result."""
+        """The offset of the record; None for a result."""
         return self._number("offset")
 
     @property
     def is_cut(self) -> bool:
-        """Whether the topic of dead letters did not take all of it."""
+        """Whether the record was truncated to fit the dead-letter topic."""
         return "left-out" in self.said
 
     @property
     def timestamp(self) -> int:
-        """The record's own time, ms since the epoch."""
+        """The timestamp of the original record, ms since the epoch."""
         own = self._number("timestamp")
         return self.row.timestamp if own is None else own
 
@@ -79,19 +79,22 @@ class Letter:
         return int(text) if _NUMBER.fullmatch(text) else None
 
     def matches(self, wanted: Mapping[str, str]) -> bool:
-        """Tell whether what it says is as wanted, by name; `*` and `?` stand for any text."""
+        """Return whether the failure headers match patterns by name, with wildcards.
+
+        `*` matches any text, and `?` one character.
+        """
         return all(fnmatchcase(self.said.get(name, ""), text) for name, text in wanted.items())
 
     def back(
         self, partition: int, key: bytes | None, value: bytes | None, headers: Headers
     ) -> RawRecord:
-        """Return the record as it goes back: own headers, and how often that was done.
+        """Return the record to write back, with its own headers and the number of replays.
 
         Args:
-            partition: Of its topic.
-            key: Its key.
-            value: Its value.
-            headers: Its own.
+            partition: The partition to write to.
+            key: The key.
+            value: The value.
+            headers: The headers of the original record.
         """
         count = str(self.attempts + 1).encode()
         return RawRecord(

@@ -1,4 +1,4 @@
-"""Look at dead letters, the newest first, some at a time."""
+"""List dead letters page by page, newest first."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from kstreams.dead_letters.replaying import redelivery_of
 __all__ = ("LetterPage", "letters_before")
 
 T = TypeVar("T")
-"""What is made of a letter."""
+"""The result of `make` for a dead letter."""
 
 
 @dataclass(frozen=True)
 class LetterPage(Generic[T]):
-    """Some dead letters of a topic.
+    """A page of dead letters.
 
     Attributes:
-        letters: What was made of them, the newest first.
-        before: Where the next ones end, by partition; empty where there are none.
-        total: How many offsets the topic has: on Kafka that is records at most.
+        letters: The results of `make`, newest first.
+        before: Where the next page ends, by partition; empty on the last page.
+        total: Number of offsets of the topic; on Kafka, the maximum number of records.
     """
 
     letters: list[T]
@@ -41,22 +41,21 @@ def letters_before(
     *,
     before: Mapping[int, int] | None = None,
 ) -> LetterPage[T]:
-    """Return dead letters of a topic: those of each partition from its end to its start.
+    """Return a page of dead letters, from the end of each partition to its start.
 
-    Among partitions the one with the later time comes first; that is the record's own time, as
-    far as the topic takes it. At most `count` records of each partition are read.
+    Partitions are merged by time, latest first; the time is the record's own, as far as the topic
+    keeps it. At most `count` records of each partition are read.
 
     Args:
-        connection: Where the topic is.
-        topic: Its name.
-        count: How many letters at most; on Kafka there may be fewer though there are more.
-        make: Called with each letter, and whether it was brought back; what it returns is all
-            that is kept of one.
-        before: The offsets to end before, by partition, as the page before says; None is the end.
+        connection: The connection to the topic.
+        topic: Name of the topic.
+        count: Maximum number of letters; on Kafka a page may have fewer although more exist.
+        make: Called with each letter and whether it was replayed. Only the result is kept.
+        before: Offsets to end before, by partition, from the previous page; None for the end.
 
     Raises:
-        UnknownTopicError: There is no such topic.
-        StateCorruptError: What was brought back cannot be read.
+        UnknownTopicError: The topic does not exist.
+        StateCorruptError: The record of replayed offsets cannot be read.
         KStreamsError: The topic cannot be read.
     """
     with closing(redelivery_of(connection, topic)) as redelivery:
@@ -82,14 +81,14 @@ def letters_before(
 def _made(
     rows: Iterator[RawRecord], done: Mapping[int, OffsetRanges], make: Callable[[Letter, bool], T]
 ) -> Iterator[tuple[int, int, T]]:
-    """Yield time and offset of letters, and what is made of them."""
+    """Yield the time, the offset and the result of `make` for each letter."""
     for row in rows:
         is_done = row.partition in done and row.offset in done[row.partition]
         yield row.timestamp, row.offset, make(Letter.of(row), is_done)
 
 
 class _Part(Generic[T]):
-    """The last letters of a partition, taken from the end."""
+    """The last letters of a partition, removed from the end."""
 
     def __init__(self, partition: int, start: int, letters: Iterable[tuple[int, int, T]]) -> None:
         self._start = start
@@ -98,7 +97,7 @@ class _Part(Generic[T]):
         self.end = self.letters[-1][1] + 1 if self.letters else start
 
     def take(self) -> T:
-        """Return the last one, and leave it out from now on."""
+        """Remove and return the last letter."""
         _, offset, letter = self.letters.pop()
         self.end = offset if self.letters else self._start
         return letter

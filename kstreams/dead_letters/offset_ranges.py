@@ -1,4 +1,4 @@
-"""Which offsets of a partition are done, as ranges: `0-17,20,22-30`."""
+"""Replayed offsets of a partition as ranges: `0-17,20,22-30`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _RANGE = re.compile(r"(\d{1,19})(?:-(\d{1,19}))?")
 
 
 class OffsetRanges:
-    """A set of offsets that mostly follow each other.
+    """A set of offsets, stored as ranges.
 
     Args:
-        offsets: The first ones.
+        offsets: The initial offsets.
     """
 
     def __init__(self, offsets: Iterable[int] = ()) -> None:
@@ -27,7 +27,7 @@ class OffsetRanges:
             self.add(offset)
 
     def __contains__(self, offset: int) -> bool:
-        """Tell whether an offset is done."""
+        """Return whether an offset is in the set."""
         place = bisect_right(self._starts, offset) - 1
         return place >= 0 and offset < self._ends[place]
 
@@ -38,7 +38,7 @@ class OffsetRanges:
     __hash__ = None  # type: ignore[assignment]  # it changes
 
     def add(self, offset: int) -> None:
-        """Take an offset; one that is done stays so."""
+        """Add an offset; adding it again changes nothing."""
         place = bisect_right(self._starts, offset) - 1
         if place >= 0 and offset < self._ends[place]:
             return
@@ -56,16 +56,16 @@ class OffsetRanges:
             self._ends.insert(place + 1, offset + 1)
 
     def __str__(self) -> str:
-        """Return the ranges, both ends included."""
+        """Return the ranges with both ends included."""
         pairs = zip(self._starts, self._ends, strict=True)
         return ",".join(f"{a}" if b == a + 1 else f"{a}-{b - 1}" for a, b in pairs)
 
     @classmethod
     def parse(cls, text: str) -> OffsetRanges:
-        """Read what `str` wrote.
+        """Parse the text that `str` returns.
 
         Raises:
-            StateCorruptError: It is something else.
+            StateCorruptError: The text has another form.
         """
         found = cls()
         for part in filter(None, text.split(",")):

@@ -1,4 +1,4 @@
-"""Bring dead letters back to where their records came from, each once."""
+"""Write the records of dead letters back to their topics, each record once."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ _AT_ONCE = 1_000
 
 
 class Redelivery(Protocol):
-    """Writes records of one topic to others, and keeps which ones that were, both or neither."""
+    """Writes records of one topic to others and stores their offsets, atomically."""
 
     def open(self) -> dict[int, str]:
-        """Keep others out, end what they have begun; return which offsets are done."""
+        """Lock out other processes, finish their open work, and return the replayed offsets."""
         ...
 
     def peek(self) -> dict[int, str]:
-        """Return which offsets are done, and change nothing."""
+        """Return the replayed offsets by partition, without a change."""
         ...
 
     def send(self, records: Sequence[RawRecord], done: Mapping[int, str]) -> None:
-        """Write records, and keep by partition which offsets are done with them."""
+        """Write records and store the replayed offsets by partition, atomically."""
         ...
 
     def close(self) -> None:
-        """Let others in."""
+        """Release the lock."""
         ...
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which dead letters are brought back.
+    """The dead letters to replay.
 
     Attributes:
-        where: What their headers say, by what follows `kstreams-error-`: `class`, `message`,
-            `node`, `topic`, `partition`, `offset`; `*` and `?` stand for any text.
-        max_attempts: Those that were brought back so often are left.
+        where: Patterns of failure headers, by name without `kstreams-error-`: `class`, `message`,
+            `node`, `topic`, `partition`, `offset`; with wildcards `*` and `?`.
+        max_attempts: Letters with this number of replays, or more, are not replayed.
     """
 
     where: Mapping[str, str] = field(default_factory=dict)
@@ -57,11 +57,12 @@ class Choice:
 
 @dataclass
 class ReplayReport:
-    """What was brought back, or would be.
+    """The result of a replay or of a dry run.
 
     Attributes:
-        sent: How many, by the class of the failure and the topic that they went to.
-        left: How many not, by the reason: `brought back before`, `not chosen`, ...
+        sent: Number of records by failure class and topic.
+        left: Number of letters that were not replayed by reason: `brought back before`,
+            `not chosen`, ...
     """
 
     sent: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -79,11 +80,11 @@ class ReplayReport:
 
 
 def redelivery_of(connection: Connection, topic: str) -> Redelivery:
-    """Return what writes the records of a topic elsewhere, each once.
+    """Return the `Redelivery` for a topic.
 
     Raises:
-        UnknownTopicError: There is no such topic.
-        CompileError: There is none for this kind of topics.
+        UnknownTopicError: The topic does not exist.
+        CompileError: This kind of connection has no redelivery.
     """
     if isinstance(connection, Embedded):
         return EmbeddedRedelivery(connection.log(), topic)
@@ -99,26 +100,26 @@ def redelivery_of(connection: Connection, topic: str) -> Redelivery:
 def replay_letters(
     connection: Connection, topic: str, choice: Choice | None = None, *, dry_run: bool = False
 ) -> ReplayReport:
-    """Bring the dead letters of a topic back to the topics that they name, to the same partition.
+    """Write the records of a topic's dead letters back to their topics and partitions.
 
-    Each goes back with its key, value, time and own headers, and `kstreams-replay`, which says
-    how often that was done. A letter that was cut goes back as the whole record that it names,
-    if that is still there; a result that its topic refused, to the partition of its key. What
-    there is at the beginning is looked at, not what comes meanwhile.
+    Each record goes back with its key, value, time and own headers, and with `kstreams-replay`, the
+    number of replays. For a truncated letter the original record is written, if it still exists;
+    a refused result goes to the partition of its key. Letters that arrive during the replay are
+    not replayed.
 
-    Which were brought back is kept with them, both or neither, so that none goes twice whatever
-    is killed: see `EmbeddedRedelivery` and `KafkaRedelivery`.
+    The replayed offsets are stored atomically with the records, so no record is written twice after
+    a crash: see `EmbeddedRedelivery` and `KafkaRedelivery`.
 
     Args:
-        connection: Where the topics are.
-        topic: The topic of dead letters.
-        choice: Which; all that were not brought back three times by default.
-        dry_run: Count them, and change nothing.
+        connection: The connection to the topics.
+        topic: The dead-letter topic.
+        choice: The letters to replay; by default all with fewer than three replays.
+        dry_run: Count the letters, and change nothing.
 
     Raises:
-        UnknownTopicError: There is no such topic.
-        AppLockedError: Another process is at it.
-        KStreamsError: A topic does not take a record; those before it are done.
+        UnknownTopicError: The topic does not exist.
+        AppLockedError: Another process replays letters of the topic.
+        KStreamsError: A topic refuses a record; earlier records were replayed.
     """
     redelivery = redelivery_of(connection, topic)
     with closing(redelivery), closing(connection.admin()) as admin:
@@ -133,7 +134,7 @@ def replay_letters(
 
 
 class _Replay:
-    """One run over a topic of dead letters."""
+    """One replay of a dead-letter topic."""
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ class EmbeddedAdmin:
         self._log.create(topic, partitions, config=config)
 
     def delete(self, topic: str) -> None:
-        """Delete a topic and what is in it, or raise `UnknownTopicError`."""
+        """Delete a topic with its records, or raise `UnknownTopicError`."""
         self._log.delete(topic)
 
     def beginning_offsets(self, topic: str) -> dict[int, int]:

@@ -75,12 +75,12 @@ class Buffer:
         return pa.table(columns)
 
     def resolve(self, segment: Segment) -> None:
-        """Tell the futures their records' offsets."""
+        """Set the offsets of the records as the results of their futures."""
         first = segment.first_offset
         for row, future in self._futures:
             future.set_result(Appended(segment.topic, segment.partition, first + row))
 
     def fail(self, error: KStreamsError) -> None:
-        """Tell all futures why the records are not in the topic."""
+        """Set an error on all futures."""
         for _, future in self._futures:
             future.set_exception(error)

@@ -1,4 +1,4 @@
-"""Which topics there are below a root, and what each is."""
+"""The topics below a root directory."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ STAGING = ".staged"
 
 @dataclass(frozen=True)
 class TopicInfo:
-    """What a topic is.
+    """The description of a topic.
 
     Args:
-        name: The topic's name.
-        incarnation: Differs when a topic is deleted and created again.
-        partitions: How many partitions, numbered from 0.
-        config: Kept as given; nothing is read from it.
+        name: Name of the topic.
+        incarnation: Id of the topic; a topic that is deleted and created again has another one.
+        partitions: Number of partitions, numbered from 0.
+        config: Stored as given, and not interpreted.
     """
 
     name: str
@@ -70,14 +70,13 @@ class TopicCatalog:
         return tuple(sorted(f.parent.name for f in files if is_topic(f.parent.name)))
 
     def get(self, topic: str) -> TopicInfo:
-        """Return what a topic is.
+        """Return the description of a topic.
 
-        Reads its description each time: a topic that was deleted and created again is noticed
-        at once.
+        The description is read at each call, so a deleted and recreated topic is detected at once.
 
         Raises:
-            UnknownTopicError: There is none; the hint names the nearest.
-            TopicFormatError: It is of another format, or damaged.
+            UnknownTopicError: The topic does not exist; the hint names the nearest.
+            TopicFormatError: The description has another format, or is damaged.
         """
         try:
             raw = self._file(topic).read_bytes()
@@ -114,9 +113,9 @@ class TopicCatalog:
         """Create a topic.
 
         Raises:
-            InvalidTopicError: The name is not one of Kafka's, or starts with a dot, or
-                there would be no partition, or more than `MAX_PARTITIONS`.
-            TopicExistsError: It exists, or another creator was faster.
+            InvalidTopicError: The name is not valid in Kafka or starts with a dot, or the number of
+                partitions is below 1 or above `MAX_PARTITIONS`.
+            TopicExistsError: The topic exists, or another process created it first.
         """
         _check(topic, partitions)
         if self._file(topic).exists():
@@ -145,7 +144,7 @@ class TopicCatalog:
             sync_directory(self._root)
 
     def ensure(self, topic: str, partitions: int) -> TopicInfo:
-        """Return what a topic is, after creating it if it is missing; see `create`."""
+        """Return the description of a topic, after creating it if it is missing; see `create`."""
         if not self._file(topic).exists():
             try:
                 return self.create(topic, partitions)

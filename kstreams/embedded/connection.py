@@ -21,19 +21,19 @@ class Embedded:
     """Topics in a directory of this machine: for development, tests and single-node use.
 
     Implements `kstreams.connection.Connection`. Any number of processes may use the same
-    directory at once. A topic that is missing is created by the first write to it; to
-    read one is an `UnknownTopicError`.
+    directory at once. The first write to a missing topic creates it; a read of a missing topic
+    is an `UnknownTopicError`.
 
     Args:
-        root: Directory of the topics, on a local disk; kept as an absolute path, because
+        root: Directory of the topics, on a local disk; stored as an absolute path, because
             executors have working directories of their own.
-        default_partitions: Partition count of topics that are created by a write.
-        durable: Wait for the disk at each append, so that not even a loss of power undoes
+        default_partitions: Number of partitions of topics that a write creates.
+        durable: Whether each append waits for the disk, so that a power failure cannot undo
             it. False is faster by about 0.5 ms a segment.
-        batching: When the writer makes a segment of what it was given.
+        batching: The limits at which the writer appends a segment.
 
     Raises:
-        ValueError: The root is a URL, or there would be no partition, or more than
+        ValueError: The root is a URL, or the number of partitions is below 1 or above
             `MAX_PARTITIONS`.
 
     Example:
@@ -62,7 +62,7 @@ class Embedded:
         object.__setattr__(self, "root", str(Path(root).absolute()))
 
     def log(self) -> EmbeddedLog:
-        """Open the segments themselves. Keep it: it remembers what it has listed."""
+        """Open the segments of the topics. Keep the result, because it caches listings."""
         return EmbeddedLog(Path(self.root), durable=self.durable)
 
     def ensure(self, topic: str) -> int:

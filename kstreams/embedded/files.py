@@ -1,4 +1,4 @@
-"""What the system says of the files of topics, as errors of the library's."""
+"""File system errors of topics as errors of the library."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process knows of a partition's segments, in offset order."""
+"""The known segments of a partition, in offset order."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Listing:
         return None
 
     def find(self, producer: str, batch: int) -> Segment | None:
-        """Return what a producer published as this batch; None when nothing yet."""
+        """Return the segment of a producer's batch; None if it is not published."""
         return self._batches.get((producer, batch))
 
     def since(self, start_offset: int) -> tuple[Segment, ...]:

@@ -23,20 +23,20 @@ __all__ = ("EmbeddedLog",)
 
 
 class EmbeddedLog:
-    """Topics below one root directory; any number of threads and processes at once.
+    """Topics below one root directory, for any number of threads and processes at once.
 
-    `<root>/<topic>/topic.json` describes a topic, `<root>/<topic>/<partition>/` holds
-    its segments, `<root>/<topic>/.staged/` what is not published yet. Segments never
-    change, and are complete before they are visible. An append that has returned is on
+    `<root>/<topic>/topic.json` describes a topic, `<root>/<topic>/<partition>/` has
+    its segments, `<root>/<topic>/.staged/` has unpublished files. Segments never
+    change, and are complete before they are visible. A completed append is on
     the disk, unless `durable` is False.
 
-    Only a loss of power can undo what a reader saw: a segment can be listed for the
-    moment between its appearing and its append's returning.
+    Only a power failure can undo records that a reader has seen: a segment is visible for a
+    moment before its append returns.
 
     Args:
         root: Directory of the topics, on a local file system.
-        durable: Wait for the disk at each append (about 0.5 ms). False keeps all other
-            promises except across a loss of power.
+        durable: Whether each append waits for the disk (about 0.5 ms). False keeps all other
+            guarantees except across a power failure.
     """
 
     def __init__(self, root: Path, *, durable: bool = True) -> None:
@@ -51,55 +51,55 @@ class EmbeddedLog:
         return self._catalog.names()
 
     def topic(self, name: str) -> TopicInfo:
-        """Return what a topic is.
+        """Return the description of a topic.
 
         Raises:
-            UnknownTopicError: There is none; the hint names the nearest.
-            TopicFormatError: It is of another format, or damaged.
+            UnknownTopicError: The topic does not exist; the hint names the nearest.
+            TopicFormatError: The description has another format, or is damaged.
         """
         return self._catalog.get(name)
 
     def create(
         self, topic: str, partitions: int, *, config: Mapping[str, str] | None = None
     ) -> TopicInfo:
-        """Create a topic, in one step.
+        """Create a topic atomically.
 
         Raises:
-            TopicExistsError: It exists.
-            InvalidTopicError: Its name or partition count cannot be.
+            TopicExistsError: The topic exists.
+            InvalidTopicError: The name or the number of partitions is not valid.
         """
         return self._catalog.create(topic, partitions, config)
 
     def ensure(self, topic: str, partitions: int) -> TopicInfo:
-        """Return what a topic is; create it first when it is missing."""
+        """Return the description of a topic, after creating it if it is missing."""
         return self._catalog.ensure(topic, partitions)
 
     def delete(self, topic: str) -> None:
-        """Delete a topic and what is in it, or raise `UnknownTopicError`."""
+        """Delete a topic with its records, or raise `UnknownTopicError`."""
         self._catalog.delete(topic)
 
     def append(
         self, topic: str, partition: int, table: pa.Table, *, producer: str, batch: int
     ) -> Segment:
-        """Append rows as one segment, once for a producer's batch.
+        """Append rows as one segment, once for each batch of a producer.
 
         Args:
             topic: An existing topic.
             partition: One of its partitions.
             table: `timestamp` (int64 ms since the epoch, not negative), `key` and `value`
                 (binary, null allowed), optionally `headers`; at least one row.
-            producer: Who appends; any text, the same at a replay.
-            batch: The producer's number for these rows, from 0. A repeated one is a
-                replay: its rows are not looked at.
+            producer: Name of the producer; any text, the same at a replay.
+            batch: The producer's number for these rows, from 0. A repeated number is a
+                replay: its rows are ignored.
 
         Returns:
-            The new segment, or the one that this batch became before.
+            The new segment, or the existing segment of this batch.
 
         Raises:
-            RowsRefusedError: The rows cannot stand in a topic; nothing was written.
-            UnknownTopicError: There is no such topic, or no such partition.
-            ExecutionError: The disk refuses; nothing was appended. Only when the directory
-                cannot be synced at last the rows can be seen: a replay returns their segment.
+            RowsRefusedError: A row is not valid in a topic; nothing was written.
+            UnknownTopicError: The topic or the partition does not exist.
+            ExecutionError: The disk cannot be written; nothing was appended. If only the final sync
+                of the directory fails, the rows are visible, and a replay returns their segment.
         """
         log = self._partition(topic, partition)
         with explained("append", topic=topic, partition=partition):
@@ -111,18 +111,18 @@ class EmbeddedLog:
             return log.publish(self._staged_file(topic, partition, staged), staged, name, batch)
 
     def stage(self, topic: str, partition: int, table: pa.Table, *, owner: str) -> str:
-        """Write rows to a file that no reader sees yet, for `publish`.
+        """Write rows to a file that no reader sees, for `publish`.
 
-        Runs on executors, as often as attempts do: each call makes a file of its own.
+        Runs on executors, once for each attempt: each call writes a new file.
 
         Args:
             topic: An existing topic.
             partition: One of its partitions.
-            table: As for `append`.
-            owner: Whose file it is, for `sweep_staged`; any text.
+            table: See `append`.
+            owner: Owner of the file, for `sweep_staged`; any text.
 
         Returns:
-            The file's name, to hand to `publish`. It survives a loss of power.
+            The file's name, for `publish`. The file survives a power failure.
 
         Raises:
             As `append`.
@@ -157,17 +157,18 @@ class EmbeddedLog:
             return log.publish(file, parsed, producer_hash(producer), batch)
 
     def sweep_staged(self, owners: Iterable[str], *, older_than_ms: int) -> int:
-        """Remove what killed writers have left, in all topics.
+        """Remove the leftovers of killed writers in all topics.
 
-        What was staged by others stays: a stopped app may still publish it.
+        Staged files of other owners stay: a stopped app may still publish them.
 
         Args:
-            owners: Those of which nothing that is staged now will be published; as in `stage`.
-            older_than_ms: Also remove appends and topics that were not finished, last written
-                before this time, ms since the epoch: longer ago than any of them takes.
+            owners: Owners, as in `stage`, whose currently staged files will not be published.
+            older_than_ms: Also remove unfinished appends and topics that were last written
+                before this time, ms since the epoch. Choose a time longer ago than any of them
+                takes.
 
         Returns:
-            How many files and unfinished topics were removed.
+            Number of removed files and unfinished topics.
         """
         removed = self._catalog.sweep(older_than_ms)
         dead = set(map(producer_hash, owners))
@@ -245,22 +246,23 @@ class EmbeddedLog:
         *,
         max_bytes: int | None = None,
     ) -> pa.Table:
-        """Read a segment's rows, only the columns asked for. Needs no listing.
+        """Read the rows of a segment, with the requested columns only. Needs no listing.
 
         Args:
-            segment: Of this log, or of another process's log on the same root.
-            from_offset: First offset; the segment's own when None or before it.
-            to_offset: Offset after the last; the segment's end when None or after it.
+            segment: A segment of this log, or of another process's log on the same root.
+            from_offset: First offset; the segment's first if None or smaller.
+            to_offset: Exclusive end offset; the segment's end if None or larger.
             columns: Some of `offset`, `timestamp`, `key`, `value`, `headers`.
-            max_bytes: Stop after the first rows that have more, and not much later.
+            max_bytes: Stop soon after the rows exceed this size.
 
         Returns:
-            The rows in offset order, columns as asked; none for an empty range.
+            The rows in offset order, with the columns in the requested order; no rows for an empty
+            range.
 
         Raises:
             CorruptSegmentError: The file is damaged.
-            DataLossError: The file is gone.
-            ValueError: A column is named that there is none of.
+            DataLossError: The file was deleted.
+            ValueError: A column does not exist.
         """
         return read_segment(self.root, segment, from_offset, to_offset, columns, max_bytes)
 

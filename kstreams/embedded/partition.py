@@ -31,13 +31,13 @@ _HEAD_BYTES = 128
 class PartitionLog:
     """The published segments of one partition.
 
-    Threads may share it, and any number of processes may have their own.
+    Threads may share an instance; processes have their own.
 
     Args:
-        directory: Of the partition; exists.
-        topic: The topic's name.
-        partition: The partition's number.
-        durable: Wait until a new segment's name is on the disk.
+        directory: The directory of the partition; it exists.
+        topic: Name of the topic.
+        partition: Number of the partition.
+        durable: Whether to wait until the name of a new segment is on the disk.
     """
 
     def __init__(self, directory: Path, topic: str, partition: int, *, durable: bool) -> None:
@@ -66,7 +66,7 @@ class PartitionLog:
             return listing.beginning_offset, listing.end_offset
 
     def find(self, producer: str, batch: int) -> Segment | None:
-        """Return what this producer published as this batch; None when nothing yet."""
+        """Return the segment of a producer's batch; None if it is not published."""
         with self._mutex:
             found = self._current().find(producer, batch)
         if found is not None and self._durable:
@@ -138,7 +138,7 @@ class PartitionLog:
             return ""
 
     def _follow(self, listing: Listing, head: str) -> bool:
-        """Add the one segment published since; False when it takes a scan to tell."""
+        """Add the next segment if exactly one was published; False if a scan is necessary."""
         segment = Segment.parse(self._topic, self._partition, head)
         return (
             segment is not None

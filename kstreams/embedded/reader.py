@@ -27,10 +27,10 @@ class EmbeddedReader:
     def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[RawRecord]:
         """Yield records with `start <= offset < end` in offset order, without waiting.
 
-        What is appended after the call is not seen. Holds one segment in memory.
+        Records appended after the call are not read. One segment at a time is in memory.
 
         Raises:
-            UnknownTopicError: At the call: there is no such topic, or no such partition.
+            UnknownTopicError: At the call: the topic or the partition does not exist.
             CorruptSegmentError: While iterating: a file is damaged.
         """
         return self._records(self._log.segments(topic, partition, start), start, end)

@@ -22,20 +22,20 @@ def read_segment(
     columns: Sequence[str] = COLUMNS,
     max_bytes: int | None = None,
 ) -> pa.Table:
-    """Read a segment's rows; see `EmbeddedLog.read`, which this is without a log.
+    """Read the rows of a segment without a log; see `EmbeddedLog.read`.
 
     Args:
         root: Directory of the topics.
-        segment: Of any log on that directory.
-        from_offset: First offset; the segment's own when None or before it.
-        to_offset: Offset after the last; the segment's end when None or after it.
+        segment: A segment of any log on that directory.
+        from_offset: First offset; the segment's first if None or smaller.
+        to_offset: Exclusive end offset; the segment's end if None or larger.
         columns: Some of `COLUMNS`.
-        max_bytes: Stop after the first rows that have more.
+        max_bytes: Stop after the rows exceed this size.
 
     Raises:
         CorruptSegmentError: The file is damaged.
-        DataLossError: The file is gone.
-        ValueError: A column is named that there is none of.
+        DataLossError: The file was deleted.
+        ValueError: A column does not exist.
     """
     unknown = sorted(set(columns) - set(COLUMNS))
     if unknown:

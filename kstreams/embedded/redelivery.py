@@ -25,18 +25,18 @@ _FORMAT = 1
 
 
 class EmbeddedRedelivery:
-    """Redelivers the records of one embedded topic: each is seen exactly once, whatever dies.
+    """Redelivers the records of one embedded topic exactly once, also across crashes.
 
-    A file in the topic's directory says which offsets are done, and what is under way: files that
-    are staged, with the number under which they are published. Whoever opens it next publishes
-    them, which does nothing where it was done before.
+    A file in the topic's directory records the redelivered offsets and the open work: staged files
+    with the number under which they are published. The next `open` publishes them, which changes
+    nothing if they are already published.
 
     Args:
         log: The topics.
-        topic: The one whose records are redelivered.
+        topic: The topic whose records are redelivered.
 
     Raises:
-        UnknownTopicError: There is no such topic.
+        UnknownTopicError: The topic does not exist.
     """
 
     def __init__(self, log: EmbeddedLog, topic: str) -> None:
@@ -48,13 +48,13 @@ class EmbeddedRedelivery:
         self._state: dict[str, Any] = {"next": 0, "done": {}, "under_way": None}
 
     def open(self) -> dict[int, str]:
-        """Keep others out, finish what is under way, and return which offsets are done.
+        """Lock out other processes, finish open work, and return the redelivered offsets.
 
         Returns:
-            By partition, the text that `send` was given last.
+            By partition, the text of the last `send`.
 
         Raises:
-            AppLockedError: Another process is at it.
+            AppLockedError: Another process redelivers records of the topic.
             StateCorruptError: The file cannot be read.
         """
         lock = os.open(
@@ -81,14 +81,14 @@ class EmbeddedRedelivery:
         return {int(partition): str(text) for partition, text in self._state["done"].items()}
 
     def send(self, records: Sequence[RawRecord], done: Mapping[int, str]) -> None:
-        """Write records, and keep that they are done, both or neither.
+        """Write records and store the redelivered offsets, atomically.
 
         Args:
-            records: Where they go, in order.
-            done: By partition of the topic, which of its offsets are done with them.
+            records: The records to write, in order.
+            done: By partition of the topic, all offsets redelivered after this call.
 
         Raises:
-            KStreamsError: A topic does not take them; nothing is done.
+            KStreamsError: A topic refuses the records; nothing was written.
         """
         place = attrgetter("topic", "partition")
         staged = []

@@ -138,20 +138,21 @@ def decode(
     columns: Sequence[str],
     max_bytes: int | None = None,
 ) -> pa.Table:
-    """Read rows `start` to `stop` of a segment's file, only the columns asked for.
+    """Read rows `start` to `stop` of a segment's file, with the requested columns only.
 
     Args:
         path: The file.
-        rows: How many rows it must have.
+        rows: Number of rows that the file must have.
         start: First row, from 0.
-        stop: Row after the last, at most `rows`.
+        stop: Exclusive end row, at most `rows`.
         first_offset: Offset of row 0.
-        columns: Some of `COLUMNS`; the answer has them in this order.
-        max_bytes: Stop after the first rows that have more, and not much later.
+        columns: Some of `COLUMNS`; the result has them in this order.
+        max_bytes: Stop soon after the rows exceed this size.
 
     Raises:
         OSError: The file cannot be opened.
-        ValueError: It is no Parquet file of so many rows, or a page's checksum differs.
+        ValueError: The file is not a Parquet file with this number of rows, or the checksum of a
+            page is wrong.
     """
     stored = [name for name in columns if name != "offset"]
     table = _read_stored(path, stored, rows, start, stop, max_bytes) if stored else None

@@ -21,25 +21,25 @@ APPENDING = "0" * 16
 
 
 def producer_hash(producer: str) -> str:
-    """Return the 16 hexadecimal digits that stand for a producer in file names."""
+    """Return 16 hexadecimal digits that identify a producer in file names."""
     return blake2b(producer.encode(), digest_size=8).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One published file of a partition: offsets from `first_offset`, `count` of them.
+    """One published file of a partition with `count` offsets from `first_offset`.
 
-    All of it stands in the file's name, so planning opens no file, and the name alone
-    takes a segment to another process (`parse`).
+    The file's name contains all attributes, so planning opens no file, and the name alone
+    identifies a segment in another process (`parse`).
 
     Args:
-        topic: The topic's name.
-        partition: The partition's number.
+        topic: Name of the topic.
+        partition: Number of the partition.
         first_offset: Offset of the first row; row i has `first_offset + i`.
         count: Number of rows, at least 1.
         max_timestamp: The greatest timestamp, milliseconds since the epoch.
-        producer: `producer_hash` of who wrote it.
-        batch: The producer's number for it; a pair of both is published once.
+        producer: `producer_hash` of the producer.
+        batch: The producer's number of the segment; each pair of both is published once.
     """
 
     topic: str

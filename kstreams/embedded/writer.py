@@ -31,17 +31,17 @@ _Buffers = dict[tuple[str, int], Buffer]
 
 @dataclass(frozen=True)
 class Batching:
-    """How records gather into segments.
+    """The limits at which buffered records become segments.
 
-    A lone record waits for `linger`. While records keep coming the wait doubles up to
-    `max_linger`, so that a steady trickle does not leave a file every few milliseconds.
+    A single record waits for `linger`. While more records arrive the wait doubles up to
+    `max_linger`, so that a steady trickle does not make a file every few milliseconds.
 
     Args:
-        linger: How long the first record waits for others.
-        max_linger: How long it waits at most in a steady stream.
-        max_records: Records waiting, over all partitions, that end the wait; a further
-            `write` blocks until they are taken.
-        max_bytes: Bytes of keys and values waiting that do the same.
+        linger: Time that the first record waits for others.
+        max_linger: Maximum wait in a steady stream.
+        max_records: Number of buffered records, over all partitions, that ends the wait; further
+            calls of `write` block until the buffer is flushed.
+        max_bytes: Number of buffered bytes of keys and values that does the same.
     """
 
     linger: timedelta = timedelta(milliseconds=5)
@@ -53,14 +53,14 @@ class Batching:
 class EmbeddedWriter:
     """Implements `kstreams.connection.TopicWriter` on a log. Threads may share it.
 
-    Each flush appends one segment a partition. The order of one thread's writes to a
-    partition is the order of their offsets. What was not flushed at the end of the
-    process is flushed then.
+    Each flush appends one segment to each partition. The writes of one thread to a
+    partition have offsets in the same order. Buffered records are flushed at the end of the
+    process.
 
     Args:
         log: The topics.
-        default_partitions: Partition count of topics that the writer creates.
-        batching: When to flush.
+        default_partitions: Number of partitions of topics that the writer creates.
+        batching: The limits at which the writer flushes.
     """
 
     def __init__(

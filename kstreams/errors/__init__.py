@@ -16,6 +16,9 @@ do. Most are of a builtin kind too, such as `ValueError`.
 - `CheckpointMismatchError`, `NoCheckpointError`, `SavepointError`, `AppLockedError`: checkpoints.
 - `ReplayError`: a committed batch cannot be run again.
 
+A `LostChangesWarning` is no error: `TopologyBuilder.build` warns of a function that changes its own
+object.
+
 They survive pickling, for those who use pools of processes. docs/errors.md says what to do about
 each.
 
@@ -35,6 +38,8 @@ from kstreams.errors.base import KStreamsError, Where
 from kstreams.errors.building import (
     CompileError,
     KafkaOptionsError,
+    LostChangesWarning,
+    OptionError,
     PartitionCountError,
     PluginError,
     TopologyError,
@@ -124,9 +129,11 @@ __all__ = (
     "LimitError",
     "LogMismatchError",
     "LoopError",
+    "LostChangesWarning",
     "MisplacedKeyError",
     "NoCheckpointError",
     "ObjectMissingError",
+    "OptionError",
     "OutsideBatchError",
     "PartitionCountError",
     "PluginError",

@@ -7,6 +7,8 @@ from kstreams.errors.base import KStreamsError
 __all__ = (
     "CompileError",
     "KafkaOptionsError",
+    "LostChangesWarning",
+    "OptionError",
     "PartitionCountError",
     "PluginError",
     "TopologyError",
@@ -26,6 +28,14 @@ class TopologyError(KStreamsError, ValueError):
         self.problems = problems
 
 
+class CompileError(KStreamsError):
+    """A valid topology cannot be run as asked: on this engine, or with these settings."""
+
+
+class OptionError(TopologyError, CompileError):
+    """An option has a value that it does not take; the message lists those that it takes."""
+
+
 class UnknownNodeError(TopologyError, KeyError):
     """A node is named that the topology does not have."""
 
@@ -34,10 +44,6 @@ class UnknownNodeError(TopologyError, KeyError):
 
 class PluginError(KStreamsError, LookupError):
     """A state backend or serde is not to be had by its name; give another, or install it."""
-
-
-class CompileError(KStreamsError):
-    """A valid topology cannot be run as asked: on this engine, or with these settings."""
 
 
 class PartitionCountError(CompileError, ValueError):
@@ -54,3 +60,29 @@ class KafkaOptionsError(CompileError, ValueError):
     def __init__(self, message: str, *, option: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.option = option
+
+
+class LostChangesWarning(UserWarning):
+    """A function of a topology changes its own object, and later batches do not see the change.
+
+    Given by `TopologyBuilder.build`. Keep what has to last in a store.
+
+    Attributes:
+        node: The node that calls the function.
+        function: The qualified name of the function.
+        change: The attribute or variable that the function changes.
+    """
+
+    def __init__(self, node: str, function: str, change: str) -> None:
+        super().__init__(node, function, change)
+        self.node = node
+        self.function = function
+        self.change = change
+
+    def __str__(self) -> str:
+        """Return the warning, with a hint."""
+        return (
+            f"node {self.node!r}: {self.function} changes {self.change}, and the change is lost "
+            "between batches: a batch may run in another worker, or again\n"
+            "Hint: keep it in a store, in a processor with stores=[...], or aggregate."
+        )

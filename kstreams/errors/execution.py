@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import ClassVar
 
 from kstreams.errors.base import KStreamsError, Where
-from kstreams.quoting import kind_of, one_line, safe_text, text_of, traceback_of
+from kstreams.quoting import kind_of, one_line, safe_text, text_of
+from kstreams.user_code import user_traceback_of
 
 __all__ = (
     "AppLockedError",
@@ -53,7 +54,13 @@ class ExecutionError(KStreamsError, RuntimeError):
 
 
 class ProcessingError(ExecutionError):
-    """The user's code raised; `cause_type` and `cause_traceback` tell what and where."""
+    """The user's code raised an exception.
+
+    Attributes:
+        cause_type: The class of the exception, with its module.
+        cause_traceback: The traceback, without frames of the library above and below those of
+            the user's code.
+    """
 
     def __init__(
         self,
@@ -74,7 +81,7 @@ class ProcessingError(ExecutionError):
         error = cls(
             f"{kind_of(exc)} in a processor: {safe_text(text_of(exc), _MAX_CHARS)}",
             cause_type=one_line(f"{type(exc).__module__}.{type(exc).__qualname__}", _MAX_NAME),
-            cause_traceback=traceback_of(exc),
+            cause_traceback=user_traceback_of(exc),
             hint=hint,
         )
         error.__cause__ = exc

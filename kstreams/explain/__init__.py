@@ -1,9 +1,9 @@
-"""Run committed batches again, to say why a key has its value and where a record went.
+"""Replay committed batches to explain why a key has its value and where a record went.
 
-A batch's plan, the pointers of the commit that it follows and its recorded wall time make each
-of its tasks do again what it did; nothing is written anywhere. Read `explained.explain_key` and
-`traced.trace_record` first: what they return is what the command line, `kstreams serve` and its
-pages show. `audit.py` compares what batches would change now with what they have changed.
+A replay uses the plan of the batch, the pointers of the previous commit and the recorded wall
+time, so each task does the same work again. A replay writes nothing. Read
+`explained.explain_key` and `traced.trace_record` first: the command line, `kstreams serve` and its
+pages show their results. `audit.py` compares the changes of a replay with the committed changes.
 Imports no pyspark.
 """
 

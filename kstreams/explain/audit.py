@@ -1,4 +1,4 @@
-"""Run random committed task-batches again: do they still change what they have changed?"""
+"""Replay random committed task-batches and compare their changes with the committed ones."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = ("AuditedTask", "audit")
 
 @dataclass(frozen=True)
 class AuditedTask:
-    """A task-batch that ran again, or could not.
+    """The result of replaying one task of one batch.
 
     Attributes:
         query: Name of the query.
         batch: Number of the batch.
         task: The task.
-        how: What was compared: see `Compared.how`; empty where it could not run.
-        differs: What is not as it was; empty where all is. The processor is not deterministic,
-            reads something that has changed outside, or is another one than then.
-        not_run: Why it could not run again; empty where it did.
+        how: The comparison that was made, see `Compared.how`; empty if the replay failed.
+        differs: The difference to the commit; empty if there is none. A difference means that a
+            processor is not deterministic, reads changing data outside, or has changed.
+        not_run: The reason why the replay was not possible; empty if it was.
     """
 
     query: str
@@ -42,20 +42,21 @@ class AuditedTask:
 
 
 def audit(app: ReplayedApp, count: int, *, seed: int | None = None) -> Iterator[AuditedTask]:
-    """Run random retained task-batches again, and compare the bytes that they change.
+    """Replay random retained task-batches and compare the bytes of their changes.
 
     Args:
-        app: Whose.
-        count: How many, of tasks with stores; all there are if there are no more.
-        seed: Decides which; None is another choice each time.
+        app: The app.
+        count: Number of task-batches to draw from the tasks with stores; all of them if there
+            are fewer.
+        seed: Seed of the random choice; None chooses differently at each call.
 
     Yields:
-        A result for each, batch by batch.
+        One result for each task-batch, batch by batch.
 
     Raises:
-        CheckpointMismatchError: The topology is not the one that has run.
-        ReplayError: It would call outside.
-        StoreError: What was committed cannot be read.
+        CheckpointMismatchError: The topology is not the one that the app has run.
+        ReplayError: A replay would call an external service.
+        StoreError: Committed data cannot be read.
     """
     chosen: dict[tuple[str, int], list[TaskId]] = {}
     drawn = random.Random(seed)  # noqa: S311  # a sample, no secret

@@ -12,7 +12,7 @@ from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.task_run import TaskRun
 from kstreams.batch.task_settings import TaskSettings
 from kstreams.batch.worker_state import WorkerState
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import KStreamsError, ObjectMissingError, ReplayError
 from kstreams.explain.replayed_app import ReplayedQuery
 from kstreams.explain.replayed_state import OverlayOf, ReplayedState
@@ -23,18 +23,18 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.durable import DurableLog
 from kstreams.task.gc_pause import gc_pauses
-from kstreams.task.watch import Watch
+from kstreams.task.run_observer import Watch
 
 __all__ = ("BatchReplay", "TaskView", "why_not")
 
 
 @dataclass(frozen=True)
 class TaskView:
-    """How somebody looks at a task while it runs again.
+    """The observation of a task during a replay.
 
     Attributes:
-        watch: Looks on; None lets it run as it ran, by columns where it can.
-        overlay: Makes what its stores are read and written through.
+        watch: The observer; with None the task runs unobserved, by columns where possible.
+        overlay: Makes the overlay through which the task reads and writes its stores.
     """
 
     watch: Watch | None = None
@@ -42,20 +42,20 @@ class TaskView:
 
 
 class BatchReplay:
-    """A committed batch of a query, to be run again. Nothing is written, nobody is told.
+    """Replays a committed batch of a query, without writes and without telemetry.
 
     Args:
         query: The query.
         batch: Number of the batch.
 
     Attributes:
-        plan: What it read.
-        before: The commit that it followed; None before any.
-        commit: What it has led to.
+        plan: The plan of the batch.
+        before: The previous commit; None for the first batch.
+        commit: The commit of the batch.
 
     Raises:
-        ReplayError: The batch, its plan or the commit before it is not retained; or another
-            topology has run it.
+        ReplayError: The batch, its plan or the previous commit is not retained, or another
+            topology has run the batch.
     """
 
     def __init__(self, query: ReplayedQuery, batch: int) -> None:
@@ -112,20 +112,20 @@ class BatchReplay:
         tasks: Collection[TaskId],
         view: Callable[[TaskId], TaskView] = lambda _: TaskView(),
     ) -> dict[TaskId, ReplayedState]:
-        """Run tasks again, and all tasks of the stages before theirs, which feed them.
+        """Replay tasks, with all tasks of the earlier stages, which feed them.
 
         Args:
-            tasks: Which; of the last stage that is needed no others run.
-            view: How to look at each.
+            tasks: The tasks. In the last stage that is needed, only these tasks run.
+            view: Returns how to observe a task.
 
         Returns:
             The state of each task that ran, with its changes.
 
         Raises:
             ReplayError: See the class.
-            DataLossError: Records that the batch read are gone.
-            StateCorruptError: State that it began with is damaged, or was collected.
-            KStreamsError: A task fails, which did not then.
+            DataLossError: Records of the batch no longer exist in their topic.
+            StateCorruptError: The state before the batch is damaged or was deleted.
+            KStreamsError: A task fails that succeeded in the original batch.
         """
         settings = self._query.settings
         stages = {group.name: number for number, group in enumerate(settings.groups)}
@@ -167,7 +167,7 @@ class _StageReplay(StageRun):
         self._ran = ran
 
     def task_run(self, task: TaskId, settings: TaskSettings) -> TaskRun:
-        """Return what runs a task on a state of this process's memory."""
+        """Return a task run whose state is in the memory of this process."""
         view, query = self._view(task), self._stage.query
         objects = self._worker_state.log(query.log)
         stores = [spec.name for spec in self._stage.group.stores]
@@ -177,7 +177,7 @@ class _StageReplay(StageRun):
 
 
 def _kept(messages: Iterable[bytes], last: int, wanted: Collection[int]) -> list[bytes]:
-    """Leave out what is for the driver, and for tasks that do not run."""
+    """Return the messages to tasks that run; drop those to the driver and to other tasks."""
     heads = ((payload, Envelope.unpack(payload)) for payload in messages)
     return [
         payload
@@ -188,5 +188,5 @@ def _kept(messages: Iterable[bytes], last: int, wanted: Collection[int]) -> list
 
 
 def why_not(error: KStreamsError) -> str:
-    """Return why a batch could not be run again, with what to do about it."""
+    """Return the reason why a replay was not possible, with the hint of the error."""
     return f"{error.message} ({error.hint})" if error.hint else error.message

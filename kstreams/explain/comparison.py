@@ -1,4 +1,4 @@
-"""Does a task that ran again change what it has changed then?"""
+"""Compare the changes of a replayed task with its committed changes."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _META = ("time", "next", "due", "closed", "times", "heard")
 
 @dataclass(frozen=True)
 class Compared:
-    """How a task that ran again stands to its commit.
+    """The result of comparing a replayed task with its commit.
 
     Attributes:
-        how: `delta`: the bytes of the batch's own delta were compared; `state`: that delta was
-            merged with others since, and all rows of the version were; `nothing`: the batch has
-            changed no store.
-        differs: What is not as it was, in a few words; empty where all is.
+        how: `delta`: the bytes of the batch's own delta were compared. `state`: the delta has
+            been merged with others since, so all rows of the version were compared. `nothing`:
+            the batch changed no store.
+        differs: A short description of the difference; empty if there is none.
     """
 
     how: Literal["delta", "state", "nothing"]
@@ -46,17 +46,17 @@ class Compared:
 def compared(
     replay: BatchReplay, task: TaskId, state: ReplayedState, key: TaskKey, objects: ObjectStore
 ) -> Compared:
-    """Compare what a task has changed now with what its batch has committed, byte for byte.
+    """Compare the changes of a replayed task with the committed changes, byte for byte.
 
     Args:
         replay: The batch.
-        task: Which task of it.
-        state: The task's, after it ran again.
-        key: Names the task in the durable log.
+        task: The task to compare.
+        state: The state of the task after the replay.
+        key: Name of the task in the durable log.
         objects: The durable log.
 
     Raises:
-        StateCorruptError: What was committed cannot be read.
+        StateCorruptError: Committed data cannot be read.
     """
     text = "" if replay.before is None else replay.before.tasks.get(task, "")
     before = Pointer.from_json(text) if text else Pointer.empty()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from kstreams.checkpoint.store_place import StorePlace
+from kstreams.checkpoint.savepoint.store_place import StorePlace
 from kstreams.errors import KStreamsError, ReplayError
 from kstreams.explain.batch_replay import BatchReplay, TaskView, why_not
 from kstreams.explain.history import KeyChange, KeyHistory, history_of
@@ -38,11 +38,12 @@ class ReadRange:
 
 @dataclass(frozen=True)
 class ExplainedStep:
-    """What one record did to the key.
+    """The effect of one record on the key.
 
     Attributes:
-        step: The node, the record as it came there, and the rows before and after.
-        origin: Which record of a topic that was; None: a timer, or a processor of tables.
+        step: The node, the record that the node received, and the rows before and after.
+        origin: The record of a topic that caused the step; None for a timer or a processor of
+            tables.
     """
 
     step: Step
@@ -51,15 +52,15 @@ class ExplainedStep:
 
 @dataclass(frozen=True)
 class ExplainedChange:
-    """A batch that has changed the key, run again.
+    """A replayed batch that changed the key.
 
     Attributes:
-        change: What the batch has changed, by its commit.
-        steps: What its records did, in their order; those that were dropped too.
-        end: What the store has of the key now, after all of them.
-        not_run: Why it could not be run again; empty where it was.
-        ranges: What it has read.
-        seconds: How long it took to run it again.
+        change: The change of the batch, from its commit.
+        steps: The effects of its records in order, dropped records included.
+        end: The rows of the key after the replay.
+        not_run: The reason why the replay was not possible; empty if it was.
+        ranges: The offset ranges that the batch read.
+        seconds: Duration of the replay, s.
     """
 
     change: KeyChange
@@ -71,19 +72,19 @@ class ExplainedChange:
 
     @property
     def is_equal(self) -> bool:
-        """Whether what came out is what was committed; else a processor is not deterministic."""
+        """Whether the replay gave the committed rows; if not, a processor is not deterministic."""
         return not self.not_run and self.end == self.change.after
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a key has its value: one shape for the command line, the server and its pages.
+    """Why a key has its value, for the command line, the server and its pages.
 
     Attributes:
-        app: Id of the app.
-        rows: The key of the store.
-        history: Which retained batches have changed it.
-        explained: Those that were run again, the newest first.
+        app: The app id.
+        rows: The key in its store.
+        history: The retained batches that changed the key.
+        explained: The replayed batches, newest first.
     """
 
     app: str
@@ -95,18 +96,18 @@ class Explanation:
         """Return plain data.
 
         Rows are lists of objects by the names of the kind's columns, as in
-        `GET /v1/apps/A/stores/S/key`: `[{"value": 4585}]`; `[]` is no such key. The shape:
-        `{app, store, key, query, task, retained: [first, last] or null, value: rows,
+        `GET /v1/apps/A/stores/S/key`: `[{"value": 4585}]`; `[]` means that the key does not exist.
+        The shape: `{app, store, key, query, task, retained: [first, last] or null, value: rows,
         history: [{batch, wall_ms, before, after}], newest first,
         explained: [{batch, wall_ms, before, after, equal: true, false or null, end: rows,
         not_run, seconds, ranges: [{topic, partition, from_offset, to_offset}], steps_total,
         steps: [{record: {topic, partition, offset, timestamp_ms, via} or null, node, key,
-        value, before, after, dropped}]}]}`. `via` names the repartition edges, and `key` and
-        `value` are the record's as it came to the node.
+        value, before, after, dropped}]}]}`. `via` names the repartition edges; `key` and
+        `value` are those of the record that the node received.
 
         Args:
-            skip: How many steps of each batch are left out first.
-            limit: How many steps of each batch there are at most; None: all.
+            skip: Number of steps of each batch to leave out first.
+            limit: Maximum number of steps of each batch; None for all.
         """
         shown = self.rows.to_json
         end = None if limit is None else skip + limit
@@ -165,24 +166,24 @@ def explain_key(
     every: bool = False,
     partitioner: Partitioner | None = None,
 ) -> Explanation:
-    """Say why a key of a store has its value.
+    """Explain why a key of a store has its value.
 
-    Its history comes from the durable log; then batches run again, by the user's code, in this
-    process: which record of which topic did what. Nothing is written anywhere.
+    The history comes from the durable log. Then batches are replayed in this process, with the
+    user's code, to find the record of a topic behind each change. Nothing is written.
 
     Args:
-        place: The store, by the user's own definition where its serdes are the user's.
+        place: The store, with the user's own definition if its serdes are the user's.
         key: The key.
-        app: To run batches again; None: the history alone.
-        batch: Explain this one alone, which has changed the key.
-        every: Explain each retained batch that has changed the key, not the newest alone.
-        partitioner: The rule by which the app's keys are routed, if it is not Kafka's.
+        app: The app whose batches are replayed; None returns the history alone.
+        batch: Explain this batch only; it must have changed the key.
+        every: Explain each retained batch that changed the key, not only the newest.
+        partitioner: The partitioner of the app's keys, if it is not Kafka's default.
 
     Raises:
-        ReplayError: `batch` has not changed the key, or is not retained; or the batch would
-            call outside.
+        ReplayError: `batch` did not change the key or is not retained, or a replay would call
+            an external service.
         CheckpointMismatchError: The topology is not the one that the app has run last.
-        SerializationError: The key is not what the store's serde writes.
+        SerializationError: The key does not fit the store's serde.
         StateCorruptError: A version cannot be read.
     """
     rows = KeyRows(place.spec, key)
@@ -235,10 +236,10 @@ def _explained(
 
 
 def _as_it_ran(replay: BatchReplay, rows: KeyRows, task: TaskId) -> Rows:
-    """Return what the store has of the key after the batch, with nobody looking on.
+    """Return the rows of the key after the batch, replayed without an observer.
 
-    What goes by columns closes windows at the end of a batch; record by record it does so now
-    and then, so that a window that is closed may still be there.
+    By columns, windows close at the end of a batch; by records, windows close during the batch. So
+    a closed window may still have rows in one of them.
     """
     state = replay.run([task])[task]
     times = FixedTimes(state.meta.stream_time, replay.commit.wall_ms)
@@ -246,7 +247,7 @@ def _as_it_ran(replay: BatchReplay, rows: KeyRows, task: TaskId) -> Rows:
 
 
 def _ranges(replay: BatchReplay) -> tuple[ReadRange, ...]:
-    """Return what a batch has read, a range for each partition."""
+    """Return the offset ranges that a batch read, one for each partition."""
     found: dict[tuple[str, int], ReadRange] = {}
     for slices in replay.plan.tasks.values():
         for each in slices:
@@ -269,7 +270,7 @@ def _watch(query: ReplayedQuery, rows: KeyRows, task: TaskId) -> KeyWatch:
 
 
 def _views(watch: KeyWatch) -> Callable[[TaskId], TaskView]:
-    """Return how each task is looked at: the key's own, and those that feed it."""
+    """Return how to observe each task: the task of the key, and the tasks that feed it."""
 
     def view(task: TaskId) -> TaskView:
         if task == watch.task:

@@ -1,4 +1,4 @@
-"""What a key was at each retained version, from the durable log alone: no code of the user's."""
+"""The rows of a key at each retained version, from the durable log, without user code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kstreams.checkpoint.store_place import StorePlace
+from kstreams.checkpoint.savepoint.store_place import StorePlace
 from kstreams.errors import StateCorruptError
 from kstreams.explain.key_rows import KeyRows, Rows
 from kstreams.ids import TaskId
@@ -23,13 +23,13 @@ __all__ = ("KeyChange", "KeyHistory", "history_of")
 
 @dataclass(frozen=True)
 class KeyChange:
-    """A batch that has changed the key.
+    """A batch that changed the key.
 
     Attributes:
-        batch: Its number.
-        wall_ms: When it was committed, ms since the epoch, by the app's clock.
-        before: What the store had of the key.
-        after: What it had since.
+        batch: Number of the batch.
+        wall_ms: Time of the commit by the app's clock, ms since the epoch.
+        before: The rows of the key before the batch.
+        after: The rows of the key after the batch.
     """
 
     batch: int
@@ -40,14 +40,14 @@ class KeyChange:
 
 @dataclass(frozen=True)
 class KeyHistory:
-    """A key from the oldest retained version to the newest.
+    """The history of a key from the oldest retained version to the newest.
 
     Attributes:
-        query: The query that has the store.
-        task: The task that has the key; of several where the key was not found: the first.
-        retained: The first and the last batch whose versions are there; None before any.
-        first: What the store had of the key at the first of them.
-        changes: What has happened since, the oldest first.
+        query: The query that owns the store.
+        task: The task that owns the key; the first task if no task has the key.
+        retained: The first and the last batch with a retained version; None before any commit.
+        first: The rows of the key at the first retained version.
+        changes: The changes since then, oldest first.
     """
 
     query: str
@@ -58,25 +58,25 @@ class KeyHistory:
 
     @property
     def last(self) -> Rows:
-        """What the store has of the key now."""
+        """The current rows of the key."""
         return self.changes[-1].after if self.changes else self.first
 
 
 def history_of(
     place: StorePlace, rows: KeyRows, partitioner: Partitioner | None = None
 ) -> KeyHistory:
-    """Return what a store has had of a key, and which batches have changed it.
+    """Return the history of a key.
 
-    Where the rule that leads from keys to partitions is not known, all are looked at, and
-    that one counts which has, or had, the key.
+    If the partitioner is not known, all tasks are searched; the history is that of the task that
+    has or had the key.
 
     Args:
         place: The store.
         rows: The key.
-        partitioner: The rule by which the app's keys are routed, if it is not Kafka's.
+        partitioner: The partitioner of the app's keys, if it is not Kafka's default.
 
     Raises:
-        SerializationError: The key is not what the store's serde writes.
+        SerializationError: The key does not fit the store's serde.
         StateCorruptError: A version cannot be read.
     """
     rule = place.partitioner(partitioner)

@@ -1,4 +1,4 @@
-"""What a store has of one key, as rows that any kind of store has."""
+"""The rows of one key in a store of any kind."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kstreams.windowed import Windowed
 __all__ = ("KeyRows", "Rows")
 
 Rows = tuple[tuple[Any, ...], ...]
-"""What a store has of a key: `kind.columns` without the key; empty where it has nothing."""
+"""The rows of a key, as `kind.columns_of_key` returns them; empty if the key does not exist."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,16 @@ class KeyRows:
     key: object
 
     def of(self, live: object) -> Rows:
-        """Return what a live store has."""
+        """Return the rows of the key in a live store."""
         return tuple(self.spec.kind.flat_of_key(live, self.key, (None, None)))
 
     def stored(self, store: WorkingStore, times: Times) -> Rows:
-        """Return what encoded rows have, at the times that they expire by."""
+        """Return the rows of the key in a working store that have not expired by `times`."""
         return self.of(self.spec.open(Overlay(store, times=times)))
 
     def to_json(self, rows: Rows) -> list[dict[str, object]]:
-        """Return rows as objects, by the names of the kind's columns."""
+        """Return rows as objects with the names of `kind.columns_of_key`."""
         key: Any = self.spec.key
         serde = key.parts[0] if key.type_token is Windowed else key
-        text = RowText(self.spec, serde, self.spec.kind.columns)
+        text = RowText.of_key(self.spec, serde)
         return [text.row(row, key=False) for row in rows]

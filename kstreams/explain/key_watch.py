@@ -16,20 +16,20 @@ from kstreams.state.backend.working import WorkingStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.task.contexts import TaskServices
-from kstreams.task.rows import RecordCall
+from kstreams.task.records.rows import RecordCall
 
 __all__ = ("KeyWatch", "Step", "TouchedKey")
 
 
 @dataclass
 class TouchedKey:
-    """Tells whether a key of a store may have been written, at the price of a comparison.
+    """Detects, by one comparison for each write, whether a key of a store may have changed.
 
     Attributes:
         store: Name of the store.
         key: The key.
-        is_touched: Whether it may have been since this was last set to False.
-        by_bytes: Whether rows were written as bytes: then any of them may be the key's.
+        is_touched: Whether the key may have changed since this was last set to False.
+        by_bytes: Whether rows were written as bytes; any of those rows may belong to the key.
     """
 
     store: str
@@ -38,21 +38,21 @@ class TouchedKey:
     by_bytes: bool = False
 
     def overlay(self, base: WorkingStore) -> Overlay:
-        """Return an overlay that tells of what is put."""
+        """Return an overlay that reports writes to this object."""
         return _TellingOverlay(self, base)
 
     def put(self, handle: object) -> None:
-        """Hear that a row is written."""
+        """Handle the write of one row."""
         if not self.is_touched and _mentions(handle, self.key):
             self.is_touched = True
 
     def any(self) -> None:
-        """Hear that any row may be written."""
+        """Handle a write that may change any row."""
         self.is_touched = True
 
 
 class _TellingOverlay(Overlay):
-    """Tells of what is put into one store."""
+    """An overlay that reports the writes to one store."""
 
     def __init__(self, touched: TouchedKey, base: WorkingStore) -> None:
         super().__init__(base)
@@ -60,7 +60,7 @@ class _TellingOverlay(Overlay):
         self._told = False
 
     def store(self, name: str, key: Serde[Any], value: Serde[Any]) -> StoreOverlay:
-        """Return a store's part; that of the one store tells of puts."""
+        """Return the overlay of a store; that of the observed store reports writes."""
         found = super().store(name, key, value)
         if name == self._touched.store and not self._told:
             self._told = True
@@ -69,7 +69,7 @@ class _TellingOverlay(Overlay):
 
 
 def _tell(store: StoreOverlay, touched: TouchedKey) -> None:
-    """Let a store's part tell of each way in which it is written."""
+    """Make the overlay of a store report each kind of write."""
     put, put_many, keep_bytes = store.put, store.put_many, store.keep_bytes
     delete_range, delete_ranges = store.delete_range, store.delete_ranges
 
@@ -93,7 +93,7 @@ def _tell(store: StoreOverlay, touched: TouchedKey) -> None:
 
 
 def _mentions(handle: object, key: object) -> bool:
-    """Tell whether the key of a row is a key, or has it in it: with a time, as a rule."""
+    """Return whether the key of a row is the key or contains it, usually with a time."""
     if isinstance(handle, tuple):
         return handle == key or any(_mentions(part, key) for part in handle)
     return bool(handle == key)
@@ -101,15 +101,15 @@ def _mentions(handle: object, key: object) -> bool:
 
 @dataclass(frozen=True)
 class Step:
-    """One record, and what it did to the key; or a drop; or a change that came of no record.
+    """One record and its effect on the key, a dropped record, or a change without a record.
 
     Attributes:
-        row: What was being processed; None for timers and the like.
-        node: The node; empty where it is not known.
-        record: As it came to the node; None where there was none.
-        before: What the store had of the key.
-        after: What it has since.
-        dropped: Why the record was dropped; empty where it was not.
+        row: The row that was processed; None for timers.
+        node: The node; empty if it is not known.
+        record: The record that the node received; None without a record.
+        before: The rows of the key before the step.
+        after: The rows of the key after the step.
+        dropped: The reason why the record was dropped; empty if it was not.
     """
 
     row: Row | None
@@ -121,18 +121,18 @@ class Step:
 
 
 class KeyWatch(EdgeWatch):
-    """Notes each change of a key, with the record that has made it.
+    """Records each change of a key, with the record that caused it.
 
     Args:
-        task: The task that has the key.
+        task: The task that owns the key.
         edges: See `EdgeWatch`.
-        rows: The key, and how it is read.
-        owners: Nodes that write to the store.
-        touched: Tells when the key may have changed.
+        rows: The key, with a function to read its rows.
+        owners: The nodes that write to the store.
+        touched: Detects that the key may have changed.
 
     Attributes:
-        steps: What has happened, in order.
-        last: What the store has of the key.
+        steps: The steps so far, in order.
+        last: The current rows of the key.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class KeyWatch(EdgeWatch):
         self._under_way: list[tuple[str, Record[Any, Any]]] = []
 
     def overlay(self, base: WorkingStore) -> Overlay:
-        """Return what the task reads and writes its stores through."""
+        """Return the overlay through which the task reads and writes its stores."""
         self._base = base
         return self._touched.overlay(base)
 
@@ -183,7 +183,7 @@ class KeyWatch(EdgeWatch):
         return watched
 
     def settle(self) -> None:
-        """Note what has changed, as of the record that is under way."""
+        """Add a step if the key has changed, with the current record as its cause."""
         self._touched.is_touched = False
         before, after = self.last, self._rows.of(self._live())
         self.last = after
@@ -192,7 +192,7 @@ class KeyWatch(EdgeWatch):
             self.steps.append(Step(self.present(), node, record, before, after))
 
     def dropped(self, node: str, reason: str, count: int) -> None:
-        """Note a drop of a record of this key; what a failed one has done is undone."""
+        """Add a step for a dropped record of this key; changes of a failed record were undone."""
         row = self.present()
         if row is not None and reason.startswith(UNDONE):
             while self.steps and self.steps[-1].row == row and not self.steps[-1].dropped:

@@ -1,4 +1,4 @@
-"""How much memory a process may take that runs somebody's code again."""
+"""A memory limit for a process that replays user code."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _DATA = re.compile(r"^VmData:\s+(\d+) kB$", re.MULTILINE)
 
 
 def limit_memory(most_bytes: int) -> None:
-    """Let this process take no more memory than that besides what it has: allocations fail then.
+    """Limit the memory that this process may allocate from now on; larger allocations fail.
 
-    What libraries have set aside by now, without using it, is not counted. On systems other than
-    Linux there is no limit.
+    Memory that libraries have reserved but not used is not counted. On systems other than Linux
+    there is no limit.
     """
     pa.allocate_buffer(1 << 20)  # Arrow sets its arenas aside
     found = _DATA.search(_STATUS.read_text()) if _STATUS.exists() else None

@@ -1,4 +1,4 @@
-"""Which records of topics those are that come through repartition edges."""
+"""The topic records behind records that arrive through repartition edges."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.record import Record
 from kstreams.task.contexts import TaskServices
-from kstreams.task.cursor import Cursor
-from kstreams.task.queues import Queue
-from kstreams.task.rows import RecordCall, Stream
+from kstreams.task.progress.cursor import Cursor
+from kstreams.task.records.queues import Queue
+from kstreams.task.records.rows import RecordCall, Stream
 
 __all__ = ("UNDONE", "EdgeWatch", "Edges", "Origin", "Row")
 
 UNDONE = ("skipped-", "dead-letter-")
-"""What the reasons of drops begin with that undo all that a record has done."""
+"""Prefixes of drop reasons for which all effects of the record are undone."""
 
 Row = tuple[Stream, int]
-"""A row of what a task has read: its queue, decoded, and the place in it."""
+"""A row of a task's input: its decoded queue, and the position in the queue."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a record came from: `lines/3@1902`, perhaps by repartition edges.
+    """The origin of a record, such as `lines/3@1902`, and the repartition edges on its path.
 
     Attributes:
         topic: Name of the topic, log or loop.
-        partition: Partition in it; of a loop, the task that wrote.
-        offset: Offset in that.
-        timestamp_ms: Its time, ms since the epoch, as the task sees it that read it.
-        via: The edges by which it came, the first one first: `by-word/3#13` is what task 3
-            wrote to the edge as number 13 of the batch.
+        partition: Partition in the topic; for a loop, the task that wrote the record.
+        offset: Offset in the partition.
+        timestamp_ms: Timestamp that the reading task used, ms since the epoch.
+        via: The edges on the path, the first one first: `by-word/3#13` is record 13 of the batch
+            that task 3 wrote to the edge.
     """
 
     topic: str
@@ -55,12 +55,12 @@ class Origin:
 
 @dataclass
 class Edges:
-    """By edge and the task that writes to it: the row that each record comes of.
+    """The input row behind each record, by edge and writing task.
 
-    None stands for what came of no record: of a timer, or of what was held to the batch's end.
+    None means a record without an input row: from a timer, or held until the end of the batch.
 
     Attributes:
-        names: Of all edges that there are.
+        names: Names of all edges.
     """
 
     names: frozenset[str]
@@ -72,7 +72,7 @@ class Edges:
         return cls(frozenset(edge.name for group in groups for edge in group.entries))
 
     def of(self, edge: str, task: int) -> list[Row | None]:
-        """Return the rows of what a task puts into an edge, by place: whoever puts adds to it."""
+        """Return the input rows of the records that a task writes to an edge, for appending."""
         return self._rows.setdefault((edge, task), [])
 
     def origin(self, row: Row | None) -> Origin | None:
@@ -105,11 +105,11 @@ class Edges:
 
 
 class EdgeWatch:
-    """A `Watch` that notes of which records those come that a task writes to edges.
+    """A `Watch` that records the input row behind each record that a task writes to an edge.
 
     Args:
         task: The task.
-        edges: Where it is noted, for all tasks of a batch.
+        edges: Receives the rows, for all tasks of a batch.
     """
 
     def __init__(self, task: TaskId, edges: Edges) -> None:
@@ -131,7 +131,7 @@ class EdgeWatch:
         return process
 
     def bind_output(self, node: str, take: RecordCall, mark: Callable[[], int]) -> RecordCall:
-        """Return a call that notes the present row, of what goes into an edge."""
+        """Return a callback that records the current input row when a record goes into an edge."""
         if node not in self.edges.names:
             return take
         rows, cursor = self.edges.of(node, self.task.partition), self.cursor

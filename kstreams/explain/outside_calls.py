@@ -1,4 +1,4 @@
-"""What of a group must not happen again when a batch runs again."""
+"""Check that a replay calls no external service and no function of a sink."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ __all__ = ("check_outside_calls", "quiet_group")
 
 
 def check_outside_calls(groups: Iterable[PartitionGroup]) -> None:
-    """Make sure that running groups again calls nobody outside, as far as they say so.
+    """Check that a replay of groups calls no external service and no function of a sink.
+
+    Only calls that processors declare with `calls_outside` are known.
 
     Raises:
-        ReplayError: One would; names the nodes.
+        ReplayError: A node declares external calls; the error names the nodes.
     """
     found = [name for group in groups for name in _calling(group)]
     if found:

@@ -14,8 +14,8 @@ from kstreams.ids import TaskId
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.task.contexts import TaskServices
-from kstreams.task.queues import Queue
-from kstreams.task.rows import RecordCall
+from kstreams.task.records.queues import Queue
+from kstreams.task.records.rows import RecordCall
 
 __all__ = ("Followed", "Place", "RecordWatch", "TracedStep")
 
@@ -25,19 +25,19 @@ Place = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class TracedStep:
-    """One thing that became of the record, or of what was made of it.
+    """One step on the path of a record, or of a record that was derived from it.
 
     Attributes:
         task: The task that ran.
-        depth: How many nodes of the task are above: 0 for the first.
+        depth: Number of nodes of the task above this one; 0 for the first node.
         node: The node.
         what: `entered` a processor, `wrote` to a store, `left` by a sink, a repartition edge or a
             loop, or `dropped`.
-        record: The record; as it was decoded, as a rule. None where it could not be.
-        reason: Why it was dropped.
-        store: What was written; None for all else.
-        before: What the store had of the record's key.
-        after: What it has since.
+        record: The record, decoded; None if it could not be decoded.
+        reason: The reason of a drop.
+        store: The store of a write; None for other steps.
+        before: The rows of the record's key before the step.
+        after: The rows of the record's key after the step.
     """
 
     task: TaskId
@@ -53,12 +53,12 @@ class TracedStep:
 
 @dataclass
 class Followed:
-    """The record that is followed, and what was made of it, in all tasks of a batch.
+    """The traced record and the records derived from it, in all tasks of a batch.
 
     Attributes:
-        place: Where the record is.
-        edges: By which records come from task to task.
-        steps: What became of it, in order.
+        place: Topic, partition and offset of the record.
+        edges: The input rows of records that go from task to task.
+        steps: The steps so far, in order.
     """
 
     place: Place
@@ -66,7 +66,7 @@ class Followed:
     steps: list[TracedStep] = field(default_factory=list)
 
     def is_of(self, row: Row | None) -> bool:
-        """Tell whether a row is the record, or comes of it by repartition edges."""
+        """Return whether a row is the record, or comes from it through repartition edges."""
         while row is not None:
             stream, number = row
             if not isinstance(stream.entry, RepartitionNode):
@@ -77,12 +77,12 @@ class Followed:
 
 
 class RecordWatch(EdgeWatch):
-    """Notes where a record goes in one task.
+    """Records the path of a record in one task.
 
     Args:
         task: The task.
         followed: The record.
-        stores: By node, what it writes to.
+        stores: Names of the stores that each node writes to.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class RecordWatch(EdgeWatch):
         self._services = services
 
     def _is_followed(self) -> bool:
-        """Tell whether the present record is the one, or comes of it."""
+        """Return whether the current record is the traced one, or comes from it."""
         row = self.present()
         if row is None:
             return False
@@ -111,7 +111,7 @@ class RecordWatch(EdgeWatch):
         return self._known[1]
 
     def bind(self, node: str, task: TaskId, process: RecordCall) -> RecordCall:
-        """Return a call that notes what the record does here."""
+        """Return a callback that records the step of a record at this node."""
         under_way, specs = self._under_way, self._stores.get(node, ())
 
         def watched(record: Record[Any, Any]) -> None:
@@ -134,7 +134,7 @@ class RecordWatch(EdgeWatch):
         return watched
 
     def _rows(self, store: KeyRows) -> Rows:
-        """Return what a live store has of the record's key, if its keys are such."""
+        """Return the rows of the record's key in a live store; empty for keys of another type."""
         assert self._services is not None  # noqa: S101  # begun before anything is bound
         try:
             return store.of(self._services.store(store.spec))

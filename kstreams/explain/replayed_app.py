@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 
 from kstreams.batch.open_feed import feed_of
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
-from kstreams.checkpoint.opening import OpenedQuery, opened_query
+from kstreams.checkpoint.parameter_notes import misread_stores
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.opening import OpenedQuery, opened_query
 from kstreams.connection import Connection
 from kstreams.errors import CheckpointMismatchError
 from kstreams.explain.outside_calls import check_outside_calls, quiet_group
 from kstreams.explain.unwritten import ReadOnlyIO
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.global_tables.versions import QueryTables
-from kstreams.graph.topology import Topology
+from kstreams.graph.topology import Topology, parameters_in, without_parameters
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 
@@ -32,12 +33,12 @@ __all__ = ("ReplayedApp", "ReplayedQuery")
 
 @dataclass(frozen=True)
 class ReplayedQuery:
-    """One query, ready to run its batches again.
+    """A query, open for replays.
 
     Attributes:
-        opened: Its parts of the checkpoint.
-        settings: What its tasks know; whose `io` writes nothing.
-        tables: The global tables that it reads.
+        opened: The query's plans, commits and durable log.
+        settings: Settings of its tasks, with an `io` that writes nothing.
+        tables: The global tables of the query.
     """
 
     opened: OpenedQuery
@@ -47,14 +48,14 @@ class ReplayedQuery:
 
 @dataclass(frozen=True)
 class ReplayedApp:
-    """An app, whether it runs or not; nothing of it is changed, and no lock is taken.
+    """An app, running or stopped, whose batches can be replayed. It is not changed or locked.
 
     Args:
-        checkpoint: The app's.
-        topology: What it runs.
-        connection: Where its topics are.
-        log: Where its durable log is.
-        repeat_calls: Whether parties outside may be asked once more.
+        checkpoint: The checkpoint of the app.
+        topology: The topology of the app.
+        connection: The connection to its topics.
+        log: Settings of its durable log.
+        repeat_calls: Whether a replay may call external services again.
     """
 
     checkpoint: Checkpoint
@@ -66,7 +67,9 @@ class ReplayedApp:
     @cached_property
     def _opened(self) -> Mapping[str, OpenedQuery]:
         """The queries by name; `CheckpointMismatchError` where they are another topology's."""
-        if self.checkpoint.shape != self.topology.shape():
+        recorded, shape = self.checkpoint.shape, self.topology.shape()
+        is_other = without_parameters(recorded) != without_parameters(shape)
+        if is_other or any(misread_stores(parameters_in(recorded), parameters_in(shape))):
             raise CheckpointMismatchError(
                 f"the topology is not the one that app {self.checkpoint.app!r} has run last",
                 hint="give the topology that the app runs. After an upgrade, batches of before "

@@ -15,7 +15,7 @@ from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.loop_objects import LoopPart, read_loops
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.traffic import Traffic
-from kstreams.task.meta import TaskMeta
+from kstreams.task.progress.task_meta import TaskMeta
 
 __all__ = ("OverlayOf", "ReplayedState")
 
@@ -24,21 +24,21 @@ OverlayOf = Callable[[WorkingStore], Overlay]
 
 
 class ReplayedState:
-    """A `TaskState` and its `OpenState`: what is committed stays here, and nothing is written.
+    """A `TaskState` and its `OpenState` in memory, for replays; it writes nothing.
 
     Args:
         log: The task's part of the durable log.
-        stores: Names of its stores.
-        overlay: See there.
+        stores: Names of the task's stores.
+        overlay: Makes the overlay of the stores.
 
     Attributes:
-        stores: Names of its stores, those of the version that was opened among them.
-        working: The stores at that version.
-        meta: What the task remembers besides.
-        changes: What the batch has changed; None before its end.
-        sent: How many records it has sent into loops.
-        folder: None: output waits where the system has its temporary files.
-        restored: Whether its state was restored: nobody is told.
+        stores: Names of the task's stores, those of the opened version included.
+        working: The stores at the opened version.
+        meta: The metadata of the task.
+        changes: The changes of the batch; None before its end.
+        sent: Number of records that the task sent into loops.
+        folder: None: output buffers in the temporary directory of the system.
+        restored: False: a replay reports no restore.
     """
 
     folder = None
@@ -73,11 +73,11 @@ class ReplayedState:
         yield self
 
     def rows(self) -> dict[str, int]:
-        """Return nothing: nobody is told."""
+        """Return no counts: a replay reports nothing."""
         return {}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Return what is in loops for the task."""
+        """Return the records in loops for the task."""
         return read_loops(self._objects, parts)
 
     @property
@@ -104,5 +104,5 @@ class ReplayedState:
         """Do nothing: nothing is written."""
 
     def traffic(self) -> Traffic:
-        """Return nothing: nobody is told."""
+        """Return no traffic: a replay reports nothing."""
         return Traffic()

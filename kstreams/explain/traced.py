@@ -1,4 +1,4 @@
-"""Where a record went: what it put, what it became, why it was dropped."""
+"""The path of a record: its writes, the records derived from it, and drops with reasons."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from kstreams.ids import TaskId, TopicPartition
 from kstreams.serde.values import exact
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.pointer import Pointer
-from kstreams.task.meta import TaskMeta
+from kstreams.task.progress.task_meta import TaskMeta
 
 __all__ = ("Trace", "TracedBatch", "trace_record")
 
 
 @dataclass(frozen=True)
 class TracedBatch:
-    """What one query has done with the record.
+    """The path of a record through one query.
 
     Attributes:
-        query: Its name.
+        query: Name of the query.
         task: The task that read the record.
-        batch: The batch; None where no retained one has processed it.
-        wall_ms: When that was committed, ms since the epoch, by the app's clock.
-        steps: What became of it, in order, task by task; empty where nothing did: it is of a
-            transaction that was aborted, or a filter left it out of what it was read for.
-        not_run: Why that is not known; empty where it is.
+        batch: The batch that processed the record; None if no retained batch did.
+        wall_ms: Time of the commit by the app's clock, ms since the epoch.
+        steps: The steps in order, task by task. Empty if the record had no effect: it belongs to an
+            aborted transaction, or a filter of the source left it out.
+        not_run: The reason why the path is not known; empty if it is.
     """
 
     query: str
@@ -55,12 +55,12 @@ class TracedBatch:
 
 @dataclass(frozen=True)
 class Trace:
-    """Where a record went: one shape for the command line, the server and its pages.
+    """The path of a record, for the command line, the server and its pages.
 
     Attributes:
-        app: Id of the app.
+        app: The app id.
         place: Topic, partition and offset of the record.
-        batches: By each query and group that reads the topic.
+        batches: The paths, one for each query and group that reads the topic.
     """
 
     app: str
@@ -86,20 +86,20 @@ class Trace:
 
 
 def trace_record(app: ReplayedApp, topic: str, partition: int, offset: int) -> Trace:
-    """Say what became of a record: the batch that has processed it runs again.
+    """Trace the path of a record by a replay of the batch that processed it.
 
-    All tasks of its query run, in this process, by the user's code; nothing is written anywhere.
+    All tasks of the query run in this process, with the user's code. Nothing is written.
 
     Args:
-        app: Whose.
+        app: The app.
         topic: A topic or log that the app reads.
-        partition: Partition of it.
-        offset: The record's.
+        partition: Partition of the topic.
+        offset: Offset of the record.
 
     Raises:
-        ReplayError: The app does not read the topic; or its query would call outside.
+        ReplayError: The app does not read the topic, or its query would call an external service.
         CheckpointMismatchError: The topology is not the one that the app has run last.
-        StateCorruptError: What was committed cannot be read.
+        StateCorruptError: Committed data cannot be read.
     """
     place: Place = (topic, partition, offset)
     found = []

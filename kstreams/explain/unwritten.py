@@ -1,4 +1,4 @@
-"""What a batch that runs again has instead of topics and sinks to write to: nothing is written."""
+"""Replacements of topics and sinks for replays, which write nothing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from kstreams.batch.sink_writers import SinkWriters
 from kstreams.batch.topic_io import TopicIO
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.graph.topology import PartitionGroup
 from kstreams.raw_batch import NO_LIMIT
 from kstreams.sink import CommitId, Results, Sink, Writer
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import Queue
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.records.queues import Queue
 from kstreams.topic_limits import TopicLimits
 
 __all__ = ("ReadOnlyIO", "UnwrittenSinks")
@@ -37,7 +37,7 @@ class ReadOnlyIO:
         """Do nothing: there is no next batch."""
 
     def limits(self, topic: str) -> TopicLimits:
-        """Return what a topic takes."""
+        """Return the limits of a topic."""
         return self.others.limits(topic)
 
     def write(

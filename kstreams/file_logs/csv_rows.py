@@ -16,6 +16,7 @@ from kstreams.file_logs.format import Rows
 from kstreams.file_logs.text_records import MAX_RECORD_BYTES, TextRecords, record_ends
 from kstreams.serde.base import Serde
 from kstreams.serde.csv_columns import CsvColumn, columns_of
+from kstreams.serde.csv_fields import divided, has_more_fields
 from kstreams.serde.csv_row import csv_row
 from kstreams.serde.none import NONE
 
@@ -35,7 +36,7 @@ class Csv(TextRecords[None, V]):
     The first row names the columns: fields of the type are found by name, in whichever order,
     and columns that it does not have are left out. A field without a column needs a default. A row
     that has not as many fields as the first does not decode; an empty line is dropped and counted
-    as a null value.
+    as a null value. Errors number the rows below the header from 1, as `record`.
 
     Args:
         type_: As for `csv_row`.
@@ -94,11 +95,14 @@ class Csv(TextRecords[None, V]):
             if not record and count > 1:
                 values.append(None)
                 continue
-            if b'"' in record:
-                fields = _divided(record, mark)
-                found = len(fields)
+            fields = None
+            if b'"' not in record:
+                found = record.count(mark) + 1
+            elif has_more_fields(record, mark, count):
+                found = None
             else:
-                fields, found = None, record.count(mark) + 1
+                fields = divided(record, mark)
+                found = len(fields)
             if found != count:
                 faults[number] = _unequal(found, count)
                 values.append(None)
@@ -111,7 +115,7 @@ class Csv(TextRecords[None, V]):
     def _picker(self, head: str) -> tuple[Callable[[list[bytes]], bytes] | None, int]:
         """Return what brings fields into order, None if they are, and how many a row has."""
         mark = self.delimiter.encode()
-        names = [_unquoted(each.decode()) for each in _divided(head.encode(), mark)]
+        names = [_unquoted(each.decode()) for each in divided(head.encode(), mark)]
         double = sorted({name for name in names if names.count(name) > 1})
         if double:
             raise DeserializationError(f"its first row names column {double[0]!r} twice")
@@ -141,22 +145,11 @@ class Csv(TextRecords[None, V]):
         return pick, len(names)
 
 
-def _unequal(found: int, expected: int) -> str:
-    return f"it has {found} fields, and the first row {expected}"
-
-
-def _divided(record: bytes, mark: bytes) -> list[bytes]:
-    """Return the fields of a row, with their quotes."""
-    fields: list[bytes] = []
-    unfinished: list[bytes] = []
-    quotes = 0
-    for part in record.split(mark):
-        unfinished.append(part)
-        quotes += part.count(b'"')
-        if quotes % 2 == 0:
-            fields.append(mark.join(unfinished))
-            unfinished = []
-    return [*fields, mark.join(unfinished)] if unfinished else fields
+def _unequal(found: int | None, expected: int) -> str:
+    if found is None:
+        return f"the row has more fields than the header, which has {expected}"
+    fields = "1 field" if found == 1 else f"{found} fields"
+    return f"the row has {fields}, the header has {expected}"
 
 
 def _unquoted(name: str) -> str:

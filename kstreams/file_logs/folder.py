@@ -11,6 +11,7 @@ from kstreams.file_logs.finished import WhenRead
 from kstreams.file_logs.format import Format
 from kstreams.file_logs.local import LocalFiles
 from kstreams.file_logs.log import FileLog
+from kstreams.options import checks_options
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.directory import Directory
 from kstreams.times import span_ms
@@ -23,6 +24,7 @@ V = TypeVar("V")
 """Type of the values."""
 
 
+@checks_options
 def folder(
     name: str,
     path: str | os.PathLike[str],

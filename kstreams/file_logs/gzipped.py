@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
@@ -20,6 +20,7 @@ V = TypeVar("V")
 """Type of their values."""
 
 _GZIP = 31
+_SLICE_BYTES = 16 * 1024
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,16 @@ class Gzip(Packed[K, V]):
         return self.format.read(_Unzipped(self, data), head, mark)
 
 
+def _slices(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield blocks in parts.
+
+    The rest of a part is copied at the end of each member, of which a few bytes are one.
+    """
+    for block in blocks:
+        for start in range(0, len(block), _SLICE_BYTES):
+            yield block[start : start + _SLICE_BYTES]
+
+
 class _Unzipped(Unpacked):
     """What comes out of a compressed file."""
 
@@ -66,7 +77,7 @@ class _Unzipped(Unpacked):
         stream = zlib.decompressobj(_GZIP)
         whole = False
         try:
-            for block in self.data.blocks(0):
+            for block in _slices(self.data.blocks(0)):
                 left = block
                 while left:
                     if stream.eof:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from kstreams.file_logs.format import Rows
 from kstreams.file_logs.text_records import MAX_RECORD_BYTES, TextRecords
+from kstreams.options import checks_options
 from kstreams.serde.base import Serde
 from kstreams.serde.none import NONE
 
@@ -19,6 +20,7 @@ V = TypeVar("V")
 """Type of the values."""
 
 
+@checks_options
 @dataclass(frozen=True)
 class Lines(TextRecords[None, V]):
     r"""Each line is a value, without its `\n` or `\r\n`; keys are null.

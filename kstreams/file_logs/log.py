@@ -16,6 +16,7 @@ from kstreams.file_logs.reader import FileReader
 from kstreams.file_logs.steady import SteadyFiles
 from kstreams.log import LogContents, LogReader
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
+from kstreams.options import checks_options
 from kstreams.partitioner import count_problem
 from kstreams.serde.base import Serde
 from kstreams.state.backend.objects import ObjectStoreSettings
@@ -29,6 +30,7 @@ V = TypeVar("V")
 """Type of the values."""
 
 
+@checks_options
 @dataclass(frozen=True)
 class FileLog(Generic[K, V]):
     """Files of a place, as a `Log`: each file's records in their order, older files first.
@@ -103,8 +105,10 @@ class FileLog(Generic[K, V]):
         """Open the driver's side.
 
         Raises:
-            SourceError: The index is another log's, or cannot be read or written.
+            SourceError: There is no such place, it cannot be read, or the index is another log's or
+                cannot be read or written.
         """
+        next(iter(self.files.list()), None)  # before the index, which may create the folder
         index = FileIndex(
             self.index.open(),
             str(self.index),

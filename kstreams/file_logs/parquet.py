@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.file_logs.files import FileData
 from kstreams.file_logs.format import Format, Mark, Rows
+from kstreams.file_logs.parquet_footer import check_footer
 from kstreams.file_logs.seekable import Seekable
 from kstreams.quoting import text_of
 from kstreams.serde.base import Serde
@@ -26,6 +28,7 @@ V = TypeVar("V")
 """Type of the rows."""
 
 _BATCH_ROWS = 10_000
+_BATCH_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,12 @@ class Parquet(Format[None, V]):
         type_: As for `csv_row`, whose text the values are between source and processors.
         max_group_bytes: A file with a larger row group, uncompressed, cannot be read: a worker has
             one in memory.
+        max_group_rows: A file with more rows in a row group cannot be read.
     """
 
     type_: type[V]
     max_group_bytes: int = 1024 * 1024 * 1024
+    max_group_rows: int = 100_000_000
     key: Serde[None] = field(default=NONE, init=False)
     value: Serde[V] = field(init=False, compare=False)
     name: str = field(default="parquet", init=False)
@@ -59,7 +64,7 @@ class Parquet(Format[None, V]):
 
     def scan(self, data: FileData) -> Iterator[Mark]:
         """Read the footer: rows are looked at when they are read."""
-        file = _opened(data)
+        file = _opened(data, ())
         for column in self._columns:
             _check(column, file.schema_arrow)
         place = row = 0
@@ -72,13 +77,20 @@ class Parquet(Format[None, V]):
                     f"{self.max_group_bytes:,}",
                     hint="raise max_group_bytes of Parquet, or write smaller row groups.",
                 )
+            if not 0 <= about.num_rows <= self.max_group_rows:
+                raise DeserializationError(
+                    f"its row group {group + 1} has {about.num_rows:,} rows, more than "
+                    f"{self.max_group_rows:,}",
+                    hint="raise max_group_rows of Parquet, if it is right.",
+                )
             place += max(about.total_byte_size, 1)
             row += about.num_rows
             yield Mark(row, place)
 
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
-        """Read row groups; of one that is damaged, no row can be read."""
-        file = _opened(data)
+        """Read row groups; the rows of a damaged one that cannot be read are bad records."""
+        texts = [column.name for column in self._columns if pa.types.is_string(column.arrow)]
+        file = _opened(data, texts)
         first = 0
         for group in range(file.metadata.num_row_groups):
             count = file.metadata.row_group(group).num_rows
@@ -89,15 +101,18 @@ class Parquet(Format[None, V]):
     def _group(self, file: pq.ParquetFile, group: int, count: int) -> Iterator[Rows]:
         names = [c.name for c in self._columns if c.name in file.schema_arrow.names]
         done = 0
+        why = "the footer counts more rows than there are"
         try:
             for batch in file.iter_batches(_BATCH_ROWS, [group], columns=names, use_threads=False):
-                yield self._rows(batch)
-                done += batch.num_rows
+                for part in _parts(batch.slice(0, count - done)):
+                    yield self._rows(part)
+                    done += part.num_rows
         except (pa.ArrowException, OSError) as exc:
             why = f"row group {group + 1} is damaged: {text_of(exc)}"
-            yield Rows(
-                pa.nulls(count - done, pa.binary()), wrong=dict.fromkeys(range(count - done), why)
-            )
+        while done < count:
+            bad = min(count - done, _BATCH_ROWS)
+            yield Rows(pa.nulls(bad, pa.binary()), wrong=dict.fromkeys(range(bad), why))
+            done += bad
 
     def _rows(self, batch: pa.RecordBatch) -> Rows:
         try:
@@ -121,11 +136,32 @@ class Parquet(Format[None, V]):
         return self.value.from_arrow(pa.ExtensionArray.from_storage(self.value.arrow_type, struct))
 
 
-def _opened(data: FileData) -> pq.ParquetFile:
+def _opened(data: FileData, texts: Sequence[str]) -> pq.ParquetFile:
+    """Open a file; texts stay dictionaries, as they are written."""
+    check_footer(data)
     try:
-        return pq.ParquetFile(Seekable(data))
+        return pq.ParquetFile(Seekable(data), read_dictionary=list(texts))
     except (pa.ArrowException, OSError) as exc:
         raise DeserializationError(f"it is no whole file of Parquet: {text_of(exc)}") from exc
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Divide a batch whose texts are large: one text of a dictionary may be that of many rows."""
+    if batch.num_rows > 1 and _text_bytes(batch) > _BATCH_BYTES:
+        half = batch.num_rows // 2
+        yield from _parts(batch.slice(0, half))
+        yield from _parts(batch.slice(half))
+    else:
+        yield batch
+
+
+def _text_bytes(batch: pa.RecordBatch) -> int:
+    """Return how many bytes the texts of dictionaries have where each row has its own."""
+    return sum(
+        pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0
+        for column in batch.columns
+        if _is_text_dictionary(column.type)
+    )
 
 
 def _check(column: CsvColumn, schema: pa.Schema) -> None:

@@ -26,6 +26,10 @@ V = TypeVar("V")
 """Type of their values."""
 
 _ENCRYPTED = 1
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
+"""Ways to compress whose readers take a bounded room: those of others say themselves how much."""
+_ENTRY = b"PK\x01\x02"
+_ENTRY_BYTES = 640
 
 
 @dataclass(frozen=True)
@@ -78,13 +82,10 @@ class Zip(Packed[K, V]):
     def _members(self, data: FileData) -> Iterator[_Member]:
         """Yield the members, without directories, as far as they are not too large together."""
         with _zip_errors():
-            archive = zipfile.ZipFile(Seekable(data))
+            archive = zipfile.ZipFile(_Directory(data, self.max_members))
         infos = [info for info in archive.infolist() if not info.is_dir()]
         if len(infos) > self.max_members:
-            raise DeserializationError(
-                f"it has {len(infos):,} members, more than {self.max_members:,}",
-                hint="raise max_members of Zip, if it is right.",
-            )
+            raise _too_many(len(infos), self.max_members)
         self.check_bytes(data, sum(info.file_size for info in infos))
         for info in infos:
             if not is_path_below(info.filename):
@@ -93,7 +94,44 @@ class Zip(Packed[K, V]):
                 )
             if info.flag_bits & _ENCRYPTED:
                 raise DeserializationError(f"member {shown_name(info.filename)} is encrypted")
+            if info.compress_type not in _METHODS:
+                raise DeserializationError(
+                    f"member {shown_name(info.filename)} is compressed by method "
+                    f"{info.compress_type}; expected stored, deflate or bzip2"
+                )
             yield _Member(data, archive, info)
+
+
+class _Directory(Seekable):
+    """An archive whose directory is not read if it has too many members.
+
+    Args:
+        data: The archive.
+        most: How many members it may have.
+    """
+
+    def __init__(self, data: FileData, most: int) -> None:
+        super().__init__(data)
+        self._most = most
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return bytes; the whole directory is read at once."""
+        if size is not None and size > max(BLOCK_BYTES, self._most * _ENTRY_BYTES):
+            raise DeserializationError(
+                f"its directory has {size:,} bytes, too many for {self._most:,} members",
+                hint="raise max_members of Zip, if it is right.",
+            )
+        found = super().read(size)
+        if found.startswith(_ENTRY) and (count := found.count(_ENTRY)) > self._most:
+            raise _too_many(count, self._most)
+        return found
+
+
+def _too_many(count: int, most: int) -> DeserializationError:
+    return DeserializationError(
+        f"it has {count:,} members, more than {most:,}",
+        hint="raise max_members of Zip, if it is right.",
+    )
 
 
 class _Member(Unpacked):

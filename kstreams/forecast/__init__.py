@@ -1,6 +1,6 @@
-"""What an app will cost and grow to, by what its commits say that it has done.
+"""Forecast the cost and growth of an app from its retained commits.
 
-`forecasts.py` reads commits, `restore_speed.py` measures how fast state comes back.
+`forecasts.py` reads commits; `restore_speed.py` measures the speed of a restore.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all queries of an app ask of its durable log in a day, what that costs, and its restores."""
+"""Forecast the cost, growth and restore times of an app."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GB = 1e9
 
 @dataclass(frozen=True)
 class Prices:
-    """What an object storage asks for; by default S3 in us-east-1.
+    """Prices of an object storage, by default those of S3 in us-east-1.
 
     Attributes:
         puts: Dollars for 1,000 PUT requests.
@@ -37,14 +37,14 @@ class Prices:
 
 @dataclass(frozen=True)
 class AppForecast:
-    """An app, if it goes on as it did: one shape for the command line and the page.
+    """The forecast of an app, for the command line and the page.
 
     Attributes:
-        app: Its id.
-        queries: Those that could be measured.
-        lacking: The names of the others: they have not two retained commits, or no time between.
-        prices: What the storage asks for.
-        speed: How many bytes of the log come back in a second here; None: not measured.
+        app: The app id.
+        queries: The forecasts of the queries with enough commits.
+        lacking: Names of the queries with fewer than two retained commits, or no time between them.
+        prices: The prices of the storage.
+        speed: Bytes of the log that this machine restores per second; None if not measured.
     """
 
     app: str
@@ -55,23 +55,23 @@ class AppForecast:
 
     @property
     def puts_dollars_a_day(self) -> float:
-        """What the PUT requests of a day cost."""
+        """Cost of the PUT requests per day, in dollars."""
         return sum(each.puts_a_day for each in self.queries) / 1000 * self.prices.puts
 
     @property
     def storage_dollars_a_day(self) -> float:
-        """What it costs to store for a day what the state is now."""
+        """Cost of storing the current state for a day, in dollars."""
         stored = sum(each.state_bytes for each in self.queries)
         return stored / _GB * self.prices.storage / _MONTH_DAYS
 
     @property
     def tasks(self) -> Sequence[RestoredTask]:
-        """What each task's restore takes, the largest first."""
+        """The tasks with the size of their restore, largest first."""
         every = (task for each in self.queries for task in each.tasks)
         return sorted(every, key=lambda task: (-task.size_bytes, task.task))
 
     def restore_seconds(self, task: RestoredTask) -> float | None:
-        """Return how long a task takes to come back; None where the speed is not known."""
+        """Return the duration of a task's restore, s; None if the speed is not known."""
         return None if self.speed is None else task.size_bytes / self.speed
 
     def to_json(self) -> dict[str, object]:
@@ -118,17 +118,17 @@ def forecast_app(
     prices: Prices | None = None,
     speed: float | None = None,
 ) -> AppForecast:
-    """Say what an app does in a day, by its retained commits: see `forecast_query`.
+    """Forecast a day of an app from its retained commits: see `forecast_query`.
 
     Args:
-        checkpoint: The app.
-        objects: Its durable log.
-        trigger_ms: The trigger, ms; None: as it was.
-        prices: What the storage asks for.
-        speed: What `app_restore_speed` has measured, if it did.
+        checkpoint: The checkpoint of the app.
+        objects: The durable log of the app.
+        trigger_ms: The trigger, ms; None for the measured interval.
+        prices: The prices of the storage.
+        speed: The result of `app_restore_speed`; None if it was not measured.
 
     Raises:
-        LogMismatchError: The log is not the app's.
+        LogMismatchError: The log belongs to another app.
         StateCorruptError: A commit cannot be read.
     """
     plans_too = checkpoint.home.directory is None
@@ -148,15 +148,15 @@ def forecast_app(
 def app_restore_speed(
     checkpoint: Checkpoint, objects: ObjectStore, most_bytes: int = MOST_BYTES
 ) -> float | None:
-    """Restore the largest task that is not too large; return bytes of the log a second.
+    """Restore the largest task within a size limit, and return its bytes per second.
 
     Args:
-        checkpoint: The app.
-        objects: Its durable log.
-        most_bytes: The size of a task that may be restored, which is into memory.
+        checkpoint: The checkpoint of the app.
+        objects: The durable log of the app.
+        most_bytes: Maximum size of the task, which is restored into memory.
 
     Returns:
-        None where no task has state of that size, or it was collected meanwhile.
+        None if no task has state within the limit, or its version was deleted meanwhile.
     """
     sized = [
         (pointer.snapshot_bytes + pointer.delta_bytes, query, task, pointer)

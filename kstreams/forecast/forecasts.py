@@ -1,4 +1,4 @@
-"""Requests, bytes and growth of an app a day, from the commits that are retained."""
+"""Requests, bytes and growth of a query per day, from its retained commits."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ DAY_MS = 24 * 60 * 60 * 1000
 
 @dataclass(frozen=True)
 class RestoredTask:
-    """What a worker without a copy reads to go on with a task.
+    """The objects that a worker reads to restore a task.
 
     Attributes:
         task: The task.
-        objects: How many objects.
-        size_bytes: Their size.
+        objects: Number of objects.
+        size_bytes: Size of the objects.
     """
 
     task: TaskId
@@ -37,18 +37,18 @@ class RestoredTask:
 
 @dataclass(frozen=True)
 class QueryForecast:
-    """One query, if it goes on as it did between its first and its last retained commit.
+    """The forecast of one query, extrapolated from its retained commits.
 
     Attributes:
-        query: Its name.
-        first: The first of the batches that this is measured by; the one before them is retained.
-        last: The last.
-        span_ms: The time between the commit before them and the last one.
-        interval_ms: Between two batches: as measured, or as the trigger says.
-        puts: Of a batch: objects that it puts into the durable log, upkeep and commit among them.
-        put_bytes: Of a batch: their size, but for commits and plans.
-        growth_bytes: Of a batch: by how much the state grows in the durable log.
-        tasks: What restoring takes.
+        query: Name of the query.
+        first: The first measured batch; the commit before it is retained too.
+        last: The last measured batch.
+        span_ms: Time from the commit before the first measured batch to the last commit.
+        interval_ms: Time between two batches, measured or given by the trigger.
+        puts: Number of objects that a batch writes to the durable log, with upkeep and commit.
+        put_bytes: Size of these objects without commits and plans.
+        growth_bytes: Growth of the state in the durable log per batch.
+        tasks: The objects of each task that a restore reads.
     """
 
     query: str
@@ -63,27 +63,27 @@ class QueryForecast:
 
     @property
     def batches_a_day(self) -> float:
-        """How many batches a day has."""
+        """Number of batches per day."""
         return DAY_MS / self.interval_ms
 
     @property
     def puts_a_day(self) -> float:
-        """How many objects are put in a day."""
+        """Number of objects written per day."""
         return self.puts * self.batches_a_day
 
     @property
     def put_bytes_a_day(self) -> float:
-        """How many bytes are put in a day."""
+        """Number of bytes written per day."""
         return self.put_bytes * self.batches_a_day
 
     @property
     def growth_bytes_a_day(self) -> float:
-        """By how many bytes the state grows in a day."""
+        """Growth of the state per day, bytes."""
         return self.growth_bytes * self.batches_a_day
 
     @property
     def state_bytes(self) -> int:
-        """How large the state is now, compressed."""
+        """Current size of the state, compressed."""
         return sum(task.size_bytes for task in self.tasks)
 
 
@@ -91,7 +91,7 @@ def measured_commits(checkpoint: Checkpoint, query: str, objects: ObjectStore) -
     """Return the retained commits of a query, oldest first.
 
     Raises:
-        LogMismatchError: The log is not the app's.
+        LogMismatchError: The log belongs to another app.
         StateCorruptError: A commit cannot be read.
     """
     log = checkpoint.commits(query, objects)
@@ -107,21 +107,21 @@ def measured_commits(checkpoint: Checkpoint, query: str, objects: ObjectStore) -
 def forecast_query(
     query: str, commits: Sequence[Commit], *, trigger_ms: int | None = None, plans_too: bool = False
 ) -> QueryForecast | None:
-    """Say what a query does in a day, by what it did between its first and last retained commit.
+    """Forecast a day of a query from its retained commits.
 
-    With a longer trigger the input of several batches comes in one: a task that has changed in
-    any of them writes one delta, which holds the last value of each key; how many tasks that are
-    is counted in runs of so many of the retained batches. A trigger that is shorter than the
-    time between batches was is taken at its word: that is the most there can be.
+    A longer trigger merges the input of several batches: a task that changed in any of them writes
+    one delta with the last value of each key. The number of such tasks is counted in runs of
+    consecutive retained batches. A trigger shorter than the measured interval is used as it is, as
+    an upper bound.
 
     Args:
-        query: Its name.
-        commits: Those that are retained, oldest first.
-        trigger_ms: The trigger, ms; None: as it was.
-        plans_too: Whether plans are put into paid storage too.
+        query: Name of the query.
+        commits: The retained commits, oldest first.
+        trigger_ms: The trigger, ms; None for the measured interval.
+        plans_too: Whether plans are also written to the paid storage.
 
     Returns:
-        None where there are not two commits, or no time between them.
+        None if there are fewer than two commits, or no time between them.
     """
     measured = [commit for commit in commits if commit.batch != SEED]
     steps = list(pairwise(measured))
@@ -154,13 +154,13 @@ def forecast_query(
 
 @dataclass(frozen=True)
 class _Written:
-    """What a batch has put into the durable log.
+    """The objects that a batch wrote to the durable log.
 
     Attributes:
-        deltas: Tasks that have written one.
-        upkeep: How many mergers and chunks of snapshots.
-        sent: How many objects with what waits for the next batch, or for publishing.
-        size_bytes: Of all but the last.
+        deltas: Tasks that wrote a delta.
+        upkeep: Number of merged deltas and snapshot chunks.
+        sent: Number of objects with records for the next batch or for publication.
+        size_bytes: Size of all objects except `sent`.
     """
 
     deltas: frozenset[TaskId]
@@ -189,7 +189,7 @@ def _is_delta(ref: ObjectRef) -> bool:
 
 
 def _changed(changed: Sequence[frozenset[TaskId]], count: int) -> float:
-    """Return how many tasks change in so many batches that follow each other, on average."""
+    """Return the average number of tasks that change within `count` consecutive batches."""
     count = min(count, len(changed))
     runs = range(len(changed) - count + 1)
     return fmean(len(frozenset().union(*changed[n : n + count])) for n in runs)

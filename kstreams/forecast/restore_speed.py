@@ -1,4 +1,4 @@
-"""How fast state comes back from the durable log to this machine."""
+"""The speed of a restore from the durable log to this machine."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from kstreams.state.log.pointer import Pointer
 __all__ = ("MOST_BYTES", "measured_speed")
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Of a task that is restored to measure by: it has to fit into memory."""
+"""Maximum size of the task that is restored into memory for the measurement."""
 
 
 def measured_speed(pointer: Pointer, key: TaskKey, objects: ObjectStore) -> float | None:
-    """Restore a task into memory; return how many bytes of the durable log that took a second.
+    """Restore a task into memory; return the speed in bytes of the durable log per second.
 
     Args:
-        pointer: The version of a task.
-        key: Names the task in the durable log.
+        pointer: The version of the task.
+        key: Name of the task in the durable log.
         objects: The durable log.
 
     Returns:
-        None where a running app has collected the version meanwhile.
+        None if a running app deleted the version meanwhile.
     """
     store = MemoryStore(pointer.stores)
     begun = time.perf_counter()

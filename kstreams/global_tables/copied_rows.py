@@ -19,7 +19,7 @@ from kstreams.state.log.store_changes import changes_of
 __all__ = ("Marks", "PartitionRows", "advance", "marks_of")
 
 Marks = Sequence[tuple[int, str]]
-"""How far a copy is: number and lineage of each partition's version."""
+"""The state of a copy: number and lineage of each partition's version."""
 
 _PREFIX_BYTES = 2
 
@@ -35,16 +35,16 @@ def advance(
     marks: Marks,
     log_of: Callable[[TaskKey], DurableLog],
 ) -> None:
-    """Bring a copy to a version; each partition by what was changed in it since, if that is known.
+    """Move a copy to a version; partitions with a known earlier version apply only newer deltas.
 
     Args:
         store: The copy.
-        version: What it becomes.
-        marks: How far it is; empty for an empty one.
+        version: The target version.
+        marks: The current state of the copy; empty for an empty copy.
         log_of: Opens the durable log of a task.
 
     Raises:
-        StateCorruptError: An object of the version is damaged, or gone since.
+        StateCorruptError: An object of the version is damaged or was deleted.
     """
     name = version.place.store
     for partition, pointer in enumerate(version.pointers):
@@ -74,11 +74,11 @@ def _prefix(partition: int) -> bytes:
 
 
 class PartitionRows:
-    """One partition of a copy: a `WorkingStore` that is only read.
+    """One partition of a copy, as a read-only `WorkingStore`.
 
     Args:
         copy: The copy.
-        partition: Which.
+        partition: Number of the partition.
     """
 
     def __init__(self, copy: WorkingStore, partition: int) -> None:

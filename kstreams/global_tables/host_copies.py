@@ -1,12 +1,12 @@
-"""Copies of tables on a machine, which all its workers read.
+"""Copies of tables that all workers of a machine share.
 
-    <table>/lock               held shared to open a copy, alone to make or remove one
-    <table>/<version>          what the backend keeps; complete, and never written again
-    <table>/<version>.json     how far each of its partitions is
-    <table>/.<name>            a copy under way; left over, if nobody holds the lock
+    <table>/lock               held shared to open a copy, exclusively to make or remove one
+    <table>/<version>          a complete copy of the backend, which is never written again
+    <table>/<version>.json     the version of each partition of the copy
+    <table>/.<name>            a draft; a leftover if no process holds the lock
 
-The first worker that needs a version links the copy before it, brings it up by what was changed
-since, and renames it. The others open it. Two copies of a table are kept.
+The first worker that needs a version links the previous copy, applies newer changes, and renames
+the result. The other workers open it. Two copies of a table are kept.
 """
 
 from __future__ import annotations

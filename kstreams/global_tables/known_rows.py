@@ -15,13 +15,13 @@ _MOST = 250_000
 
 
 class KnownRows:
-    """Remembers rows as objects, which nobody can change, by keys that are equal as their bytes.
+    """Caches rows as immutable objects, by keys that are equal if their bytes are.
 
     Args:
         access: Reads the version.
 
     Attributes:
-        access: Does the same, and reads each row once.
+        access: Reads the version through the cache.
     """
 
     def __init__(self, access: TableAccess) -> None:

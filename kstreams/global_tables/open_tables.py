@@ -52,21 +52,21 @@ class OpenTables:
         home: Callable[[], Path],
         reader: str,
     ) -> TableAccess:
-        """Return what reads a version of a table, until the next version is opened.
+        """Return the access to a version of a table, valid until the next version is opened.
 
-        Where the backend lets processes share what it keeps, one copy a machine; otherwise
-        one in this process's memory.
+        If processes can share a copy of the backend, there is one copy on the machine; otherwise
+        there is one in this process's memory.
 
         Args:
             spec: The table's store.
             version: The version.
-            backend: The app's.
-            home: Returns where copies of this machine are kept.
-            reader: Who reads; versions that one reader opens only rise, as a rule.
+            backend: The backend of the app.
+            home: Returns the directory of this machine's copies.
+            reader: The reader of the table; the versions that a reader opens usually ascend.
 
         Raises:
-            VersionGoneError: An object of the version is not there any more.
-            StateCorruptError: One is damaged.
+            VersionGoneError: An object of the version was deleted.
+            StateCorruptError: An object of the version is damaged.
             StoreOpenError: The local disk is full or cannot be written.
         """
         try:

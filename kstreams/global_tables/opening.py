@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.opening import OpenedQuery
-from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.checkpoint.savepoint.store_place import checkpoint_of
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.opening import OpenedQuery
 from kstreams.errors import KStreamsError
 from kstreams.global_tables.sources import AppTableSource, OwnTableSource, TableSource
 from kstreams.global_tables.table_version import TablePlace
@@ -21,16 +21,16 @@ __all__ = ("app_table_source", "open_global_tables")
 def open_global_tables(
     settings: AppSettings, topology: Topology, queries: Sequence[OpenedQuery]
 ) -> dict[str, QueryTables]:
-    """Return what each query needs of the global tables, by the query's name.
+    """Return the global tables of each query, by query name.
 
     Args:
-        settings: The app's.
-        topology: What is to run.
-        queries: Its queries, opened.
+        settings: The settings of the app.
+        topology: The topology of the app.
+        queries: The opened queries of the app.
 
     Raises:
-        NoCheckpointError: The app whose table is to be read is not there.
-        CheckpointMismatchError: It has no such table.
+        NoCheckpointError: The app that owns a table has no checkpoint.
+        CheckpointMismatchError: The app that owns a table has no such table.
     """
     sources: dict[str, TableSource] = {}
     writers: dict[str, set[str]] = {}
@@ -86,6 +86,6 @@ def _own(table: GlobalDefinition, group: PartitionGroup, query: OpenedQuery) -> 
 
 
 def _partitioner(table: GlobalDefinition, group: PartitionGroup) -> Partitioner | None:
-    """Return what leads from the store's keys to tasks, if topic and store have equal keys."""
+    """Return the topic's partitioner if topic and store have the same key serde, else None."""
     (topic,) = (node.topic for node in group.sources)
     return topic.partitioner if topic.key.name == table.store.key.name else None

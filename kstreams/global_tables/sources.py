@@ -1,12 +1,12 @@
-"""Where the versions of a global table come from: a query of this app, or another app."""
+"""The source of a global table's versions: a query of this app, or another app."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-from kstreams.checkpoint.home import CheckpointHome
-from kstreams.checkpoint.pins import Pin
-from kstreams.checkpoint.store_place import StorePlace
+from kstreams.checkpoint.planning.global_table_pins import Pin
+from kstreams.checkpoint.savepoint.store_place import StorePlace
+from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.errors import ObjectMissingError, VersionGoneError, Where
 from kstreams.global_tables.open_tables import REPIN_HINT
 from kstreams.global_tables.table_version import TablePlace, TableVersion
@@ -43,9 +43,9 @@ class OwnTableSource:
     """A table that a query of this app writes.
 
     Args:
-        place: Where it is.
-        commits: The query's.
-        last: The query's last commit, or None.
+        place: The place of the table.
+        commits: The commit log of the query.
+        last: The last commit of the query; None before any.
     """
 
     def __init__(self, place: TablePlace, commits: CommitLog, last: Commit | None) -> None:
@@ -73,17 +73,17 @@ class OwnTableSource:
 
 
 class AppTableSource:
-    """A table of another app, as it stands in that app's checkpoint.
+    """A table of another app, read from that app's checkpoint.
 
     Args:
-        home: Where its checkpoint is kept.
-        log: Where the app keeps its durable log, if not there.
+        home: The storage of the app's checkpoint.
+        log: The app's durable log, if it is not in the checkpoint.
         spec: The app's own definition of the store.
-        partitioner: The rule by which its keys were routed, if it is not Kafka's.
+        partitioner: The partitioner of its keys, if it is not Kafka's default.
 
     Raises:
         NoCheckpointError: There is no checkpoint.
-        CheckpointMismatchError: It has no such store, or by another definition.
+        CheckpointMismatchError: The checkpoint has no such store, or another definition of it.
     """
 
     def __init__(

@@ -25,15 +25,15 @@ _MOST_CACHED = 250_000
 
 
 class OpenTable:
-    """One version of a table, to be read by one thread at a time.
+    """One version of a table, for reads by one thread at a time.
 
     Args:
-        spec: Its store.
+        spec: The store of the table.
         version: The version.
-        copy: The copy that is at this version; closed with the table.
+        copy: The copy at this version; closed with the table.
 
     Attributes:
-        access: Reads it.
+        access: Reads the version.
     """
 
     def __init__(self, spec: StoreSpec[Any], version: TableVersion, copy: WorkingStore) -> None:
@@ -70,15 +70,15 @@ class OpenTable:
 def across(
     spec: StoreSpec[Any], parts: Sequence[TableAccess], partitioner: Partitioner | None
 ) -> TableAccess:
-    """Return how the parts of a table are read as one.
+    """Return an access that reads the partitions of a table as one table.
 
-    A key is looked for where the partitioner says, then in the other partitions: whoever
-    wrote it may go by another rule.
+    A key is searched in the partition that the partitioner chooses, then in the others, because its
+    writer may use another partitioner.
 
     Args:
-        spec: The table's store.
-        parts: How each partition is read.
-        partitioner: The rule that leads from the bytes of a key to its partition, if known.
+        spec: The store of the table.
+        parts: The access to each partition.
+        partitioner: The partitioner of keys, if it is known.
     """
     if len(parts) == 1:
         return TableAccess(
@@ -88,11 +88,11 @@ def across(
 
 
 def moving(spec: StoreSpec[Any], present: Callable[[], TableAccess]) -> TableAccess:
-    """Return how a table is read whose versions change under those that read it.
+    """Return an access to a table whose version may change between reads.
 
     Args:
-        spec: The table's store.
-        present: Returns how it is read now.
+        spec: The store of the table.
+        present: Returns the access to the current version.
     """
 
     def as_of(key: Any, time_ms: int) -> Row | None:  # noqa: ANN401  # erased types

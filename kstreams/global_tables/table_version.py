@@ -1,4 +1,4 @@
-"""A committed version of a table, as workers are told of it."""
+"""A committed version of a table, in the form that is sent to workers."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ __all__ = ("TablePlace", "TableVersion")
 
 @dataclass(frozen=True)
 class TablePlace:
-    """Where a table is.
+    """The place of a table.
 
     Attributes:
-        store: Name of its store.
-        line: `Checkpoint.line` of the query that writes it.
+        store: Name of the table's store.
+        line: `Checkpoint.line` of the query that writes the table.
         log: The durable log.
-        scope: Name of the query's state there.
-        group: Name of the group that has the store.
-        partitions: How many tasks that has.
-        partitioner: The rule that leads from the bytes of a key to its partition; None where
-            it is not known: then a key may be in any.
+        scope: Name of the query's state in the durable log.
+        group: Name of the group that owns the store.
+        partitions: Number of tasks of the group.
+        partitioner: The partitioner of keys; None if it is not known: then a key may be in any
+            partition.
     """
 
     store: str
@@ -44,9 +44,9 @@ class TableVersion:
     """One version of a table.
 
     Attributes:
-        place: Where the table is.
-        texts: The pointer of each of its tasks, as JSON text.
-        wall_ms: When the version was committed, ms since the epoch.
+        place: The place of the table.
+        texts: The pointer of each task, as JSON text.
+        wall_ms: Time of the commit, ms since the epoch.
     """
 
     place: TablePlace
@@ -69,14 +69,14 @@ class TableVersion:
 
     @cached_property
     def name(self) -> str:
-        """What the version is called on a disk: it rises, and no other contents have it."""
+        """Name of the version on a disk; names ascend, and each belongs to one content."""
         lineages = " ".join(pointer.lineage for pointer in self.pointers)
         number = sum(pointer.version for pointer in self.pointers)
         return f"{number:020d}-{sha256(lineages.encode()).hexdigest()[:32]}"
 
     @property
     def size_bytes(self) -> int:
-        """How much the durable log has of it."""
+        """Size of the version in the durable log."""
         return sum(pointer.snapshot_bytes + pointer.delta_bytes for pointer in self.pointers)
 
     def task(self, partition: int) -> TaskKey:

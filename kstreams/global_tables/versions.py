@@ -1,4 +1,4 @@
-"""Which versions of global tables the batches of an app's queries read, and which must stay."""
+"""The versions of global tables that batches read, and those that must be kept."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import threading
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kstreams.checkpoint.pins import Pins
-from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.planning.global_table_pins import Pins
+from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.errors import LimitError, Where
 from kstreams.global_tables.sources import OwnTableSource, TableSource
 from kstreams.global_tables.table_version import TableVersion
@@ -17,20 +17,20 @@ from kstreams.state.log.commits import Commit
 __all__ = ("GlobalVersions", "QueryTables", "Versions")
 
 Versions = Mapping[str, TableVersion]
-"""What a batch reads of global tables, by the names of their stores."""
+"""The versions that a batch reads, by store name."""
 
 _IN_MEMORY_BYTES = 64 * 1024 * 1024
 
 
 class GlobalVersions:
-    """The global tables of an app, on the driver. For several threads.
+    """The global tables of an app, on the driver. Thread-safe.
 
     Args:
-        sources: Of each table, by the name of its store.
+        sources: The source of each table, by store name.
         writers: By query of this app, the stores of global tables that it writes.
-        readers: By query of this app that reads tables, its plans.
-        done: By query, the last batch that is committed, if there is one.
-        backend: The app's: it keeps the copies.
+        readers: By query of this app that reads tables, its plan log.
+        done: By query, the last committed batch, if there is one.
+        backend: The backend of the app, which keeps the copies.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class GlobalVersions:
         return QueryTables(self, query, tuple(sorted(reads)))
 
     def is_written_by(self, query: str) -> bool:
-        """Tell whether a query writes global tables."""
+        """Return whether a query writes global tables."""
         return query in self._writers
 
     def pin(self, query: str, reads: Collection[str]) -> Pins:
@@ -70,10 +70,10 @@ class GlobalVersions:
         return pins
 
     def held(self, query: str) -> set[int]:
-        """Return the batches of a query whose versions of global tables others still read.
+        """Return the batches of a query whose versions of global tables plans still refer to.
 
-        That is what plans name that this driver makes, and what those name that are written: of
-        before a crash, or by a newer driver that has taken the checkpoint.
+        These are the plans of this driver and the stored plans: of batches before a crash, or of a
+        newer driver that has taken over the checkpoint.
 
         Raises:
             StateCorruptError: A plan cannot be read.
@@ -91,7 +91,7 @@ class GlobalVersions:
         }
 
     def _planned(self) -> Iterator[Pins]:
-        """Yield what the plans of each query name that are not committed: the last two at most."""
+        """Yield the versions in the uncommitted plans of each query, at most two plans for each."""
         for query, plans in self._readers.items():
             for number in plans.numbers()[-2:]:
                 if number > self._done.get(query, -1):
@@ -108,10 +108,10 @@ class GlobalVersions:
                     source.committed(commit)
 
     def at(self, pins: Pins) -> dict[str, TableVersion]:
-        """Return versions, as workers are told of them.
+        """Return versions in the form that is sent to workers.
 
         Raises:
-            VersionGoneError: One is not retained any more.
+            VersionGoneError: A version is not retained.
             LimitError: A table is too large for the memory of workers.
         """
         with self._lock:
@@ -124,12 +124,12 @@ class GlobalVersions:
 
 @dataclass(frozen=True)
 class QueryTables:
-    """What one query needs of the global tables of its app.
+    """The global tables of one query.
 
     Attributes:
-        versions: The app's; None in an app without global tables.
+        versions: The global tables of the app; None in an app without global tables.
         query: Name of the query.
-        reads: Stores of the global tables that it reads.
+        reads: Stores of the global tables that the query reads.
     """
 
     versions: GlobalVersions | None = None
@@ -142,7 +142,7 @@ class QueryTables:
         return self.versions is not None and self.versions.is_written_by(self.query)
 
     def pin(self) -> Pins:
-        """Return what a batch that is planned now reads."""
+        """Return the versions for a batch that is planned now."""
         if self.versions is None or not self.reads:
             return {}
         return self.versions.pin(self.query, self.reads)
@@ -161,7 +161,7 @@ class QueryTables:
             self.versions.committed(self.query, commit)
 
     def at(self, pins: Pins) -> dict[str, TableVersion]:
-        """Return versions, as workers are told of them; see `GlobalVersions.at`."""
+        """Return versions in the form that is sent to workers; see `GlobalVersions.at`."""
         read = {store: pin for store, pin in pins.items() if store in self.reads}
         return {} if self.versions is None or not read else self.versions.at(read)
 

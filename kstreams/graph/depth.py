@@ -1,4 +1,4 @@
-"""How many processors stand one below the other."""
+"""The longest chain of record processors in a group."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from kstreams.graph.nodes import AnyNode, ProcessorNode
 __all__ = ("MAX_DEPTH", "deepest")
 
 MAX_DEPTH = 2_500
-"""How many record processors of a group may stand one below the other.
+"""Maximum number of record processors of a group in one chain.
 
-Each forwards by calling the next one. CPython 3.12 and 3.13 let calls through C nest 10,000
-deep whatever they are asked for, and a forward may well go through C three times.
+Each forwards by calling the next one. CPython 3.12 and 3.13 allow 10,000 nested calls through C,
+whatever the recursion limit, and a forward may go through C three times.
 """
 
 
 def deepest(nodes: Iterable[AnyNode]) -> tuple[int, str]:
-    """Return how many nodes call each other for one record at most, and the last of them.
+    """Return the length of the longest chain of calls for one record, and its last node.
 
-    A batch processor begins a chain of its own: what is forwarded to it waits for its turn.
+    A batch processor starts a new chain: records forwarded to it are buffered.
 
     Args:
-        nodes: Of one group, parents first.
+        nodes: The nodes of one group, parents first.
     """
     depths: dict[str, int] = {}
     found = 0, ""

@@ -22,14 +22,14 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class AppTable(Generic[K, V]):
-    """A table of another app, read at that app's commits: no topic lies between.
+    """A table of another app, read at that app's commits, without a topic in between.
 
     Args:
-        checkpoint: The other app's checkpoint: its directory, URL or storage; or its id where
-            that is below `.kstreams`. The driver reads it; executors need its durable log alone.
+        checkpoint: The other app's checkpoint: its directory, URL or storage, or the app id of a
+            checkpoint below `.kstreams`. The driver reads it; executors need only its durable log.
         store: The other app's own definition of the store.
-        log: Where the other app keeps its durable log, if not in its checkpoint.
-        partitioner: The rule by which the other app's keys were routed, if it is not Kafka's;
+        log: The other app's durable log, if it is not in its checkpoint.
+        partitioner: The partitioner of the other app's keys, if it is not Kafka's default;
             it only makes reads faster.
 
     Source: goka's `Lookup` of a group table, at one commit.
@@ -58,9 +58,9 @@ class GlobalDefinition:
     """A global table of a topology.
 
     Attributes:
-        name: Its name.
-        store: The store that it is read from.
-        app: Whose it is; None for one that this topology fills from a topic.
+        name: Name of the table.
+        store: The store that tasks read.
+        app: The app that owns the table; None for a table filled from a topic.
     """
 
     name: str

@@ -12,10 +12,10 @@ __all__ = ("partition_groups", "topological_order")
 
 
 def topological_order(nodes: Mapping[str, AnyNode]) -> tuple[list[AnyNode], list[str]]:
-    """Order nodes so that parents come first, otherwise as they were added.
+    """Sort nodes so that parents come first, otherwise in the order of addition.
 
     Returns:
-        The ordered nodes, and the names of those that lie on or below a cycle.
+        The sorted nodes, and the names of those on or below a cycle.
     """
     places = {name: place for place, name in enumerate(nodes)}
     in_order = list(nodes.values())
@@ -90,9 +90,9 @@ def _group(
 
 
 def _ordered(groups: list[PartitionGroup]) -> list[PartitionGroup]:
-    """Put each group after those that its entries, topics and global tables come from.
+    """Sort groups so that each comes after the groups of its entries, topics and global tables.
 
-    Where that is possible.
+    Cycles keep the order of addition.
     """
     by_exit = {edge.name: group.name for group in groups for edge in group.exits}
     by_topic: dict[str, list[str]] = {}

@@ -9,13 +9,14 @@ from typing import Any, Generic, Literal, TypeVar
 
 from kstreams.joins.change import Change
 from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.join_terms import Terms, terms_of
 from kstreams.joins.table_rows import TableRows
-from kstreams.joins.terms import Terms, terms_of
 from kstreams.log import Log
 from kstreams.partitioner import Partitioner
 from kstreams.processors.event_time import EventTime
 from kstreams.processors.on_error import OnError
 from kstreams.processors.processor import BatchProcessor, Processor
+from kstreams.processors.supplier import StoreParameters, store_parameters_of
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.sink import Sink
@@ -51,7 +52,7 @@ V = TypeVar("V")
 """Type of the values that leave a node."""
 
 Start = Literal["earliest", "latest"] | datetime
-"""Where a source begins when the app has no checkpoint yet; a time must have a zone."""
+"""Where a source starts without a checkpoint; a time must have a time zone."""
 
 _TOPICS_OWN = EventTime()
 
@@ -73,7 +74,7 @@ class NodeHandle:
 
 @dataclass(frozen=True)
 class Node(NodeHandle, Generic[K, V]):
-    """A handle on a node of a builder; carries the types of what leaves the node."""
+    """A handle on a node of a builder, with the types of the records that the node forwards."""
 
 
 @dataclass(frozen=True)
@@ -90,12 +91,17 @@ class Table(Node[K, Change[V]], Generic[K, V]):
 
 @dataclass(frozen=True)
 class VersionedTable(Table[K, V]):
-    """A table that knows what a key's value was at a time."""
+    """A table that has the value of a key at a time.
+
+    `derive` of a versioned table returns a versioned table.
+    """
+
+    history: TableRows = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Loop(Node[K, V]):
-    """What a topology sends itself: a node to read from, which `close_loop` writes to."""
+    """A loop: a node to read from, to which `close_loop` writes."""
 
 
 @dataclass(frozen=True)
@@ -103,8 +109,8 @@ class SourceNode:
     """Reads a topic, or a log as if it were one.
 
     Attributes:
-        topic: Name and serdes of what it reads.
-        log: What it reads instead of a topic.
+        topic: Name and serdes of the topic or log.
+        log: The log, for a source that is not a topic.
     """
 
     name: str
@@ -118,16 +124,18 @@ class SourceNode:
 
 @dataclass(frozen=True)
 class ProcessorNode:
-    """Runs a processor for each record, or for tables of them.
+    """Runs a processor for each record, or for tables of records.
 
     Attributes:
-        stores: Stores that it reads and writes.
-        keeps_key: Whether what it forwards has the key that came.
-        batch: Whether it takes tables of records.
-        types_in: Types of key and value that come in, as far as they are known.
-        types_out: Types of key and value that go out, as far as they are known.
-        reads: Stores of tables that it reads.
-        makes_table: Whether it makes a table of records.
+        stores: Stores that the node reads and writes.
+        keeps_key: Whether forwarded records have the key of the input record.
+        batch: Whether the processor takes tables of records.
+        types_in: Types of key and value of the input, as far as they are known.
+        types_out: Types of key and value of the output, as far as they are known.
+        reads: Stores of tables that the node reads.
+        makes_table: Whether the node makes a table of records.
+        keyed: Stores whose keys are those of the input records.
+        valued: Stores whose values are those of the input records.
     """
 
     name: str
@@ -140,12 +148,19 @@ class ProcessorNode:
     types_out: tuple[object, object]
     reads: tuple[StoreSpec[Any], ...] = ()
     makes_table: bool = False
+    keyed: tuple[StoreSpec[Any], ...] = ()
+    valued: tuple[StoreSpec[Any], ...] = ()
     globals: tuple[StoreSpec[Any], ...] = ()
 
     @property
     def terms(self) -> Terms:
-        """What it goes by if it joins; empty if it does not, or does not say so."""
+        """The recorded terms of a join; empty for other nodes, and for joins without terms."""
         return terms_of(self.supplier)
+
+    @property
+    def store_parameters(self) -> StoreParameters:
+        """Parameters that the rows of its stores depend on, by store."""
+        return store_parameters_of(self.supplier)
 
     def types_from(self, parent: str) -> tuple[tuple[object, object], ...]:
         """Return the types of key and value that it takes from a parent, by input."""
@@ -175,9 +190,10 @@ class RepartitionNode:
     """Moves records to the tasks that own their keys: an edge between two groups.
 
     Attributes:
-        nulls: Whether values may be None, for the check of types: `pass`, or else `drop`.
-        counts_hops: Whether records keep how often they went round: there are loops.
-        way_out: What to do, in a sentence, where it would lead back into its own group.
+        nulls: Whether values may be None, for the check of types: `pass` or `drop`.
+        counts_hops: Whether records keep their number of hops, because the topology has loops.
+        way_out: The hint, as a sentence, for an edge that leads back into its own group.
+        null_keys: Whether keys may be None, for the check of types: `pass` or `drop`.
     """
 
     name: str
@@ -190,14 +206,15 @@ class RepartitionNode:
     nulls: Nulls = "drop"
     counts_hops: bool = False
     way_out: str = ""
+    null_keys: Nulls = "drop"
 
 
 @dataclass(frozen=True)
 class LoopNode:
-    """Reads what was written to a loop in the batch before: a way into its group.
+    """Forwards the records that the previous batch wrote to a loop: an entry of its group.
 
     Attributes:
-        max_hops: How many times what comes of a record may go round.
+        max_hops: Maximum number of hops of a record and the records derived from it.
     """
 
     name: str
@@ -211,7 +228,7 @@ class LoopNode:
 
 @dataclass(frozen=True)
 class LoopEndNode:
-    """Writes what arrives to a loop, for the next batch."""
+    """Writes its input to a loop, for the next batch."""
 
     name: str
     loop: LoopNode
@@ -236,12 +253,12 @@ class FunctionSink(Generic[K, V]):
 SinkTarget = (
     Topic[Any, Any] | TopicChoice[Any, Any] | StdoutSink | FunctionSink[Any, Any] | Sink[Any, Any]
 )
-"""Where a sink writes to."""
+"""The target of a sink."""
 
 
 @dataclass(frozen=True)
 class SinkNode:
-    """Writes what arrives to a topic, to standard output, to a function or to another `Sink`."""
+    """Writes its input to a topic, to standard output, to a function or to another `Sink`."""
 
     name: str
     target: SinkTarget
@@ -258,7 +275,7 @@ Entry = SourceNode | RepartitionNode | LoopNode
 
 
 def serdes_of(entry: Entry) -> tuple[Serde[Any], Serde[Any]]:
-    """Return the key's and the value's serde of what an entry gives out: without a frame."""
+    """Return the key serde and the value serde of the records of an entry, without frames."""
     if isinstance(entry, SourceNode):
         return entry.topic.key.plain, entry.topic.value.plain
     return entry.key, entry.value

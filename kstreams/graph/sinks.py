@@ -26,18 +26,18 @@ def to_stdout() -> StdoutSink:
 def to_function(function: Callable[[Record[K, V]], None]) -> FunctionSink[K, V]:
     """Call a function with each record, on the executor, before the batch is committed.
 
-    At least once: a failed batch comes again. What it raises fails the batch. `to_batches` gets
-    all of a batch at once, and what names it.
+    Delivery is at least once, because a failed batch is retried. An exception fails the batch.
+    `to_batches` passes all results of a batch at once, with the id of the commit.
     """
     return FunctionSink(function, getattr(function, "__qualname__", repr(function)))
 
 
 def to_batches(function: Callable[[Results[K, V], CommitId], None]) -> Sink[K, V]:
-    """Call a function with what each task gives in each batch, on the executor.
+    """Call a function with the results of each task in each batch, on the executor.
 
-    At least once: a batch that failed comes again, under the same `CommitId`, with the same
-    results in the same order. A function that remembers commits makes that once. What it
-    raises fails the batch; it may leave results out by `Results.refuse`.
+    Delivery is at least once: a failed batch is retried under the same `CommitId`, with the same
+    results in the same order. A function that remembers commit ids makes delivery exactly once. An
+    exception fails the batch; `Results.refuse` rejects single results.
     """
     return _FunctionOfBatches(function, getattr(function, "__qualname__", repr(function)))
 
@@ -51,7 +51,7 @@ class _FunctionOfBatches(Generic[K, V]):
     guarantee: Guarantee = "at-least-once"
 
     def prepare(self) -> None:
-        """Do nothing: nobody knows what the function needs."""
+        """Do nothing: a function has no setup."""
 
     def open(self) -> _FunctionOfBatches[K, V]:
         """Return this."""

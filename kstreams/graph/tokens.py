@@ -1,7 +1,7 @@
-"""Runtime type tokens: what is left of types when the topology is built.
+"""Runtime type tokens: the types that are known when a topology is built.
 
-They re-check each edge at `build()`, for wiring that no type checker has seen.
-`object` stands for "not known" and matches everything.
+`build()` checks each edge with them again, for code that no type checker has seen.
+`object` means "not known" and matches everything.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import types
 from typing import Annotated, Any, ForwardRef, TypeVar, Union, get_args, get_origin
 
-__all__ = ("accepts", "show", "type_arguments")
+__all__ = ("accepts", "show", "type_arguments", "without_none")
 
 _PROMOTED: dict[object, tuple[type, ...]] = {float: (int,), complex: (int, float)}
-"""What type checkers take for a number by default."""
+"""The number types that type checkers accept for each other by default."""
 
 
 def type_arguments(cls: type, base: type) -> tuple[object, ...]:
@@ -38,14 +38,24 @@ def _bind(cls: type, base: type, given: dict[object, object]) -> tuple[object, .
             continue
         parameters = getattr(origin, "__parameters__", ())
         arguments: tuple[Any, ...] = get_args(parent) or parameters
-        known: dict[object, object] = {
-            parameter: _none_type(given.get(argument, argument))
-            if isinstance(argument, TypeVar)
-            else _none_type(argument)
-            for parameter, argument in zip(parameters, arguments, strict=False)
-        }
-        return _bind(origin, base, known)
+        return _bind(origin, base, _known(parameters, arguments, given))
     return None
+
+
+def _known(
+    parameters: tuple[Any, ...], arguments: tuple[Any, ...], given: dict[object, object]
+) -> dict[object, object]:
+    """Return the arguments of type parameters; a parameter without an argument has its default."""
+    known: dict[object, object] = {}
+    for place, parameter in enumerate(parameters):
+        if place < len(arguments):
+            argument = arguments[place]
+        else:
+            argument = getattr(parameter, "__default__", parameter)
+        if isinstance(argument, TypeVar):  # Python 3.13 has defaults among the arguments, too
+            argument = given.get(argument, known.get(argument, argument))
+        known[parameter] = _none_type(argument)
+    return known
 
 
 def _none_type(token: object) -> object:
@@ -53,7 +63,7 @@ def _none_type(token: object) -> object:
 
 
 def accepts(expected: object, actual: object) -> bool:
-    """Tell whether an input of type `expected` takes what an output of `actual` gives."""
+    """Return whether an input of type `expected` takes an output of type `actual`."""
     expected, actual = _bare(expected), _bare(actual)
     if expected in (object, Any) or actual in (object, Any) or expected == actual:
         return True
@@ -70,6 +80,16 @@ def accepts(expected: object, actual: object) -> bool:
         return issubclass(got, wanted)
     except TypeError:  # a protocol or a TypedDict: not to be known at run time
         return True
+
+
+def without_none(token: object) -> object:
+    """Return a type without None; `object` for None alone."""
+    if token is type(None):
+        return object
+    if not _is_union(token):
+        return token
+    parts = [part for part in get_args(token) if part is not type(None)]
+    return Union[tuple(parts)] if parts else object  # noqa: UP007  # made of a tuple
 
 
 def _bare(token: object) -> object:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 from kstreams.graph.depth import deepest
 from kstreams.graph.global_tables import GlobalDefinition
@@ -21,15 +22,17 @@ from kstreams.graph.nodes import (
     SinkNode,
     SourceNode,
 )
+from kstreams.parameters import Parameter
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("PartitionGroup", "Shape", "Topology")
+__all__ = ("PartitionGroup", "Shape", "Topology", "parameters_in", "without_parameters")
 
 _SHAPE_VERSION = 2
+_Part = TypeVar("_Part")
 
 Shape = dict[str, dict[str, dict[str, dict[str, object]]]]
-"""By group, by `sources`, `entries`, `stores`, `loops` or `joins`, and by name: what state
-depends on."""
+"""By group, by `sources`, `entries`, `stores`, `parameters`, `loops` or `joins`, and by name: what
+state depends on."""
 
 
 @dataclass(frozen=True)
@@ -38,9 +41,9 @@ class PartitionGroup:
 
     One task runs a group at one partition. `nodes` are in topological order and include
     the repartition nodes that leave the group (`exits`); those that enter it are
-    `entries`. The name is its first source's, entry's or loop's. After `idle_timeout_ms` without
-    records (None: never) a task's stream time goes on by the wall clock. Records of the last
-    `settle_ms` are left for later batches.
+    `entries`. The group has the name of its first source, entry or loop. After `idle_timeout_ms`
+    without records (None: never) the stream time of a task advances with the wall clock. Records of
+    the last `settle_ms` are left for later batches.
     """
 
     name: str
@@ -81,7 +84,7 @@ class PartitionGroup:
 
     @property
     def from_tasks(self) -> tuple[RepartitionNode | LoopNode, ...]:
-        """Ways into the group for what tasks of its pipeline send."""
+        """The entries of the group that receive records from tasks."""
         return (*self.entries, *self.loops)
 
     @property
@@ -96,7 +99,7 @@ class PartitionGroup:
 
     @property
     def depth(self) -> int:
-        """How many nodes call each other for one record at most."""
+        """Length of the longest chain of calls for one record."""
         return deepest(self.nodes)[0]
 
     @property
@@ -124,6 +127,14 @@ class PartitionGroup:
             if children[name] and all(feeds[child.name] for child in children[name])
         )
 
+    def parameters(self) -> dict[str, dict[str, Parameter]]:
+        """Return the parameters that the rows of each store depend on, by the store's name."""
+        found = {spec.name: spec.parameters() for spec in self.stores}
+        for node in self.processors:
+            for store, own in node.store_parameters.items():
+                found[store] |= own
+        return found
+
     @property
     def global_stores(self) -> tuple[StoreSpec[object], ...]:
         """Stores of the global tables that the group reads, by name."""
@@ -142,7 +153,7 @@ class PartitionGroup:
 
 @dataclass(frozen=True, eq=False)
 class Topology:
-    """What `TopologyBuilder.build` returns. Groups are in topological order.
+    """The result of `TopologyBuilder.build`. Groups are in topological order.
 
     `globals` are the tables that tasks read by any key.
     """
@@ -183,10 +194,10 @@ class Topology:
         raise KeyError(store)
 
     def shape(self) -> Shape:
-        """Return what a checkpoint depends on, by group, as plain data.
+        """Return the properties on which a checkpoint depends, by group, as plain data.
 
-        Serdes and partitioners are named: they decide in which task, and as which bytes,
-        a key's state lies. Nodes that keep no state are left out: they may change freely.
+        Serdes and partitioners have names: they decide the task and the bytes of a key's state.
+        Stateless nodes are left out: they may change freely.
         """
         return {
             group.name: {
@@ -207,6 +218,7 @@ class Topology:
                     for edge in sorted(group.entries, key=lambda edge: edge.name)
                 },
                 "stores": {spec.name: {**spec.schema()} for spec in group.stores},
+                "parameters": {name: {**own} for name, own in group.parameters().items()},
                 **_loops(group),
                 **_joins(group),
             }
@@ -214,27 +226,45 @@ class Topology:
         }
 
     def fingerprint(self) -> str:
-        """Return the version of what it covers, and a digest of the topology's `shape`."""
-        text = json.dumps(self.shape(), sort_keys=True)
+        """Return the version of the fingerprint, and a digest of the topology's `shape`.
+
+        The parameters of stores are not part of it: some may change without a loss of state.
+        """
+        text = json.dumps(without_parameters(self.shape()), sort_keys=True)
         return f"{_SHAPE_VERSION}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
     def describe(self) -> str:
         """Return the topology as indented text, in Kafka Streams' manner."""
-        from kstreams.graph.describe import describe  # noqa: PLC0415  # pictures read this module
+        from kstreams.graph.pictures.describe import describe  # noqa: PLC0415  # pictures read this module
 
         return describe(self)
 
     def to_mermaid(self) -> str:
         """Return a Mermaid flow chart of groups, nodes, stores and topics."""
-        from kstreams.graph.mermaid import to_mermaid  # noqa: PLC0415
+        from kstreams.graph.pictures.mermaid import to_mermaid  # noqa: PLC0415
 
         return to_mermaid(self)
 
     def to_dot(self) -> str:
         """Return a Graphviz digraph of groups, nodes, stores and topics."""
-        from kstreams.graph.dot import to_dot  # noqa: PLC0415
+        from kstreams.graph.pictures.dot import to_dot  # noqa: PLC0415
 
         return to_dot(self)
+
+
+def without_parameters(shape: Mapping[str, Mapping[str, _Part]]) -> dict[str, dict[str, _Part]]:
+    """Return a shape without the parameters of stores."""
+    return {
+        group: {part: content for part, content in parts.items() if part != "parameters"}
+        for group, parts in shape.items()
+    }
+
+
+def parameters_in(shape: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> dict[str, Any]:
+    """Return the parameters of a shape's stores, by store; none of an earlier version's."""
+    return {
+        store: own for parts in shape.values() for store, own in parts.get("parameters", {}).items()
+    }
 
 
 def _loops(group: PartitionGroup) -> dict[str, dict[str, dict[str, object]]]:
@@ -251,7 +281,7 @@ def _loops(group: PartitionGroup) -> dict[str, dict[str, dict[str, object]]]:
 
 
 def _joins(group: PartitionGroup) -> dict[str, dict[str, dict[str, object]]]:
-    """Return what a group's joins go by, as part of its shape; nothing where there are none."""
+    """Return the terms of a group's joins, as part of its shape; empty without joins."""
     nodes = sorted(group.processors, key=lambda node: node.name)
     joins: dict[str, dict[str, object]] = {
         node.name: {**terms} for node in nodes if (terms := node.terms)

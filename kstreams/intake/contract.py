@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
-from typing import ClassVar, TypeVar
+from typing import ClassVar
+
+from typing_extensions import Self
 
 from kstreams.record import Headers
 
 __all__ = ("Delivery", "Gaps", "Intake", "LastMessage", "Receiver")
-
-R = TypeVar("R", bound="Receiver")
-"""The receiver that is entered as a context."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ class Receiver(ABC):
         """How often messages may have been missed, since it was opened."""
         return Gaps()
 
-    def __enter__(self: R) -> R:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -22,6 +22,7 @@ from kstreams.intake.known_ids import read_end
 from kstreams.intake.patience import Patience
 from kstreams.intake.report import IntakeReport
 from kstreams.intake.taking import NotWritten, OnRefusal, Rules, Taking
+from kstreams.options import checks_options
 from kstreams.processors.on_error import DeadLetter, dead_letter_topic
 from kstreams.topic import Topic
 
@@ -66,6 +67,7 @@ class IntakeRunner:
     are ours.
     """
 
+    @checks_options
     def __init__(
         self,
         intake: Intake,

@@ -17,7 +17,7 @@ from kstreams.intake.marks import Place, marked
 from kstreams.processors.on_error import DeadLetter
 from kstreams.quoting import kind_of, one_line, safe_text, text_of
 from kstreams.record import Record
-from kstreams.task.letters import fitted, letter_of_result
+from kstreams.task.failures.dead_letters import fitted, letter_of_result
 from kstreams.times import LATEST_MS
 from kstreams.topic_limits import TopicLimits
 

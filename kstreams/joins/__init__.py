@@ -35,11 +35,11 @@ Example:
 from __future__ import annotations
 
 from kstreams.joins.change import Change
+from kstreams.joins.common_joiners import left_value, merged, pair, right_value
 from kstreams.joins.join_processor import JoinProcessor
 from kstreams.joins.joiner import Joiner, JoinerSupplier, OneSided, TwoSided, inner, left, outer
-from kstreams.joins.look_up import look_up
-from kstreams.joins.ready import left_value, merged, pair, right_value
-from kstreams.joins.service import LookupCache, Service
+from kstreams.joins.lookups.look_up import look_up
+from kstreams.joins.lookups.service import LookupCache, Service
 from kstreams.joins.within import Within, within
 
 __all__ = (

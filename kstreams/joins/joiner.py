@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from kstreams._types import Bools
+from kstreams.options import checks_options
 
 __all__ = (
     "HOW",
@@ -44,6 +45,7 @@ class TwoSided:
     """Marks outer joiners, for type checkers: there are outer joins of equals only."""
 
 
+@checks_options
 @dataclass(frozen=True)
 class Joiner(Generic[VL, VR, VO, HOW]):
     """A function of two values, and what becomes of a value without a partner.

@@ -1,4 +1,4 @@
-"""How rows of a table are read, from its store or by a function of others' rows, and kept."""
+"""Access to the rows of a table: from its store, or computed from rows of other tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RowMaker = Callable[[Any, "Row | None"], "Row | None"]
 
 
 class StoreContext(Protocol):
-    """What hands out the live stores of a task."""
+    """Returns the live stores of a task."""
 
     def store(self, spec: StoreSpec[S]) -> S:
         """Return a live store."""
@@ -42,7 +42,7 @@ class StoreContext(Protocol):
 
 
 class TableRows(Protocol):
-    """How a table is read; a definition, which goes to workers."""
+    """The definition of a table's rows, which is sent to workers."""
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
@@ -55,11 +55,11 @@ class TableRows(Protocol):
         ...
 
     def open(self, context: StoreContext) -> RowOf:
-        """Return what reads a task's part of the table."""
+        """Return a function that reads a task's part of the table."""
         ...
 
     def open_many(self, context: StoreContext) -> RowsOf:
-        """Return what reads many rows of it at once."""
+        """Return a function that reads many rows of the table at once."""
         ...
 
 
@@ -80,11 +80,11 @@ class StoredRows:
         return self.store.key
 
     def open(self, context: StoreContext) -> RowOf:
-        """Return what reads the store."""
+        """Return a function that reads the store."""
         return self.store.kind.table(self.store, context.store(self.store)).get
 
     def open_many(self, context: StoreContext) -> RowsOf:
-        """Return what reads many rows of the store."""
+        """Return a function that reads many rows of the store."""
         return self.store.kind.table(self.store, context.store(self.store)).get_many
 
 
@@ -106,17 +106,17 @@ class DerivedRows:
         return self.table.key
 
     def open(self, context: StoreContext) -> RowOf:
-        """Return what reads the other table and calls the function."""
+        """Return a function that reads the other table and derives the row."""
         row_of, derived = self.table.open(context), self.derived
         return lambda key: derived(key, row_of(key))
 
     def open_many(self, context: StoreContext) -> RowsOf:
-        """Return what reads many rows of the other table and calls the function for each."""
+        """Return a function that reads many rows of the other table and derives each."""
         rows_of, derived = self.table.open_many(context), self.derived
         return lambda keys: list(map(derived, keys, rows_of(keys)))
 
     def derived(self, key: object, row: Row | None) -> Row | None:
-        """Return what becomes of a row of the other table."""
+        """Return the row derived from a row of the other table."""
         value = None if row is None else self.function(key, row[0])
         return None if row is None or value is None else (value, row[1])
 
@@ -140,13 +140,13 @@ class JoinedRows:
         return self.left.key
 
     def open(self, context: StoreContext) -> RowOf:
-        """Return what reads both tables and joins."""
+        """Return a function that reads both tables and joins their rows."""
         left_of, right_of = self.left.open(context), self.right.open(context)
         joined = self._joined
         return lambda key: joined(left_of(key), right_of(key))
 
     def open_many(self, context: StoreContext) -> RowsOf:
-        """Return what reads many rows of both tables and joins each."""
+        """Return a function that reads many rows of both tables and joins each."""
         left_of, right_of = self.left.open_many(context), self.right.open_many(context)
         joined = self._joined
         return lambda keys: list(map(joined, left_of(keys), right_of(keys)))
@@ -159,9 +159,10 @@ class JoinedRows:
 
 
 def derivation(rows: TableRows) -> tuple[StoredRows, RowMaker | None] | None:
-    """Return of which store's rows a table's are, and what makes them of those.
+    """Return the stored rows behind a table, and a function that derives its rows from them.
 
-    None for a table that is not of one store; no maker where it is the store's own.
+    None for a table that is not derived from one store; no function if the rows are the store's
+    own.
     """
     if isinstance(rows, StoredRows):
         return rows, None
@@ -178,10 +179,10 @@ _Keep = Callable[[Any, "Change[Any]", int], "Change[Any]"]
 
 
 def keeping(store: StoreSpec[Any] | None, context: StoreContext) -> _Keep:
-    """Return what puts results into a store, whose row before is then the old value.
+    """Return a function that puts results into a store and takes old values from it.
 
-    Without a store changes are returned as they are, and a version that is not the latest
-    is put into none.
+    Without a store, changes are returned unchanged, and versions that are not the latest
+    are not stored.
     """
     if store is None:
         return lambda _, change, __: change

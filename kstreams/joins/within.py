@@ -1,4 +1,4 @@
-"""How near two records must be in time to be joined."""
+"""The time window of a stream join."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Within:
     """`left.timestamp - before <= right.timestamp <= left.timestamp + after`.
 
     Attributes:
-        before: How far before the left record the right one may lie, inclusive.
-        after: How far after it, inclusive.
-        grace: How long after that a record may come late, by stream time.
+        before: Maximum time by which the right record precedes the left one, inclusive.
+        after: Maximum time by which the right record follows the left one, inclusive.
+        grace: Maximum delay of records, by stream time.
 
     Raises:
-        ValueError: A span is negative or no whole number of milliseconds.
+        ValueError: A span is negative or not a whole number of milliseconds.
 
     Source: `org.apache.kafka.streams.kstream.JoinWindows`.
     """
@@ -44,7 +44,7 @@ class Within:
 
     @property
     def terms(self) -> dict[str, int]:
-        """Return the same by name."""
+        """Return the spans by name, ms."""
         return dict(zip(("before", "after", "grace"), self.spans_ms, strict=True))
 
 
@@ -52,13 +52,14 @@ def within(before: timedelta, after: timedelta | None = None, *, grace: timedelt
     """Join records that are near each other in time.
 
     Args:
-        before: How far before the left record the right one may lie, inclusive.
-        after: How far after it, inclusive; as far as before by default.
-        grace: How long records may come late, by stream time. What has found no partner by
-            then is final, and goes out where the joiner says so.
+        before: Maximum time by which the right record precedes the left one, inclusive.
+        after: Maximum time by which the right record follows the left one, inclusive; `before` by
+            default.
+        grace: Maximum delay of records, by stream time. After it a record without a partner is
+            final, and is forwarded alone if the joiner keeps its side.
 
     Raises:
-        ValueError: A span is negative or no whole number of milliseconds.
+        ValueError: A span is negative or not a whole number of milliseconds.
 
     Example:
         >>> from kstreams.durations import minutes, seconds

@@ -1,8 +1,8 @@
-"""Kafka: how to reach a cluster, and what to ask it.
+"""Kafka: the settings of a cluster's clients, readers, writers and administration.
 
 Read `kstreams.kafka.options.Kafka` first, the settings that a user gives, then
-`kstreams.kafka.admin.KafkaAdmin`. Needs the extra `kafka` where it talks to a
-broker itself; depends on nothing of Spark.
+`kstreams.kafka.admin.KafkaAdmin`. Modules that connect to a broker need the extra `kafka`. The
+package does not depend on Spark.
 """
 
 from __future__ import annotations

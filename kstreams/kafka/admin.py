@@ -29,18 +29,18 @@ __all__ = ("KafkaAdmin", "TopicDescription")
 
 _INTERNAL = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""What clusters give a topic from before there were ids."""
+"""The id that clusters give to topics that were created before topics had ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
-    """A topic as the cluster has it.
+    """The size and settings of a topic in the cluster.
 
     Attributes:
         name: The topic's name.
-        partitions: How many partitions it has.
-        replication_factor: On how many brokers each partition is.
-        config: Every setting in force by name, defaults included, as text.
+        partitions: The number of partitions.
+        replication_factor: The number of replicas of each partition.
+        config: All effective settings by name, including defaults, as text.
     """
 
     name: str
@@ -50,16 +50,16 @@ class TopicDescription:
 
 
 class KafkaAdmin:
-    """A client for questions and requests that concern whole topics.
+    """A client for requests about whole topics.
 
-    Implements `kstreams.connection.TopicAdmin`, and more; `Kafka.admin` opens it.
-    Driver side. Every call is answered or fails within the time-out; it may be
-    repeated, and any thread may make it. The client connects at the first call.
+    Implements `kstreams.connection.TopicAdmin` and more; `Kafka.admin` opens it. Used on the
+    driver. Every call returns or fails within the time-out, may be repeated, and is thread-safe.
+    The client connects at the first call.
 
     Args:
-        options: librdkafka's options, `bootstrap.servers` among them, as
-            `Kafka.client_options` makes them.
-        timeout: How long one request may take.
+        options: librdkafka's options, including `bootstrap.servers`, as `Kafka.client_options`
+            makes them.
+        timeout: The time limit of one request.
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
@@ -88,7 +88,7 @@ class KafkaAdmin:
         return tuple(sorted(name for name in found.topics if internal or name not in _INTERNAL))
 
     def partition_count(self, topic: str) -> int:
-        """Return how many partitions a topic has.
+        """Return the number of partitions of a topic.
 
         Raises:
             UnknownTopicError: The topic does not exist; it is never created.
@@ -226,9 +226,8 @@ class KafkaAdmin:
     ) -> dict[tuple[str, int], tuple[int, int]]:
         """Return offset and timestamp of the first record not before a time, by partition.
 
-        One request for all partitions. What the broker counts as records are also the marks
-        that end transactions, whose time is that of its own clock, and records of a
-        transaction that is still open.
+        One request serves all partitions. The broker also counts transaction markers as records,
+        with the broker's time, and records of open transactions.
 
         Args:
             places: Pairs of topic and partition.
@@ -236,7 +235,8 @@ class KafkaAdmin:
                 timestamps.
 
         Returns:
-            Without the partitions that have no such record.
+            Offsets and timestamps by topic and partition, without partitions that have no such
+            record.
 
         Raises:
             UnknownTopicError: A topic does not exist.
@@ -266,9 +266,9 @@ class KafkaAdmin:
 
         Args:
             topic: The topic's name.
-            partitions: How many partitions, 1 to `MAX_PARTITIONS`.
-            replication_factor: On how many brokers each partition is; -1 is the
-                cluster's default.
+            partitions: The number of partitions, 1 to `MAX_PARTITIONS`.
+            replication_factor: The number of replicas of each partition; -1 is the cluster's
+                default.
             config: Settings by Kafka's names. Note that under the default
                 `retention.ms` the broker deletes records with old event times:
                 `-1` keeps them.

@@ -1,4 +1,4 @@
-"""What librdkafka logs, without the secrets of its options."""
+"""Logging of librdkafka's lines, without the secrets of its options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ClientLog(_Adapter):
     """The logger of one client; pass it as `logger=`.
 
     Args:
-        options: Those of the client.
+        options: The client's options.
     """
 
     def __init__(self, options: ClientOptions) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 __all__ = ("ClientOptions", "OptionValue", "is_java_only", "is_secret")
 
 OptionValue = str | int | float | bool
-"""What a user may give as an option's value."""
+"""The types that a user may give as an option's value."""
 
 _SECRET = re.compile(
     r"(?i)passw|passphrase|pwd|secret|token|credential|assertion|jaas|user\.info|api.?key"
@@ -24,7 +24,7 @@ _QUERY = re.compile(r"(?<=[?#])\S+")
 
 
 def is_secret(name: str) -> bool:
-    """Tell by an option's name whether its value is a secret; paths of secrets are not."""
+    """Return whether an option's value is a secret, by the option's name; file paths are not."""
     return bool(_SECRET.search(name)) and not _PLAIN.search(name)
 
 
@@ -56,9 +56,10 @@ class ClientOptions(Mapping[str, str]):
         return repr({n: _HIDDEN if is_secret(n) else _shown(v) for n, v in self._items.items()})
 
     def scrub(self, text: str) -> str:
-        """Return the text with every secret value of these options taken out.
+        """Return the text with every secret value of these options redacted.
 
-        So are parts of one by itself: librdkafka quotes what it cannot read of a value.
+        Parts of a secret value are redacted too, because librdkafka quotes the part that it cannot
+        parse.
         """
         secrets = {part for name, value in self._items.items() for part in _secrets(name, value)}
         for secret in sorted(secrets, key=len, reverse=True):
@@ -112,5 +113,5 @@ _JAVA_ONLY = (
 
 
 def is_java_only(name: str) -> bool:
-    """Tell whether librdkafka rejects this option because it is the Java client's alone."""
+    """Return whether an option exists only in the Java client, so that librdkafka rejects it."""
     return name.startswith(_JAVA_ONLY)

@@ -1,4 +1,4 @@
-"""A connection to a cluster whose every request ends in time, in an answer or a typed error."""
+"""An admin connection whose every request ends in time, with an answer or a typed error."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kstreams.kafka.librdkafka import AdminClient, KafkaError, KafkaException
 __all__ = ("AdminConnection",)
 
 T = TypeVar("T")
-"""What a request gives."""
+"""Type of an answer."""
 
 _UNREACHABLE = frozenset(
     {
@@ -50,19 +50,19 @@ _PASSING = frozenset(
         KafkaError.UNKNOWN_LEADER_EPOCH,
     )
 )
-"""What passes: a broker is gone, a partition has got another leader, or it does not know yet."""
+"""Transient errors: a broker is gone, a partition has a new leader, or does not know it yet."""
 _POLL_S = 0.05
 
 
 class AdminConnection:
-    """An admin client that waits for its answers and tells failures apart.
+    """An admin client that waits for answers and raises typed errors.
 
-    It connects at the first request. No error it raises, nor the cause of one,
-    holds a secret of its options.
+    It connects at the first request. Neither its errors nor their causes contain a secret of its
+    options.
 
     Args:
-        options: librdkafka's options, `bootstrap.servers` among them.
-        timeout: How long one request may take.
+        options: librdkafka's options, including `bootstrap.servers`.
+        timeout: The time limit of one request.
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
@@ -87,9 +87,9 @@ class AdminConnection:
     def ask(
         self, question: Callable[[], Mapping[Any, Future[T]]], topic: str | None = None
     ) -> dict[Any, T]:
-        """Ask something, of one topic or by topic, and return the answers once all are there.
+        """Send a query, about one topic or keyed by topic, and return all answers.
 
-        While brokers or leaders change it is asked again, for as long as one request may take.
+        Transient errors are retried within the time limit of one request.
         """
         deadline = time.monotonic() + self.timeout_s
         while True:
@@ -109,11 +109,11 @@ class AdminConnection:
 
     def _result(self, future: Future[T], topic: str) -> T:
         """Return one answer about a topic."""
-        # The client keeps to its own time-out; this one guards against waiting for ever.
+        # The client keeps to its own time-out; this one guards against waiting forever.
         return self.attempt(lambda: future.result(self.timeout_s + 5), topic)
 
     def attempt(self, step: Callable[[], T], topic: str | None = None) -> T:
-        """Return what the step gives, its failure translated."""
+        """Return the result of a step; its failures are raised as typed errors."""
         try:
             return step()
         except KafkaException as exc:
@@ -126,7 +126,7 @@ class AdminConnection:
             ) from None
 
     def wait_until(self, reached: Callable[[], bool], failure: str) -> None:
-        """Ask again and again until it is reached, for as long as one request may take."""
+        """Poll a condition until it is true, within the time limit of one request."""
         deadline = time.monotonic() + self.timeout_s
         while not reached():
             if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""Consumers of a connection, assigned by hand, and the names of what goes wrong with them."""
+"""Consumers of a connection, with manual assignment and typed errors."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ _FIXED: dict[str, Any] = {
 
 
 class Consumers:
-    """Opens consumers, which see no record of an open or aborted transaction.
+    """Opens consumers; by default they skip records of open and aborted transactions.
 
     Args:
-        options: Those of a consumer; they win over `tuning`.
+        options: Options of a consumer; they override `tuning`.
         tuning: Options of librdkafka.
-        lost: What a user is to do when records are gone.
+        lost: The hint for the user when records are lost.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Consumers:
         )
 
     def failure(self, error: KafkaError, where: Where) -> Exception:
-        """Return the typed error for one of librdkafka's."""
+        """Return the typed error for an error of librdkafka."""
         reason = self._options.scrub(error.str())
         match error.code():
             case KafkaError.UNKNOWN_TOPIC_OR_PART | KafkaError._UNKNOWN_PARTITION:
@@ -110,7 +110,7 @@ class Consumers:
         return KafkaRequestError(f"Kafka refused: {reason}", code=error.name(), where=where)
 
     def silence(self, reason: str, where: Where | None = None) -> Exception:
-        """Return the error for records that do not come, by what the client said last."""
+        """Return the error for missing records, with the client's last error."""
         last = self._said[0] if self._said else None
         if last is not None and last.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             return self.failure(last, where or Where())

@@ -1,4 +1,4 @@
-"""What a consumer group has committed."""
+"""The committed offsets of a consumer group."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _STEP_S = 5.0
 def group_offset(
     connection: Kafka, group: str, topics: Iterable[str], *, patience: timedelta
 ) -> int | None:
-    """Return the highest offset that a group has in partition 0 of some topics; None for none.
+    """Return the highest offset of a group in partition 0 of some topics; None without one.
 
-    Waits for transactions that are about to commit one. By a consumer: librdkafka 2.16 ends the
-    process where an admin client asks while the group's coordinator is being found.
+    Waits for transactions that are about to commit an offset. Uses a consumer, because librdkafka
+    2.16 aborts the process if an admin client asks while it looks for the group's coordinator.
 
     Args:
         connection: The cluster.
         group: Id of the group.
-        topics: Some that are there.
-        patience: How long the cluster may be away.
+        topics: Existing topics.
+        patience: Time limit for retries while the cluster is unavailable.
 
     Raises:
-        KafkaRequestError: This client may not see the group.
+        KafkaRequestError: This client may not read the group.
         BrokerUnavailableError: No broker answers.
     """
     own = ClientOptions({**connection.client_options("consumer"), "group.id": group})

@@ -48,7 +48,7 @@ def read_headers(messages: Sequence[Message]) -> list[RawHeaders]:
 
 
 def headers_column(messages: Sequence[Message]) -> pa.Array:
-    """Return what `read_headers` does, as a column of `kstreams.raw_batch.HEADERS_TYPE`."""
+    """Return the headers of messages as a column of `kstreams.raw_batch.HEADERS_TYPE`."""
     return headers_array(_asked(messages), check=False)
 
 
@@ -58,7 +58,7 @@ def _asked(messages: Sequence[Message]) -> list[Any]:
     while True:
         try:
             found.extend(asked)
-        except (UnicodeDecodeError, SystemError) as exc:  # goes on after the one that failed
+        except (UnicodeDecodeError, SystemError) as exc:  # continues after the failed message
             found.append([(None, _undecoded(exc))])
         else:
             return found
@@ -95,13 +95,13 @@ def _encodes(name: str) -> bool:
 
 
 def header_lists(column: pa.Array, ids: Sequence[bytes] | None) -> Iterator[HeaderList | None]:
-    """Yield each row's headers, its id last; None where there are none.
+    """Yield each row's headers, with its id last; None without headers.
 
-    An id that came with the record, from the app that wrote it, is left out.
+    An id that another app wrote to the record is left out.
 
     Args:
-        column: Of `kstreams.raw_batch.HEADERS_TYPE`; null is no headers.
-        ids: One a row; None: rows have no ids.
+        column: A column of `kstreams.raw_batch.HEADERS_TYPE`; null means no headers.
+        ids: An id for each row; None if rows have no ids.
     """
     if column.null_count == len(column):
         if ids is None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 from kstreams.connection import TopicReader
 from kstreams.errors import KafkaOptionsError
 from kstreams.kafka.client_options import ClientOptions, OptionValue, is_java_only
+from kstreams.options import checks_options
 
 if TYPE_CHECKING:
     from kstreams.kafka.admin import KafkaAdmin
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 __all__ = ("Delivery", "Kafka", "Role")
 
 Delivery = Literal["at-least-once", "exactly-once"]
-"""How often a result of an app is seen in its topics, whatever dies."""
+"""The delivery guarantee for an app's results after a failure."""
 
 Role = Literal["admin", "consumer", "producer"]
-"""What a client is for."""
+"""The purpose of a client."""
 
 _ADDRESS = re.compile(r"(\w+://)?(\[[0-9A-Fa-f:%.]+\]|[^\s,:/\[\]@?#]+):\d{1,5}")
 _PLAIN = re.compile(r"(\w+://)?[\w.:\[\] -]*")
@@ -48,35 +49,36 @@ _ENGINES = frozenset(
 )
 
 
+@checks_options
 @dataclass(frozen=True, slots=True, repr=False)
 class Kafka:
-    """Where a Kafka cluster is, and how its clients connect.
+    """The address of a Kafka cluster, and the options of its clients.
 
-    Implements `kstreams.connection.Connection`. An immutable, hashable value that
-    pickles whole; its text form hides the values of secrets (passwords, login
-    configurations, keys). Topics are never created by a read or a write.
+    Implements `kstreams.connection.Connection`. An immutable, hashable value that can be
+    pickled; its text form hides secret values (passwords, login configurations, keys). Reads and
+    writes never create topics.
 
     Args:
         bootstrap: One or more `host:port`, separated by commas.
         options: Options of every client, by librdkafka's names:
             `security.protocol`, `sasl.mechanism`, `sasl.username`,
-            `sasl.password`, `ssl.ca.location` and so on. Files must lie at the
+            `sasl.password`, `ssl.ca.location` and so on. Files must have the
             same path on the driver and on every executor.
-        consumer: Options of what reads, over those.
-        producer: Options of what writes, over those.
-        compiled: Whether records become columns, and columns records, in the compiled loops of
-            the package `kstreams-kafka-native`, for less than half of the processor time. None:
-            where it is installed, unless the variable `KSTREAMS_KAFKA_COMPILED` is 0. True fails
-            where it is not.
-        delivery: How apps on it write results, dead letters and changelogs. At least once: as
-            soon as a task has them, again after a death. Exactly once: after the batch's commit,
-            in one transaction of all its tasks, which readers that are `read_committed` see
+        consumer: Options of consumers; they override `options`.
+        producer: Options of producers; they override `options`.
+        compiled: Whether the compiled loops of the package `kstreams-kafka-native` convert
+            records to columns and back, for less than half of the processor time. None uses them
+            if the package is installed, unless the variable `KSTREAMS_KAFKA_COMPILED` is 0. True
+            fails if it is not installed.
+        delivery: Guarantee for the results, dead letters and changelogs of apps. At least
+            once: as soon as a task has them, and again after a failure. Exactly once: after the
+            batch's commit, in one transaction for all tasks, which `read_committed` readers see
             once and whole. It needs the right to a transactional id and a group that begin with
-            the app's id.
+            the app id.
 
     Raises:
         KafkaOptionsError: An address has no port, the engine sets an option
-            itself, or an option is the Java client's alone.
+            itself, or an option exists only in the Java client.
 
     Example:
         >>> Kafka("broker:9093", {"security.protocol": "SASL_SSL", "sasl.password": "pw"})
@@ -91,15 +93,9 @@ class Kafka:
     delivery: Delivery = field(default="at-least-once", kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.delivery not in get_args(Delivery):
-            raise KafkaOptionsError(
-                f"delivery is {self.delivery!r}",
-                option="delivery",
-                hint="it is 'at-least-once' or 'exactly-once'.",
-            )
         for number, address in enumerate(self.bootstrap.split(","), 1):
             if not _ADDRESS.fullmatch(address.strip()):
-                # What is no address may well hold a password.
+                # Text that is no address may hold a password.
                 plain = _PLAIN.fullmatch(address.strip())
                 shown = repr(address.strip()) if plain else f"number {number}"
                 raise KafkaOptionsError(
@@ -113,7 +109,7 @@ class Kafka:
             _check(given, place)
             object.__setattr__(self, place, given)
 
-    # What follows imports late: settings alone do without the extra `kafka`.
+    # The methods below import late: settings alone do not need the extra `kafka`.
 
     def admin(self) -> KafkaAdmin:
         """Open the administrative side.
@@ -139,7 +135,7 @@ class Kafka:
         return KafkaWriter(self.client_options("producer"), self.client_options("admin"))
 
     def client_options(self, role: Role = "admin") -> ClientOptions:
-        """Return what a librdkafka client of this role is made with, addresses included."""
+        """Return the options of a librdkafka client in this role, including addresses."""
         extra: dict[Role, Mapping[str, OptionValue]] = {
             "admin": {},
             "consumer": self.consumer,

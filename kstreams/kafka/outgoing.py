@@ -1,4 +1,4 @@
-"""Rows on their way to Kafka, and what takes them: the Python client, or compiled loops."""
+"""Rows to write to Kafka, and the contract of their producers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _CHUNK_ROWS = 8_192
 
 @dataclass(frozen=True)
 class Outgoing:
-    """A piece of what one call writes.
+    """A part of the rows that one call writes.
 
     Attributes:
-        table: Columns as `kstreams.raw_batch.OUTPUT_SCHEMA` has them; some 64 MB at most.
-        partitions: Where each row goes.
-        id_prefix: The ids' beginning; None: the rows have no ids.
+        table: Columns as `kstreams.raw_batch.OUTPUT_SCHEMA` has them; about 64 MB at most.
+        partitions: The partition of each row.
+        id_prefix: The prefix of the rows' ids; None if rows have no ids.
         first: The number of the first row, for its id.
     """
 
@@ -55,36 +55,36 @@ class Outgoing:
 
 
 class Transactions(Protocol):
-    """A producer's transactions, as librdkafka has them; one thread at a time.
+    """The transactions of a producer, as librdkafka has them; one thread at a time.
 
-    Each step raises `KafkaException`, whose error says whether the same step may be tried again
-    (`retriable`), the transaction is to be aborted (`txn_requires_abort`), or the producer is of no
-    more use (`fatal`).
+    Each step raises `KafkaException`, whose error states whether to retry the same step
+    (`retriable`), to abort the transaction (`txn_requires_abort`), or to close the producer
+    (`fatal`).
     """
 
     def init(self, timeout_s: float) -> None:
-        """Fence older producers of the transactional id, and end what they have begun."""
+        """Fence older producers of the transactional id, and end their open transactions."""
 
     def begin(self) -> None:
-        """Begin one."""
+        """Begin a transaction."""
 
     def add_offset(
         self, group: str, topic: str, partition: int, offset: int, timeout_s: float
     ) -> None:
-        """Make an offset of a group a part of it."""
+        """Add a group's offset to the transaction."""
 
     def commit(self, timeout_s: float) -> None:
-        """Make all of it seen."""
+        """Commit the transaction."""
 
     def abort(self, timeout_s: float) -> None:
-        """Make nothing of it seen."""
+        """Abort the transaction."""
 
 
 class TableProducer(Protocol):
     """Writes many records and reports the first failure; one thread at a time."""
 
     def transactions(self) -> Transactions:
-        """Return its transactions, where it has a transactional id."""
+        """Return the producer's transactions; it needs a transactional id."""
         ...
 
     def send(self, piece: Outgoing) -> None:
@@ -102,4 +102,4 @@ class TableProducer(Protocol):
         """
 
     def abandon(self) -> None:
-        """Drop what is still queued; not to be used again."""
+        """Drop queued records; the producer cannot be used again."""

@@ -1,4 +1,4 @@
-"""How many partitions the topics have that are written, asked for once a minute at most."""
+"""Partition counts of the topics that are written, cached for a minute."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _FRESH_S = 60.0
 
 
 class PartitionCounts:
-    """Partition counts by topic, kept for a minute. Threads may share it.
+    """Partition counts by topic, cached for a minute. Threads may share it.
 
     Args:
-        options: Those of an admin client.
-        timeout: How long to wait for a broker that does not answer.
+        options: Options of an admin client.
+        timeout: The time limit for a broker's answer.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class PartitionCounts:
         return count
 
     def admin(self) -> KafkaAdmin:
-        """Return the client that asks, opened at the first need."""
+        """Return the admin client, opened at the first call."""
         with self._lock:
             if self._admin is None:
                 self._admin = KafkaAdmin(self._options, timeout=self._timeout)
@@ -71,5 +71,5 @@ class PartitionCounts:
             )
 
     def forget(self) -> None:
-        """Ask again at the next need."""
+        """Clear the cache."""
         self._known.clear()

@@ -48,7 +48,7 @@ DEFAULTS = {
 BATCH_BYTES = 1_000_000
 """librdkafka's own default of `batch.size`."""
 BULK: dict[str, str | bool] = {
-    "message.max.bytes": "1000000000",  # the topic's limit is what counts
+    "message.max.bytes": "1000000000",  # the topic's limit counts
     "linger.ms": "20",
     "batch.num.messages": "100000",
     "delivery.report.only.error": True,  # the client takes no text for this one
@@ -74,23 +74,23 @@ _SOON_TIMES = 24
 _SHORT_POLL_S = 0.005
 
 FOR_OTHERS = KafkaError._INVALID_DIFFERENT_RECORD
-"""Of a record that was sent with one that is refused: it says least."""
+"""The error of a record that failed because another record of its batch was refused."""
 
 Failed = tuple[KafkaError, str, "int | None", "bytes | None"]
 """Why a record was not written, its topic, partition and key."""
 
 DeliveryReport = Callable[["KafkaError | None", Message], None]
-"""What a producer calls for a record, once its fate is known."""
+"""A producer's callback for the delivery result of a record."""
 
 
 class ProducerErrors:
-    """Makes typed errors of librdkafka's. None of them, nor the cause of one, holds a secret.
+    """Converts librdkafka's errors to typed errors, which contain no secret, nor do their causes.
 
     Args:
-        options: Those of the producer.
+        options: The producer's options.
 
     Attributes:
-        said: Takes what the client says of itself, which often is the reason.
+        said: The client's own last error, which often is the reason of a failure.
     """
 
     def __init__(self, options: ClientOptions) -> None:
@@ -129,12 +129,12 @@ class ProducerErrors:
 
 
 class ProducerLink:
-    """A producer of the Python client with the library's defaults, whose failures are typed.
+    """A producer of the Python client with the library's defaults and typed errors.
 
     Args:
-        options: Those of a producer; they win over the defaults.
-        on_delivery: Called from `poll` and `flush` for each record.
-        settings: Defaults of this use.
+        options: The producer's options; they override the defaults.
+        on_delivery: Delivery callback, called from `poll` and `flush`.
+        settings: Defaults for this use.
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
@@ -150,7 +150,7 @@ class ProducerLink:
         self.failure = errors.failure
         given: dict[str, Any] = {**DEFAULTS, **settings, **options}
         given["on_delivery"] = on_delivery
-        # Not a method of ours: a client that refers to its owner is not freed with it.
+        # Not our method: a client that refers to its owner is not freed with it.
         given["error_cb"] = errors.said.append
         self._transactional = "transactional.id" in given
         try:
@@ -159,18 +159,18 @@ class ProducerLink:
             raise errors.refusal(exc) from None  # the cause could show a secret
 
     def poll(self, timeout_s: float) -> None:
-        """Serve what is known of records, and wait for more.
+        """Serve delivery callbacks, and wait for more of them.
 
         Raises:
-            DeliveryError: The producer is of no more use.
+            DeliveryError: The producer failed and cannot be used again.
         """
         self._serve(partial(self.client.poll, timeout_s))
 
     def flush(self, timeout_s: float) -> int:
-        """Wait until the fate of all records is known; return of how many it is not yet.
+        """Wait for the delivery of all records; return the number of records still pending.
 
         Raises:
-            DeliveryError: The producer is of no more use.
+            DeliveryError: The producer failed and cannot be used again.
         """
         if not self._transactional:
             return self._serve(partial(self.client.flush, timeout_s))
@@ -194,9 +194,9 @@ class BulkProducer:
     """Produces many records and reports the first failure; one thread at a time.
 
     Args:
-        options: Those of a producer.
-        batch_bytes: The least limit of the topics that are written: no more than so much is
-            sent in one batch, which would be refused as a whole.
+        options: The producer's options.
+        batch_bytes: The least size limit of the written topics; it limits the size of batches,
+            because brokers refuse a larger batch as a whole.
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
@@ -233,9 +233,9 @@ class BulkProducer:
             self._check()
 
     def send_noting(self, pieces: Iterable[Outgoing]) -> dict[int, RecordRefusedError]:
-        """Write records and wait; return those that were refused, by number.
+        """Write records and wait; return the errors of refused records, by record number.
 
-        The producer is not to be used again.
+        The producer cannot be used again.
 
         Raises:
             KStreamsError: A record was not delivered for another reason.

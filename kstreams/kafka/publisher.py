@@ -1,4 +1,4 @@
-"""Publish batches of results, each in one transaction that has its number."""
+"""Publishes batches of results, each in one transaction with the batch's number."""
 
 from __future__ import annotations
 
@@ -59,16 +59,16 @@ _COORDINATOR = (
 class Publisher:
     """Publishes the batches of one query, each once, in order; one thread at a time.
 
-    A batch's number becomes an offset of a group, in the transaction that has its results: so the
-    cluster knows which batches were published, whoever asks. Opening a producer under the same
-    transactional id fences those of older drivers, and ends what they have begun; what they have
-    committed is seen in the group. So whatever fails, another producer is opened, and the group
-    is asked: it goes on as the next driver would after a death.
+    The transaction with a batch's results also commits the batch's number as an offset of a group,
+    so the cluster knows which batches were published. Opening a producer with the same
+    transactional id fences the producers of older drivers and ends their open transactions; their
+    commits are visible in the group. After any failure the publisher opens another producer and
+    reads the group, exactly as the next driver would after a crash.
 
     Args:
-        connection: The cluster; its `producer` options win over what is set here.
-        name: Of the query's batches, in their life: the transactional id, and the group.
-        patience: How long the cluster may be away.
+        connection: The cluster; its `producer` options override the defaults.
+        name: Id of the query's batches, used as the transactional id and as the group.
+        patience: Time limit for retries while the cluster is unavailable.
     """
 
     def __init__(
@@ -92,14 +92,14 @@ class Publisher:
         self._admin = KafkaAdmin(connection.client_options("admin"), timeout=patience)
 
     def prepare(self, topic: str, following: int) -> None:
-        """Fence older drivers, and see to it that the cluster knows where publishing goes on.
+        """Fence older drivers, and make sure that the cluster knows the next batch.
 
         Args:
-            topic: One that is there, to which the group's offset belongs.
-            following: The batch that is published next, where the cluster does not know.
+            topic: An existing topic, for the group's offset.
+            following: The next batch to publish, if the cluster does not know it.
 
         Raises:
-            TransactionError: The cluster does no transactions, or not such long ones.
+            TransactionError: The cluster does not support transactions, or none of this length.
             BrokerUnavailableError: No broker answers.
             KafkaOptionsError: librdkafka does not know an option or its value.
         """
@@ -119,20 +119,21 @@ class Publisher:
         """Publish a batch, unless it was published before.
 
         Args:
-            topic: As for `prepare`.
-            batch: Its number.
-            read: Returns its rows, as `staged_rows.to_table` makes them; may be called again.
-            check: Raises `FencedError` where a newer driver runs the app.
+            topic: An existing topic, as for `prepare`.
+            batch: The batch's number.
+            read: Returns the batch's rows, as `staged_rows.to_table` makes them; may be called
+                again.
+            check: Raises `FencedError` if a newer driver runs the app.
 
         Returns:
-            Whether this call has done it.
+            Whether this call has published the batch.
 
         Raises:
             FencedError: A newer driver runs the app.
-            TransactionTimeoutError: It takes longer than a transaction may.
-            TransactionError: It is not known whether it was published; or the cluster does not
-                do it.
-            RecordRefusedError, UnknownTopicError: Its topic does not take a record any more.
+            TransactionTimeoutError: Publishing takes longer than a transaction may.
+            TransactionError: It is unknown whether the batch was published, or the cluster refuses
+                the transaction.
+            RecordRefusedError, UnknownTopicError: A topic no longer accepts a record.
             BrokerUnavailableError: No broker answers.
         """
         with self._lock:
@@ -145,7 +146,7 @@ class Publisher:
             return self._repeat(topic, batch, read, check)
 
     def close(self) -> None:
-        """Let go of the producer, unless a batch is being published, which ends by itself."""
+        """Close the producer, unless a batch is being published, which ends by itself."""
         if self._lock.acquire(timeout=_LAST_STEP_S):
             try:
                 self._abandon()
@@ -153,7 +154,7 @@ class Publisher:
                 self._lock.release()
 
     def _abandon(self) -> None:
-        """Let go of the producer; what it has not committed is aborted."""
+        """Close the producer; its uncommitted transaction is aborted."""
         producer, self._producer = self._producer, None
         if producer is not None:
             with suppress(KafkaException):
@@ -169,7 +170,7 @@ class Publisher:
         read: Callable[[], Iterable[pa.Table]],
         check: Callable[[], None],
     ) -> bool:
-        """Publish a batch, with another producer where one is of no more use."""
+        """Publish a batch, with a new producer after a failure of the old one."""
         for left in reversed(range(_ATTEMPTS)):
             began = time.monotonic()
             try:
@@ -217,7 +218,10 @@ class Publisher:
         self._await(written)
 
     def _await(self, written: Iterable[tuple[str, int]]) -> None:
-        """Wait until what was committed is seen, unless others' transactions hide it for long."""
+        """Wait until readers can see the commit.
+
+        If open transactions of other producers hide it for long, stop waiting.
+        """
         ends = self._admin.ends_of(written, committed=False)
         deadline = time.monotonic() + _SEEN_S
         while waiting := [
@@ -232,7 +236,7 @@ class Publisher:
             ends = {place: ends[place] for place in waiting}
 
     def _fit(self, table: pa.Table) -> None:
-        """Make sure that no batch of the producer is larger than a topic takes."""
+        """Check that the producer's batches are not larger than the topics accept."""
         names = table.column("topic").unique().to_pylist()
         least = min(topic_limits(self._connection, name).max_bytes or BATCH_BYTES for name in names)
         if least < self._batch_bytes:
@@ -242,14 +246,14 @@ class Publisher:
     # ------------------------------------------------------------ producers
 
     def _know(self, topic: str) -> None:
-        """Note a topic to which the group's offset may belong."""
+        """Add a topic that the group's offset may belong to."""
         if topic not in self._topics:
             self._topics.add(topic)
             if self._producer is not None:
                 self._next = self._asked()
 
     def _open(self) -> TableProducer:
-        """Return the producer; one that is opened asks where it goes on."""
+        """Return the producer; a new producer first reads the next batch's number."""
         if self._producer is not None:
             return self._producer
         size = self._batch_bytes if self._batch_bytes < BATCH_BYTES else None
@@ -265,12 +269,12 @@ class Publisher:
         return producer
 
     def _asked(self) -> int | None:
-        """Ask the cluster which batch is published next; None if it does not know."""
+        """Return the number of the next batch from the cluster; None if it does not know it."""
         patience = timedelta(seconds=self._patience_s)
         return group_offset(self._connection, self._name, self._topics, patience=patience)
 
     def _step(self, step: Callable[[], None]) -> None:
-        """Take a step of a transaction, again where librdkafka says that it may be."""
+        """Run a step of a transaction; retry it if librdkafka allows it."""
         deadline = time.monotonic() + self._patience_s
         while True:
             try:
@@ -281,7 +285,7 @@ class Publisher:
                     raise self._failure(error) from None  # the cause could show a secret
 
     def _fatal(self, steps: Transactions) -> KStreamsError | None:
-        """Return what has put an end to the producer, and so to its records; None for nothing."""
+        """Return the producer's fatal error, which also failed its records; None without one."""
         try:
             steps.begin()
         except KafkaException as exc:

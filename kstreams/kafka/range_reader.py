@@ -1,4 +1,4 @@
-"""Ranges of offsets as Arrow tables, for tasks whose plan says what to read."""
+"""Reads ranges of offsets as Arrow tables, for tasks with planned ranges."""
 
 from __future__ import annotations
 
@@ -22,28 +22,29 @@ from kstreams.raw_batch import INPUT_SCHEMA, NO_LIMIT, TooManyBytesError
 __all__ = ("OffsetRange", "RangeReader")
 
 _TUNING = {
-    # What is fetched ahead is for the next batch, which another worker may read.
+    # Records fetched ahead are for the next batch, which another worker may read.
     "queued.min.messages": 20_000,
     "queued.max.messages.kbytes": 32 * 1024,
     "fetch.queue.backoff.ms": 2,
     # One request is under way at a time: while it waits for news of partitions that are read to
-    # their end, what was fetched ahead of the others runs out.
+    # their end, the records fetched ahead of the others run out.
     "fetch.wait.max.ms": 50,
     "fetch.error.backoff.ms": 100,
 }
 _AT_ONCE = 10_000
 _AT_FIRST = 1_000
-"""So few before the size of records is known."""
+"""The number of records to take at once while their size is unknown."""
 _AT_ONCE_AHEAD = 2_000
-"""So few that the next read does not wait long for the end of reading ahead."""
+"""The number of records to take at once ahead: few, so that the next read does not wait long."""
 _MOST_AHEAD = 50_000
 _RANGES_AHEAD = 2
-"""So many ranges, or records, are read ahead of a partition while others lag: what is paused loses
-what was fetched of it, so one that has half of the records must not be."""
+"""The number of ranges to read ahead of a partition before it is paused. Pausing loses the
+fetched records, so a partition with half of the records must not be paused.
+"""
 _POLL_S = 0.05
 _POLL_AHEAD_S = 0.005
 _AHEAD_S = 1.0
-"""How long to look for more ahead: when nothing was read for so long, little comes."""
+"""The time limit (s) for reading ahead."""
 
 
 @dataclass(frozen=True)
@@ -58,17 +59,17 @@ class OffsetRange:
 
 @dataclass
 class _Progress:
-    """How far one range is read.
+    """The progress of reading one range.
 
     Attributes:
-        start: Where it begins.
-        end: Where it ends.
-        next: All before this offset was given out by the consumer, or is not there.
-        pieces: What was read, in order; the last of them may go beyond the end.
-        held: How many bytes they have.
-        rows: How many records they have.
-        topic_end: Where the partition ended, as far as the consumer has noticed.
-        paused: Whether it is fetched no more for now: other partitions lag far.
+        start: The first offset of the range.
+        end: The offset after the range.
+        next: The next offset: the consumer has returned all earlier records that exist.
+        pieces: The records read so far, in order; the last may be beyond the end.
+        held: The bytes of the pieces.
+        rows: The number of records in the pieces.
+        topic_end: The end of the partition, as last reported by the consumer.
+        paused: Whether fetching is paused, because other partitions are far behind.
     """
 
     start: int
@@ -82,28 +83,28 @@ class _Progress:
 
     @property
     def left(self) -> int:
-        """How many offsets are still to come."""
+        """The number of offsets still to read."""
         return max(self.end - self.next, 0)
 
     @property
     def ahead(self) -> int:
-        """How many offsets are read beyond the end."""
+        """The number of offsets read beyond the end."""
         return max(self.next - self.end, 0)
 
     def take(self, piece: pa.Table) -> None:
-        """Take records of the partition, offsets rising."""
+        """Add records of the partition, with rising offsets."""
         self.pieces.append(piece)
         self.held += piece.nbytes
         self.rows += piece.num_rows
         self.next = max(self.next, piece.column("offset")[-1].as_py() + 1)
 
     def take_end(self, offset: int) -> None:
-        """Note where the partition ends: what is missing before it does not exist."""
+        """Set the end of the partition; missing offsets before it have no records."""
         self.topic_end = offset
         self.next = max(self.next, offset)
 
     def table(self) -> pa.Table:
-        """Return what was read of the range, and keep what comes after it."""
+        """Return the records of the range, and keep the records after it."""
         whole = pa.concat_tables([INPUT_SCHEMA.empty_table(), *self.pieces])
         inside = int(np.searchsorted(whole.column("offset").to_numpy(), self.end))
         self.pieces = [whole.slice(inside)] if inside < whole.num_rows else []
@@ -112,7 +113,7 @@ class _Progress:
         return whole.slice(0, inside).combine_chunks()
 
     def size(self) -> tuple[int, int]:
-        """Return how many offsets of the range are read, and how many bytes they have."""
+        """Return the number of offsets read of the range, and the bytes of their records."""
         size = 0
         for piece in self.pieces:
             offsets = piece.column("offset")
@@ -128,7 +129,7 @@ class _Progress:
         return self._of(self.end, end)
 
     def until(self, end: int) -> _Progress:
-        """Return the progress of a range with the same start, after none of it was taken."""
+        """Return the progress of a range with the same start, if no records were taken."""
         return self._of(self.start, end)
 
     def _of(self, start: int, end: int) -> _Progress:
@@ -140,12 +141,12 @@ class _Progress:
 class RangeReader:
     """Reads ranges of offsets with one consumer.
 
-    What was read beyond a range is kept for the next call, which goes on there in most
-    cases. `read` and `read_ahead` are for one thread.
+    Records beyond a range are kept for the next call, which usually continues there. Call `read`
+    and `read_ahead` from one thread.
 
     Args:
         connection: The cluster.
-        timeout: How long to wait for a broker that does not answer.
+        timeout: The time limit for a broker's answer.
     """
 
     def __init__(self, connection: Kafka, *, timeout: timedelta = timedelta(seconds=40)) -> None:
@@ -165,19 +166,18 @@ class RangeReader:
     def read(self, ranges: Sequence[OffsetRange], *, max_bytes: int = NO_LIMIT) -> list[pa.Table]:
         """Return the records of each range, in the order of the ranges.
 
-        Offsets without a record (deleted, compacted, markers of transactions) are passed
-        over.
+        Offsets without a record (deleted, compacted, transaction markers) are skipped.
 
         Args:
-            ranges: One a partition at most.
-            max_bytes: How many bytes they may have all together, unless it is one record.
+            ranges: The ranges, at most one for each partition.
+            max_bytes: The size limit of all records together; a single record may be larger.
 
         Returns:
-            Tables of `INPUT_SCHEMA`.
+            Tables of `INPUT_SCHEMA`, one for each range.
 
         Raises:
-            TooManyBytesError: They have more. What was read is kept for the next call, for
-                ranges that begin where these do.
+            TooManyBytesError: The records exceed `max_bytes`. They are kept for the next call with
+                ranges of the same starts.
             KafkaOptionsError: librdkafka does not know an option.
             UnknownTopicError: A topic or partition is gone.
             DataLossError: Records of a range were deleted before they were read.
@@ -204,10 +204,11 @@ class RangeReader:
         return [reading[each.topic, each.partition].table() for each in ranges]
 
     def read_ahead(self) -> None:
-        """Go on in the background where the last `read` ended, until the next one.
+        """Continue after the end of the last `read` in the background, until the next `read`.
 
-        As much as it read, of each partition; most of what is to be done for a record is
-        done then. What fails meanwhile fails again in the next `read`, and is raised there.
+        Reads as much of each partition as the last `read`, so that most of the work for a record is
+        done then. After a failure the next `read` starts again, and raises the error if it
+        persists.
         """
         if self._consumer is None or self._ahead is not None or self._refused:
             return
@@ -241,7 +242,7 @@ class RangeReader:
             ahead.join()
 
     def close(self) -> None:
-        """Let go of connections; the next read makes new ones."""
+        """Close the connections; the next `read` opens new ones."""
         self._end_ahead()
         self._ahead_failed = False
         consumer, self._consumer = self._consumer, None
@@ -251,7 +252,7 @@ class RangeReader:
             consumer.close()
 
     def _begin(self, ranges: Sequence[OffsetRange]) -> tuple[TableConsumer, dict[Place, _Progress]]:
-        """Point the consumer at the ranges, unless it goes on where it is."""
+        """Assign the ranges to the consumer, unless it continues at its position."""
         reading: dict[Place, _Progress] = {}
         same = self._consumer is not None and len(ranges) == len(self._last)
         for each in ranges:
@@ -273,7 +274,7 @@ class RangeReader:
         return self._consumer, reading
 
     def _read(self, consumer: TableConsumer, reading: dict[Place, _Progress]) -> bool:
-        """Read the ranges, or tell that they have too many bytes."""
+        """Read the ranges; return whether their size is within the limit."""
         deadline = time.monotonic() + self._timeout_s
         while left := sum(progress.left for progress in reading.values()):
             if self._is_too_large(reading):
@@ -296,13 +297,13 @@ class RangeReader:
         return not one and sum(sizes) > self._max_bytes
 
     def _at_once(self, reading: dict[Place, _Progress]) -> int:
-        """Return how many records may be taken at once: some hundred large ones are too many."""
+        """Return how many records to take at once: fewer if records are large."""
         held = sum(progress.held for progress in reading.values())
         rows = sum(each.rows for each in reading.values())
         return min(_AT_ONCE, max(self._max_bytes * rows // (2 * held), 1) if held else _AT_FIRST)
 
     def _pause(self, consumer: TableConsumer, reading: dict[Place, _Progress]) -> None:
-        """Fetch no more of what is far ahead."""
+        """Pause the partitions that are far ahead."""
         for place, progress in reading.items():
             most = max(_MOST_AHEAD, _RANGES_AHEAD * (progress.end - progress.start))
             far = progress.ahead > most or (progress.ahead and progress.held > self._max_bytes)

@@ -36,7 +36,7 @@ class KafkaReader:
     Args:
         consumer: Options of a consumer.
         admin: Options of an admin client.
-        timeout: How long to wait for a broker that does not answer.
+        timeout: The time limit for a broker's answer.
     """
 
     def __init__(
@@ -52,26 +52,26 @@ class KafkaReader:
         self._idle: list[Consumer] = []
 
     def read(self, topic: str, partition: int, start: int, end: int) -> Iterator[RawRecord]:
-        """Yield records with `start <= offset < end` in offset order, without waiting.
+        """Yield records with `start <= offset < end` in offset order, without waiting for new ones.
 
-        What is appended after the call may be seen or not. Offsets without a record
-        (deleted, compacted, markers of transactions) are passed over.
+        Records that are appended after the call may be included or not. Offsets without a record
+        (deleted, compacted, transaction markers) are skipped.
 
         Raises:
-            UnknownTopicError: At the call: there is no such topic, or no such partition.
+            UnknownTopicError: At the call: the topic or the partition does not exist.
             KafkaOptionsError: At the call: librdkafka does not know an option.
             BrokerUnavailableError: No broker answers.
-            KafkaRequestError: While iterating: the cluster refuses, for want of a
-                permission for one.
-            DataLossError: While iterating: records that were there when it began were
-                deleted before they were read.
+            KafkaRequestError: While iterating: the cluster refuses, for example without a
+                permission.
+            DataLossError: While iterating: records that existed at the start were deleted before
+                they were read.
         """
         self._counts.check(topic, partition)
         consumer = self._idle.pop() if self._idle else self._consumers.open()
         return self._records(consumer, topic, partition, start, end)
 
     def close(self) -> None:
-        """Let go of connections; iterators that are not at their end keep theirs."""
+        """Close the idle connections; unfinished iterators keep theirs."""
         while self._idle:
             self._idle.pop().close()
 

@@ -1,4 +1,4 @@
-"""Write records of one topic to others in transactions that keep which ones that were."""
+"""Writes records of one topic to other topics, in transactions that record the done offsets."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ from kstreams.kafka.producing import ProducerErrors
 __all__ = ("KafkaRedelivery",)
 
 T = TypeVar("T")
-"""What a call returns."""
+"""Type of a call's result."""
 
 _STEP_S = 20.0
 _MOST_TEXT = 4_000
-"""Brokers keep 4,096 bytes beside an offset, unless they are told otherwise."""
+"""Limit for the text of an offset; the default limit of brokers is 4,096 bytes."""
 
 
 class KafkaRedelivery:
-    """Redelivers the records of one topic of a cluster: who reads committed sees each once.
+    """Redelivers the records of one topic of a cluster; `read_committed` readers see each once.
 
-    Which offsets are done is what the group `kstreams-redelivery/<topic>` keeps beside its
-    offsets, written by the transaction that has the records. Opening it ends what another one
-    has begun, and fences that one. Where the cluster has forgotten the group
-    (`offsets.retention.minutes`, a week by default), all are brought back again.
+    The group `kstreams-redelivery/<topic>` stores the done offsets as metadata of its offsets, in
+    the same transaction as the records. Opening a redelivery fences another one and ends its open
+    transaction. If the cluster has deleted the group (`offsets.retention.minutes`, a week by
+    default), all records are redelivered again.
 
     Args:
         connection: The cluster.
         topic: The topic whose records are redelivered.
-        partitions: How many it has.
+        partitions: The number of partitions of the topic.
     """
 
     def __init__(self, connection: Kafka, topic: str, partitions: int) -> None:
@@ -60,13 +60,13 @@ class KafkaRedelivery:
         self._failed: list[tuple[KafkaError, Message]] = []
 
     def open(self) -> dict[int, str]:
-        """Fence others, end what they have begun, and return which offsets are done.
+        """Fence other redeliveries, end their open transactions, and return the done offsets.
 
         Returns:
-            By partition, the text that `send` was given last.
+            The last text that was passed to `send`, by partition.
 
         Raises:
-            TransactionError: The cluster does no transactions.
+            TransactionError: The cluster does not support transactions.
             BrokerUnavailableError: No broker answers.
         """
         try:
@@ -79,7 +79,7 @@ class KafkaRedelivery:
         return self.peek()
 
     def peek(self) -> dict[int, str]:
-        """Return which offsets are done, and change nothing."""
+        """Return the done offsets without changes to the cluster."""
         consumer = self._opened()
         places = [TopicPartition(self._topic, number) for number in self._partitions]
         deadline = time.monotonic() + _STEP_S
@@ -93,17 +93,17 @@ class KafkaRedelivery:
                 return {each.partition: each.metadata or "" for each in found if each.offset >= 0}
 
     def send(self, records: Sequence[RawRecord], done: Mapping[int, str]) -> None:
-        """Write records, and keep that they are done, both or neither.
+        """Write records and store their offsets as done, in one transaction.
 
         Args:
-            records: Where they go, in order.
-            done: By partition of the topic, which of its offsets are done with them.
+            records: The records with their targets, in order.
+            done: The text of the done offsets, by partition of the topic.
 
         Raises:
-            LimitError: What is done takes more text than brokers keep.
-            RecordRefusedError, UnknownTopicError: A topic does not take a record.
-            TransactionError: It is not known whether they were written: try again.
-            FencedError: Another process is at it.
+            LimitError: The text of the done offsets is longer than brokers keep.
+            RecordRefusedError, UnknownTopicError: A topic does not accept a record.
+            TransactionError: It is unknown whether the records were written: try again.
+            FencedError: Another process redelivers the topic.
         """
         producer = self._producer
         if producer is None:
@@ -133,7 +133,7 @@ class KafkaRedelivery:
         self._asked(lambda: producer.send_offsets_to_transaction(places, metadata, _STEP_S))
 
     def close(self) -> None:
-        """Let go of the clients; a second call does nothing."""
+        """Close the clients; a second call does nothing."""
         consumer, self._consumer, self._producer = self._consumer, None, None
         if consumer is not None:
             consumer.close()
@@ -183,7 +183,7 @@ class KafkaRedelivery:
             self._failed.append((error, message))
 
     def _asked(self, call: Callable[[], T]) -> T:
-        """Call the client; say what has gone wrong as the library's errors do."""
+        """Call the client, and raise its failure as a `TransactionError`."""
         try:
             return call()
         except KafkaException as exc:

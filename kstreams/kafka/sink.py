@@ -37,26 +37,26 @@ def write_rows(
 ) -> int:
     """Write rows in their order, and wait until the cluster has them.
 
-    Runs in a worker's task. The producer stays open in the process, one a
-    connection; after a failure the next call opens another. Order holds within a
-    partition. When a call fails some records may be in the topics; the same call again
-    writes equal copies of those, also of the id header `kstreams-id`.
+    Runs in a worker's task. The process keeps one open producer for each connection and batch
+    size; after a failure the next call opens another. Order is kept within a partition. After a
+    failed call some records may be in the topics; the same call again writes equal copies of
+    those, with the same id header `kstreams-id`.
 
     Args:
-        connection: The cluster; its `producer` options win over what is set here.
+        connection: The cluster; its `producer` options override the defaults.
         table: Columns topic, key, value, timestamp (ms), headers, as
             `kstreams.raw_batch.OUTPUT_SCHEMA` has them; key, value, headers may be null.
-        partitioner: Gives each key its partition; rows of null key take turns.
-        id_prefix: The ids' beginning, unique to task, sink and batch. A row's id is
+        partitioner: Gives each key its partition; rows of null key are distributed in turn.
+        id_prefix: The prefix of the ids, unique to task, sink and batch. A row's id is
             `<id_prefix>/<its number in the table>`. None: rows have no ids.
         node: Name of the sink, for errors.
 
     Returns:
-        How many records were written; 0 for an empty table.
+        The number of records written; 0 for an empty table.
 
     Raises:
         UnknownTopicError: A topic does not exist; it is never created.
-        DeliveryError: The cluster did not take a record in time; a retry may succeed.
+        DeliveryError: The cluster did not accept a record in time; a retry may succeed.
         RecordRefusedError: A record is too large, or its timestamp below 1 ms; a retry
             fails again.
         KafkaOptionsError: librdkafka does not know an option or its value.
@@ -73,13 +73,13 @@ def write_rows(
 def write_apart(
     connection: Kafka, table: pa.Table, *, partitioner: Partitioner, id_prefix: str | None
 ) -> dict[int, RecordRefusedError]:
-    """Write rows as `write_rows` does, each in a batch of its own, and tell which were refused.
+    """Write rows as `write_rows` does, each in its own Kafka batch, and return refused rows.
 
-    For a table that it could not write, because a batch is refused as a whole: slower by far.
-    What it has written of it is written again, in copies with the same ids.
+    Use it, at a much lower speed, after `write_rows` failed because a Kafka batch was refused as a
+    whole. Rows that `write_rows` has written are written again, in copies with the same ids.
 
     Returns:
-        Why a row was refused, by its number.
+        The error of each refused row, by row number.
 
     Raises:
         KStreamsError: As `write_rows`, but for `RecordRefusedError`.
@@ -109,7 +109,7 @@ def placed_rows(
 
 
 def topic_limits(connection: Kafka, topic: str) -> TopicLimits:
-    """Return what a topic takes, as this process knows it: minutes old at most.
+    """Return the limits of a topic, from a cache that is at most 5 minutes old.
 
     Raises:
         UnknownTopicError: The topic does not exist.
@@ -120,16 +120,16 @@ def topic_limits(connection: Kafka, topic: str) -> TopicLimits:
 def open_producer(
     options: ClientOptions, batch_bytes: int | None = None, *, compiled: bool | None = None
 ) -> TableProducer:
-    """Open a producer, of the compiled loops where they are.
+    """Open a producer; it uses the compiled loops if they are available.
 
     Args:
-        options: Those of a producer.
-        batch_bytes: See `BulkProducer`.
-        compiled: See `Kafka`.
+        options: Options of the producer.
+        batch_bytes: The limit of `BulkProducer`.
+        compiled: The setting of `Kafka`.
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.
-        ImportError: The compiled loops are asked for, and cannot be had.
+        ImportError: The compiled loops are required, but not available.
     """
     found = library(compiled)
     if found is None:
@@ -138,7 +138,7 @@ def open_producer(
 
 
 class _Sink:
-    """One process's producers for a connection, and what it knows of topics."""
+    """The producers of one process for a connection, with cached facts about topics."""
 
     def __init__(self, connection: Kafka) -> None:
         self._options = connection.client_options("producer")

@@ -1,4 +1,4 @@
-"""Rows that wait to be written: as a table that has all that writing them needs."""
+"""Rows to write later, as a table with all that writing needs: partitions and ids."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PREFIX, _FIRST = b"kstreams-id-prefix", b"kstreams-first"
 
 
 def to_table(rows: Outgoing) -> pa.Table:
-    """Return rows with their partitions as a column, and what makes their ids beside."""
+    """Return rows as a table with a partition column, and the id prefix as metadata."""
     notes = {_FIRST: str(rows.first).encode()}
     if rows.id_prefix is not None:
         notes[_PREFIX] = rows.id_prefix.encode()
@@ -23,7 +23,7 @@ def to_table(rows: Outgoing) -> pa.Table:
 
 
 def from_table(table: pa.Table) -> Outgoing:
-    """Return what `to_table` was given."""
+    """Return the rows that were passed to `to_table`."""
     notes = table.schema.metadata
     prefix = notes.get(_PREFIX)
     return Outgoing(

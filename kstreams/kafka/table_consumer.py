@@ -1,4 +1,4 @@
-"""What reads partitions from given offsets on, as tables, and the Python client's way to do it."""
+"""The contract of consumers that return tables, and its implementation by the Python client."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _ERROR, _TOPIC, _PARTITION, _OFFSET, _TIMESTAMP, _KEY, _VALUE = map(
 
 @dataclass(frozen=True)
 class ReadError:
-    """An error of librdkafka's that came between records, the end of a partition among them.
+    """An error of librdkafka between records; the end of a partition is one too.
 
     Attributes:
-        offset: For the end of a partition: which it is.
+        offset: The end offset, for the end of a partition.
     """
 
     error: KafkaError
@@ -41,12 +41,12 @@ class ReadError:
 
 @dataclass(frozen=True)
 class Taken:
-    """What came.
+    """Records and errors of one `take`.
 
     Attributes:
         runs: Records of one partition, tables of `INPUT_SCHEMA` with rising offsets, in the order
-            in which they came; a partition may have several.
-        errors: What came beside them.
+            of arrival; a partition may have several.
+        errors: Errors that came between the records.
     """
 
     runs: Sequence[tuple[Place, pa.Table]] = ()
@@ -61,20 +61,20 @@ class TableConsumer(Protocol):
     """
 
     def assign(self, starts: Sequence[tuple[str, int, int]]) -> None:
-        """Read these partitions alone, each from an offset on."""
+        """Read only these partitions, each from an offset on."""
 
     def pause(self, places: Sequence[Place]) -> None:
-        """Fetch no more of these for now."""
+        """Stop fetching some partitions."""
 
     def resume(self, places: Sequence[Place]) -> None:
-        """Fetch these again."""
+        """Fetch some paused partitions again."""
 
     def take(self, most: int, timeout_s: float) -> Taken:
-        """Return what there is: waits until there are so many records, or the time is over."""
+        """Return available records; wait until `most` records have come, or for the time-out."""
         ...
 
     def close(self) -> None:
-        """Let go of connections; not to be used again."""
+        """Close the connections; the consumer cannot be used again."""
 
 
 class ClientTableConsumer:

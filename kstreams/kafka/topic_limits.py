@@ -1,4 +1,4 @@
-"""What Kafka topics take, by their configuration."""
+"""The limits of Kafka topics, from their configuration."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _FOREVER_MS = 1 << 62
 _OWN_SIZE = "message.max.bytes"
 
 BARE_LIMITS = TopicLimits(least_time=1, plain_names=True)
-"""What librdkafka can write at all: it takes 0 for «now», and ends a header's name at NUL."""
+"""The limits of librdkafka: it takes time 0 for «now», and ends a header's name at NUL."""
 
 
 def limits_of(config: Mapping[str, str], max_bytes: int | None = None) -> TopicLimits:
-    """Return the limits that a topic's configuration says.
+    """Return the limits that a topic's configuration sets.
 
     Args:
-        config: All settings in force, by name.
-        max_bytes: What the user lets the producer take, whatever the topic says: with
-            compression more may fit than the topic's own limit.
+        config: All effective settings, by name.
+        max_bytes: The producer's own limit, which overrides the topic's limit: with
+            compression, larger records may fit.
     """
     before = after = None
     if config.get("message.timestamp.type") != "LogAppendTime":
@@ -52,13 +52,11 @@ def _span(text: str) -> int | None:
 
 
 class KafkaLimits:
-    """Limits by topic, asked for when they are first needed and kept for minutes.
-
-    Threads may share it.
+    """Limits by topic, fetched at the first need and cached for 5 minutes. Threads may share it.
 
     Args:
-        producer: Options of the producer; its `message.max.bytes` wins over a topic's limit.
-        counts: Has the admin client.
+        producer: Options of the producer; its `message.max.bytes` overrides a topic's limit.
+        counts: Partition counts, whose admin client is used.
     """
 
     def __init__(self, producer: ClientOptions, counts: PartitionCounts) -> None:
@@ -68,7 +66,7 @@ class KafkaLimits:
         self._known: dict[str, tuple[TopicLimits | None, float]] = {}
 
     def of(self, topic: str) -> TopicLimits:
-        """Return a topic's limits; `BARE_LIMITS` while the cluster does not tell.
+        """Return a topic's limits; `BARE_LIMITS` if the cluster's answer fails.
 
         Raises:
             UnknownTopicError: The topic does not exist.
@@ -81,7 +79,7 @@ class KafkaLimits:
         return found[0]
 
     def forget(self) -> None:
-        """Ask again at the next need."""
+        """Clear the cache."""
         self._known.clear()
 
     def _asked(self, topic: str) -> tuple[TopicLimits | None, float]:

@@ -25,12 +25,11 @@ _POLL_S = 0.05
 class KafkaWriter:
     """Implements `kstreams.connection.TopicWriter` on Kafka. Threads may share it.
 
-    The order of one thread's writes to a partition is the order of their offsets. A
-    thread in the background learns what became of each record. What was not flushed at
-    the end of the process is flushed then.
+    The order of one thread's writes to a partition is the order of their offsets. A background
+    thread receives the delivery results. Unflushed records are flushed at the end of the process.
 
     Args:
-        producer: Options of a producer; they win over what is set here.
+        producer: Options of a producer; they override the defaults.
         admin: Options of an admin client.
 
     Raises:

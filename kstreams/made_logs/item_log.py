@@ -38,6 +38,7 @@ class ItemLog(Generic[V]):
     start: datetime = _EPOCH
     every: timedelta = timedelta(0)
     key: Serde[None] = field(default=NONE, init=False)
+    bounded: bool = field(default=True, init=False)
     log_id: str = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -91,6 +92,8 @@ def items(
     every: timedelta = timedelta(0),
 ) -> ItemLog[V]:
     """Return the log that some values are: of a list, or of an iterator, which is read to its end.
+
+    The log is bounded: an app with bounded sources alone ends by itself.
 
     They are sent to workers with the topology: thousands of them, not millions. Other values
     are another log: an app that has read some of the former ones is told so.

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
 
 from kstreams._types import K, S, V
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import Aggregator, aggregator_parameters
 from kstreams.aggregators.columns.available import form_or_reason
 from kstreams.aggregators.columns.stamped import StampedForm
 from kstreams.aggregators.reduce import reducing
 from kstreams.errors import TopologyError
+from kstreams.options import checks_options
 from kstreams.processors.aggregate_columns import AggregateColumns
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
+from kstreams.processors.supplier import StoreParameters
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.state.stores.kind import check_kind
@@ -58,6 +60,16 @@ class AggregateSupplier(Generic[K, V_contra, A_co]):
         """Return the store."""
         return (self.store,)
 
+    @property
+    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return self.stores
+
+    @property
+    def store_parameters(self) -> StoreParameters:
+        """Return the aggregator, on which the states depend."""
+        return {self.store.name: aggregator_parameters(self.aggregator)}
+
     def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
         """Return a new processor that works by columns, or why there is none."""
         each = isinstance(self.emit, EachUpdate)
@@ -73,6 +85,7 @@ class AggregateSupplier(Generic[K, V_contra, A_co]):
         return AggregateColumns(StampedForm(form), self.store, source, each=each)
 
 
+@checks_options
 def aggregate(
     aggregator: Aggregator[K, V, S, A],
     *,
@@ -128,6 +141,7 @@ def check_states(
         )
 
 
+@checks_options
 def reduce(
     function: Callable[[V, V], V],
     *,

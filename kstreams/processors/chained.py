@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic
 
 import pyarrow as pa
 
 from kstreams.processors.columns import ColumnProcessor
-from kstreams.processors.each_row import EachRow, each_row
+from kstreams.processors.each_row import EachRow, each_row, row_error
 from kstreams.processors.processor import BaseProcessor, KIn, KOut, VIn, VOut
+from kstreams.processors.returned import TEXT_TYPES, text_returned
 from kstreams.serde.objects import objects_of
 
 __all__ = (
@@ -20,6 +21,7 @@ __all__ = (
     "ChainedFilter",
     "ChainedMap",
     "ChainedMapValues",
+    "ChainedMapValuesWithKey",
     "ChainedRekey",
 )
 
@@ -33,6 +35,11 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
 
     by_records: Callable[[], BaseProcessor[KIn, VIn, KOut, VOut]]
     by_columns: Callable[[], Chained]
+    found: tuple[str, ...] = field(default=(), kw_only=True)
+
+    def problems(self) -> tuple[str, ...]:
+        """Return what is wrong with the user's function."""
+        return self.found
 
     def __call__(self) -> BaseProcessor[KIn, VIn, KOut, VOut]:
         """Return a new processor that works by records."""
@@ -97,6 +104,13 @@ class ChainedMapValues(Chained):
         return self.with_results(table, value=each_row(self._function, table, values))
 
 
+class ChainedMapValuesWithKey(Chained):
+    """What `map_values` does with a function of key and value, by columns."""
+
+    def _made(self, table: pa.Table) -> pa.Table:
+        return self.with_results(table, value=self._results(table))
+
+
 class ChainedRekey(Chained):
     """What `rekey` does, by columns."""
 
@@ -109,9 +123,18 @@ class ChainedMap(Chained):
 
     def _made(self, table: pa.Table) -> pa.Table:
         pairs = self._results(table)
+        if not set(map(type, pairs)) <= {tuple}:
+            self._check(table, pairs)
         return self.with_results(
             table, key=[key for key, _ in pairs], value=[value for _, value in pairs]
         )
+
+    def _check(self, table: pa.Table, pairs: list[Any]) -> None:
+        """Raise the error of the first pair that is text, which would become two characters."""
+        for row, pair in enumerate(pairs):
+            if isinstance(pair, TEXT_TYPES):
+                error = text_returned("map_", self._function, pair, "a pair of key and value")
+                raise row_error(table, row, error)
 
 
 class ChainedFilter(Chained):

@@ -144,12 +144,20 @@ class _Common(Protocol):
         """
         ...
 
-    def hold(self, release: Callable[[Sequence[T]], None]) -> Callable[[T], None]:
-        """Return what holds objects back until the end of the micro-batch. Only in `init`.
+    def hold(
+        self,
+        release: Callable[[Sequence[T]], None],
+        undo: Callable[[Sequence[T]], None] | None = None,
+    ) -> Callable[[T], None]:
+        """Return a function that holds an item until the end of the micro-batch. Only in `init`.
 
-        `release` then gets all of them, in order, after all records and punctuators of
-        the batch; parents before children. It is not called when nothing was held. What a
-        record has held that is skipped for failing is taken back.
+        The items of a record that fails and is skipped are discarded.
+
+        Args:
+            release: Called with all items, in order, after all records and punctuators of the
+                batch; parents before children. It is not called without items.
+            undo: Called with the items that are discarded, in order, after the changes of the
+                record to stores are undone: for state that a processor keeps in memory.
 
         Raises:
             TopologyError: Called outside `init`.
@@ -157,10 +165,12 @@ class _Common(Protocol):
         ...
 
     def on_end_of_run(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called at the end of a run that closes what is open. Only in `init`.
+        """Call `callback` at the end of a run that closes windows. Only in `init`.
 
-        That is after all records of its last batch, parents before children. Such a run is
-        `App.run(until="end", close_windows=True)`; the app may go on from there later.
+        It is called once for each task, after all records, parents before their children: by
+        `App.run(until="end", close_windows=True)`, `App.drain(close_windows=True)`, bounded
+        DataFrames and `TopologyTestDriver.close_windows()`. A run that ends without
+        `close_windows`, and `App.close`, do not call it. The app may go on later.
 
         Raises:
             TopologyError: Called outside `init`.

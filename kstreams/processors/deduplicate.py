@@ -10,10 +10,12 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, overload
 from kstreams._types import K, V
 from kstreams.clock import to_ms
 from kstreams.errors import TopologyError
+from kstreams.options import checks_options
+from kstreams.parameters import Parameter
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.processor import BaseProcessor
-from kstreams.processors.supplier import StoreSupplier
+from kstreams.processors.supplier import StoreParameters, StoreSupplier
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.numbers import INT64
@@ -47,6 +49,7 @@ class _DeduplicateSupplier(Generic[K, V]):
     within_ms: int
     late: LatePolicy
     store: StoreSpec[KeyValueStore[Any, int]]
+    is_by_key: bool = False
 
     def __call__(self) -> ClosureProcessor[K, V, K, V]:
         """Return a new processor."""
@@ -56,6 +59,22 @@ class _DeduplicateSupplier(Generic[K, V]):
     def stores(self) -> tuple[StoreSpec[Any], ...]:
         """Return the store: the time of each id that was forwarded."""
         return (self.store,)
+
+    @property
+    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store, where records are told apart by their keys."""
+        return self.stores if self.is_by_key else ()
+
+    @property
+    def store_parameters(self) -> StoreParameters:
+        """Return the span, and where ids come from if that has a name."""
+        found: dict[str, Parameter] = {"deduplicate.within_ms": self.within_ms}
+        owner = getattr(self.by, "__self__", None)
+        if isinstance(owner, KeyId):
+            found["deduplicate.id"] = "key"
+        elif isinstance(owner, HeaderId):
+            found["deduplicate.id"] = f"header {owner.name!r}"
+        return {self.store.name: found}
 
 
 class KeySupplier(Protocol[K]):
@@ -114,6 +133,7 @@ def deduplicate(
     late: LatePolicy = ...,
     changelog: str | None = ...,
 ) -> StoreSupplier[K, V, K, V]: ...
+@checks_options
 def deduplicate(
     by: KeyId | HeaderId | Callable[[Record[Any, Any]], Any],
     *,
@@ -149,20 +169,19 @@ def deduplicate(
         changelog: Name of the store's changelog topic; none by default.
 
     Raises:
-        TopologyError: The span is negative, or `late` is something else.
+        TopologyError: The span is negative.
+        OptionError: `late` is something else.
 
     Source: KIP-655 (`KStream#distinct`), with the time of the first record in the middle.
     """
     if within < timedelta(0):
         raise TopologyError(f"deduplicate: within is not negative, but {within}")
-    if late not in ("forward", "drop"):
-        raise TopologyError(f"deduplicate: late is 'forward' or 'drop', not {late!r}")
     span = 2 * within + timedelta(milliseconds=1)
     seen = key_value_store(store, key=id, value=INT64, ttl=span)
     if changelog is not None:
         seen = seen.with_changelog(changelog)
     find = by if callable(by) else by.of
-    return _DeduplicateSupplier(find, to_ms(within), late, seen)
+    return _DeduplicateSupplier(find, to_ms(within), late, seen, isinstance(by, KeyId))
 
 
 def by_header(name: str) -> HeaderId:

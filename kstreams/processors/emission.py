@@ -70,8 +70,9 @@ def on_close() -> OnClose:
     """Forward one final result for each window, when stream time has closed it.
 
     Exactly once, and never changed afterwards: not across restarts, and not when stream
-    time jumps over any number of windows. Which record closes a window, and in which order
-    results come, is said in `kstreams.windows.rules`.
+    time jumps over any number of windows. `kstreams.windows.rules` specifies which record
+    closes a window, and the order of results. `UnlimitedWindows` close at the end of a run with
+    `close_windows=True`.
 
     Source: `org.apache.kafka.streams.kstream.EmitStrategy#onWindowClose`.
     """
@@ -111,6 +112,8 @@ def every(interval: timedelta) -> Every:
 
 def at_most_every(interval: timedelta) -> AtMostEvery:
     """Forward a key's changes at once, but no closer together than an interval.
+
+    For records without windows, `kstreams.operators.limit_rate` takes it.
 
     A change that comes too early waits, with what else changes of that key, until stream
     time allows it; then the last result of each of the key's changed windows is forwarded:

@@ -49,12 +49,13 @@ class WallClock:
 
 
 def wall_clock() -> WallClock:
-    """Let a source's records have the time at which they are processed.
+    """Give a source's records the time at which they are processed.
 
     That is the recorded wall time of their micro-batch, the same for all of its records
-    and at each attempt. Give the builder an `idle_timeout` too, so that windows close
-    when nothing comes. The clock is believed: one that is ahead takes stream time along,
-    and what comes after its repair is late for as long.
+    and at each attempt, whenever the records were written. Give the builder an `idle_timeout`
+    too, so that windows close while no records come. `max_ahead` does not apply: a clock that
+    is ahead advances stream time, and records are late after its correction, until it has
+    caught up.
 
     Source: `org.apache.kafka.streams.processor.WallclockTimestampExtractor`.
     """

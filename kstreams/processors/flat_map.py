@@ -9,10 +9,18 @@ from typing import ClassVar
 from kstreams._types import K2, V2, K, V
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.returned import (
+    TEXT_TYPES,
+    FunctionSupplier,
+    Unpacked,
+    text_returned,
+)
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
 
 __all__ = ("flat_map",)
+
+_UNPACKED: Unpacked = "pairs of key and value"
 
 
 def flat_map(
@@ -28,7 +36,8 @@ def flat_map(
 
     Source: `KStream#flatMap`.
     """
-    return partial(_FlatMap, function)
+    make = partial(_FlatMap, function)
+    return FunctionSupplier("flat_map", function, _UNPACKED, make)
 
 
 class _FlatMap(ClosureProcessor[K, V, K2, V2]):
@@ -42,7 +51,13 @@ class _FlatMap(ClosureProcessor[K, V, K2, V2]):
 
         def process(record: Record[K, V]) -> None:
             timestamp, headers = record.timestamp, record.headers
-            for key, value in function(record.key, record.value):
+            made = function(record.key, record.value)
+            if isinstance(made, TEXT_TYPES):
+                raise text_returned("flat_map", function, made, _UNPACKED)
+            for pair in made:
+                if isinstance(pair, TEXT_TYPES):
+                    raise text_returned("flat_map", function, pair, "a pair of key and value")
+                key, value = pair
                 forward(Record(key, value, timestamp, headers))
 
         return process

@@ -4,35 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, overload
 
 from kstreams._types import V2, K, V
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.returned import TEXT_TYPES, FunctionSupplier, text_returned
 from kstreams.processors.supplier import Supplier
+from kstreams.processors.value_function import takes_key
 from kstreams.record import Record
 
 __all__ = ("flat_map_values",)
 
 
-def flat_map_values(function: Callable[[V], Iterable[V2]]) -> Supplier[K, V, K, V2]:
+@overload
+def flat_map_values(function: Callable[[V], Iterable[V2]]) -> Supplier[K, V, K, V2]: ...
+@overload
+def flat_map_values(function: Callable[[K, V], Iterable[V2]]) -> Supplier[K, V, K, V2]: ...
+def flat_map_values(
+    function: Callable[[V], Iterable[V2]] | Callable[[K, V], Iterable[V2]],
+) -> Supplier[K, V, K, V2]:
     """Forward a record for each value that a function makes of a value, in its order.
 
     Key, timestamp and headers stay.
 
     Args:
-        function: Makes new values of a value, or none.
+        function: Makes new values of a value, or of a key and a value, or none. The signature
+            decides which, as for `map_values`. A returned text is an error, not a collection of
+            its characters.
 
-    Source: `KStream#flatMapValues`.
+    Raises:
+        TopologyError: The function can be called with neither one argument nor two.
+
+    Source: `KStream#flatMapValues`, with a `ValueMapper` or a `ValueMapperWithKey`.
     """
-    return partial(_FlatMapValues, function)
+    kind = _FlatMapValuesWithKey if takes_key("flat_map_values", function) else _FlatMapValues
+    return FunctionSupplier("flat_map_values", function, "values", partial(kind, function))
 
 
 class _FlatMapValues(ClosureProcessor[K, V, K, V2]):
     hands_on: ClassVar[HandsOn] = "all"
     keeps_key: ClassVar[bool] = True
 
-    def __init__(self, function: Callable[[V], Iterable[V2]]) -> None:
+    def __init__(self, function: Callable[..., Iterable[V2]]) -> None:
         self._function = function
 
     def bind(self, context: ProcessorContext[K, V2]) -> Callable[[Record[K, V]], None]:
@@ -40,7 +54,25 @@ class _FlatMapValues(ClosureProcessor[K, V, K, V2]):
 
         def process(record: Record[K, V]) -> None:
             key, timestamp, headers = record.key, record.timestamp, record.headers
-            for value in function(record.value):
+            made = function(record.value)
+            if isinstance(made, TEXT_TYPES):
+                raise text_returned("flat_map_values", function, made, "values")
+            for value in made:
+                forward(Record(key, value, timestamp, headers))
+
+        return process
+
+
+class _FlatMapValuesWithKey(_FlatMapValues[K, V, V2]):
+    def bind(self, context: ProcessorContext[K, V2]) -> Callable[[Record[K, V]], None]:
+        forward, function = context.forward, self._function
+
+        def process(record: Record[K, V]) -> None:
+            key, timestamp, headers = record.key, record.timestamp, record.headers
+            made = function(key, record.value)
+            if isinstance(made, TEXT_TYPES):
+                raise text_returned("flat_map_values", function, made, "values")
+            for value in made:
                 forward(Record(key, value, timestamp, headers))
 
         return process

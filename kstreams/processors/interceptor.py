@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
 
+from kstreams.errors import ProcessingError, TopologyError, Where
 from kstreams.ids import TaskId
 from kstreams.record import Record
 
-__all__ = ("Interceptor",)
+__all__ = ("Interceptor", "checked_call", "checked_interceptors")
+
+_Call = TypeVar("_Call", bound=Callable[..., Any])
+"""What takes records, or tables of them."""
 
 
 class Interceptor(Protocol):
@@ -24,3 +28,39 @@ class Interceptor(Protocol):
     ) -> Callable[[Record[object, object]], None]:
         """Return what is called in place of `process`; called once a node and batch."""
         ...
+
+
+def checked_call(interceptor: object, node: str, made: _Call) -> _Call:
+    """Return what an interceptor has made for a node, if it is a function.
+
+    Raises:
+        ProcessingError: It is none; names the interceptor's class and the node.
+    """
+    if callable(made):
+        return made
+    raise ProcessingError(
+        f"interceptor {type(interceptor).__qualname__} returned {made!r} for node {node!r}, "
+        "expected a function",
+        hint="return the given process, or a function that calls it.",
+        where=Where(node=node),
+    )
+
+
+def checked_interceptors(given: Iterable[Interceptor]) -> tuple[Interceptor, ...]:
+    """Return interceptors, each of which has a method `bind`.
+
+    Raises:
+        TopologyError: One has none; names its class.
+    """
+    found = tuple(given)
+    for each in found:
+        if isinstance(each, type) or not callable(getattr(each, "bind", None)):
+            name = each.__qualname__ if isinstance(each, type) else type(each).__qualname__
+            raise TopologyError(
+                f"interceptor {name} has no method bind"
+                if not isinstance(each, type)
+                else f"interceptor {name} is a class, not an object",
+                hint="pass objects with bind(node, task, process); see "
+                "kstreams.processors.Interceptor.",
+            )
+    return found

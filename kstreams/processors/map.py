@@ -15,6 +15,7 @@ from kstreams._types import K2, V2, K, V
 from kstreams.processors.chained import ChainedMap, ChainSupplier
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.returned import TEXT_TYPES, text_problem, text_returned
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
 
@@ -31,7 +32,11 @@ def map_(function: Callable[[K, V], tuple[K2, V2]]) -> Supplier[K, V, K2, V2]:
 
     Source: `KStream#map`.
     """
-    return ChainSupplier(partial(_Map, function), partial(ChainedMap, function))
+    return ChainSupplier(
+        partial(_Map, function),
+        partial(ChainedMap, function),
+        found=text_problem("map_", function, "a pair of key and value"),
+    )
 
 
 class _Map(ClosureProcessor[K, V, K2, V2]):
@@ -44,7 +49,10 @@ class _Map(ClosureProcessor[K, V, K2, V2]):
         forward, function = context.forward, self._function
 
         def process(record: Record[K, V]) -> None:
-            key, value = function(record.key, record.value)
+            made = function(record.key, record.value)
+            if isinstance(made, TEXT_TYPES):
+                raise text_returned("map_", function, made, "a pair of key and value")
+            key, value = made
             forward(Record(key, value, record.timestamp, record.headers))
 
         return process

@@ -4,23 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, overload
 
 from kstreams._types import V2, K, V
-from kstreams.processors.chained import ChainedMapValues, ChainSupplier
+from kstreams.processors.chained import ChainedMapValues, ChainedMapValuesWithKey, ChainSupplier
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.supplier import Supplier
+from kstreams.processors.value_function import takes_key
 from kstreams.record import Record
 
 __all__ = ("map_values",)
 
 
-def map_values(function: Callable[[V], V2]) -> Supplier[K, V, K, V2]:
+@overload
+def map_values(function: Callable[[V], V2]) -> Supplier[K, V, K, V2]: ...
+@overload
+def map_values(function: Callable[[K, V], V2]) -> Supplier[K, V, K, V2]: ...
+def map_values(
+    function: Callable[[V], V2] | Callable[[K, V], V2],
+) -> Supplier[K, V, K, V2]:
     """Replace each value; key, timestamp and headers stay.
 
     Args:
-        function: Makes a new value of a value. Above nulls that pass it gets None too.
+        function: Makes a new value of a value, or of a key and a value. The signature decides,
+            once: a function that needs two arguments gets the key and the value; any other gets
+            the value, also one with a second argument that is optional, with `*args`, or a
+            builtin whose signature cannot be read. The value is None where the source or the
+            edge above passes nulls.
+
+    Raises:
+        TopologyError: The function can be called with neither one argument nor two.
 
     Example:
         >>> from kstreams import BYTES, TEXT, Topic, TopologyBuilder
@@ -28,8 +42,12 @@ def map_values(function: Callable[[V], V2]) -> Supplier[K, V, K, V2]:
         >>> lines = builder.add_source("lines", Topic("lines", BYTES, TEXT))
         >>> lengths = builder.add_processor("length", map_values(len), lines)
 
-    Source: `KStream#mapValues`.
+    Source: `KStream#mapValues`, with a `ValueMapper` or a `ValueMapperWithKey`.
     """
+    if takes_key("map_values", function):
+        return ChainSupplier(
+            partial(_MapValuesWithKey, function), partial(ChainedMapValuesWithKey, function)
+        )
     return ChainSupplier(partial(_MapValues, function), partial(ChainedMapValues, function))
 
 
@@ -37,7 +55,7 @@ class _MapValues(ClosureProcessor[K, V, K, V2]):
     hands_on: ClassVar[HandsOn] = "one"
     keeps_key: ClassVar[bool] = True
 
-    def __init__(self, function: Callable[[V], V2]) -> None:
+    def __init__(self, function: Callable[..., V2]) -> None:
         self._function = function
 
     def bind(self, context: ProcessorContext[K, V2]) -> Callable[[Record[K, V]], None]:
@@ -45,5 +63,16 @@ class _MapValues(ClosureProcessor[K, V, K, V2]):
 
         def process(record: Record[K, V]) -> None:
             forward(Record(record.key, function(record.value), record.timestamp, record.headers))
+
+        return process
+
+
+class _MapValuesWithKey(_MapValues[K, V, V2]):
+    def bind(self, context: ProcessorContext[K, V2]) -> Callable[[Record[K, V]], None]:
+        forward, function = context.forward, self._function
+
+        def process(record: Record[K, V]) -> None:
+            key = record.key
+            forward(Record(key, function(key, record.value), record.timestamp, record.headers))
 
         return process

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic
 
 import pyarrow as pa
+from typing_extensions import TypeVar
 
 from kstreams.processors.context import BatchContext, ProcessorContext
 from kstreams.record import Record
@@ -29,10 +30,10 @@ KIn = TypeVar("KIn", contravariant=True)
 """Type of the keys that come in."""
 VIn = TypeVar("VIn", contravariant=True)
 """Type of the values that come in."""
-KOut = TypeVar("KOut", covariant=True)
-"""Type of the keys that are forwarded."""
-VOut = TypeVar("VOut", covariant=True)
-"""Type of the values that are forwarded."""
+KOut = TypeVar("KOut", covariant=True, default=KIn)
+"""Type of the keys that are forwarded; by default that of the keys that come in."""
+VOut = TypeVar("VOut", covariant=True, default=VIn)
+"""Type of the values that are forwarded; by default that of the values that come in."""
 
 
 class BaseProcessor(ABC, Generic[KIn, VIn, KOut, VOut]):
@@ -59,7 +60,11 @@ class Processor(BaseProcessor[KIn, VIn, KOut, VOut]):
     An instance serves one task for one micro-batch or more: what must last belongs into
     a store. Raise to fail: the source's `on_error` decides what becomes of the record,
     and no effect of it remains. Counts as changing the key; derive from
-    `FixedKeyProcessor` when it does not.
+    `FixedKeyProcessor` when it does not. `Processor[str, Order]` is short for
+    `Processor[str, Order, str, Order]`.
+
+    Decorate your methods with `typing_extensions.override`: a type checker then finds a
+    misspelled name, which would otherwise never be called.
 
     Source: `org.apache.kafka.streams.processor.api.Processor`.
     """
@@ -77,6 +82,7 @@ class FixedKeyProcessor(Processor[K, VIn, K, VOut]):
     """A processor that forwards every record under the key it came with.
 
     So what follows stays in the right partition, and needs no repartition.
+    `FixedKeyProcessor[str, Order]` is short for `FixedKeyProcessor[str, Order, Order]`.
 
     Source: `org.apache.kafka.streams.processor.api.FixedKeyProcessor`.
     """

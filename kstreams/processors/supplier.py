@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from kstreams.errors import TopologyError
+from kstreams.parameters import Parameters
 from kstreams.processors.processor import BaseProcessor, KIn, KOut, VIn, VOut
 from kstreams.state.stores.spec import StoreSpec
 
-__all__ = ("CheckedSupplier", "StoreSupplier", "Supplier", "problems_of", "stores_of")
+__all__ = (
+    "CheckedSupplier",
+    "KeyedSupplier",
+    "ParameterSupplier",
+    "StoreParameters",
+    "StoreSupplier",
+    "Supplier",
+    "ValuedSupplier",
+    "keyed_stores_of",
+    "problems_of",
+    "store_parameters_of",
+    "stores_of",
+    "valued_stores_of",
+)
 
 
 class Supplier(Protocol[KIn, VIn, KOut, VOut]):
@@ -75,6 +89,27 @@ def _brought(name: str, supplier: object) -> tuple[StoreSpec[object], ...]:
     )
 
 
+StoreParameters = Mapping[str, Parameters]
+"""Parameters by the name of a store."""
+
+
+@runtime_checkable
+class ParameterSupplier(Protocol):
+    """A supplier with parameters that the rows of its stores depend on; they are recorded."""
+
+    @property
+    def store_parameters(self) -> StoreParameters:
+        """Return them by store."""
+        ...
+
+
+def store_parameters_of(supplier: object) -> StoreParameters:
+    """Return the parameters that a supplier names; a class or function names none."""
+    if isinstance(supplier, type) or not isinstance(supplier, ParameterSupplier):
+        return {}
+    return supplier.store_parameters
+
+
 @runtime_checkable
 class CheckedSupplier(Protocol):
     """A supplier that `TopologyBuilder.build` asks for problems of its own."""
@@ -82,6 +117,43 @@ class CheckedSupplier(Protocol):
     def problems(self) -> Sequence[str]:
         """Return what is wrong, each in a sentence that says what to do; none if all is well."""
         ...
+
+
+@runtime_checkable
+class KeyedSupplier(Protocol):
+    """A supplier that says which of its stores have the keys of the records."""
+
+    @property
+    def keyed_stores(self) -> tuple[StoreSpec[object], ...]:
+        """Return the stores whose keys are those of the records."""
+        ...
+
+
+def keyed_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:
+    """Return the stores that a supplier fills by the keys of its records, as far as it says so.
+
+    A processor of the user's may use any keys.
+    """
+    if isinstance(supplier, type) or not isinstance(supplier, KeyedSupplier):
+        return ()
+    return supplier.keyed_stores
+
+
+@runtime_checkable
+class ValuedSupplier(Protocol):
+    """A supplier that says which of its stores have the values of the records."""
+
+    @property
+    def valued_stores(self) -> tuple[StoreSpec[object], ...]:
+        """Return the stores whose values are those of the records."""
+        ...
+
+
+def valued_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:
+    """Return the stores that a supplier fills with the values of its records, if it says so."""
+    if isinstance(supplier, type) or not isinstance(supplier, ValuedSupplier):
+        return ()
+    return supplier.valued_stores
 
 
 def problems_of(supplier: object) -> tuple[str, ...]:

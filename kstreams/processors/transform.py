@@ -9,6 +9,7 @@ from typing import ClassVar
 from kstreams._types import K2, V2, K, V
 from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.returned import TEXT_TYPES, FunctionSupplier, text_returned
 from kstreams.processors.supplier import Supplier
 from kstreams.record import Record
 
@@ -27,7 +28,7 @@ def transform(
 
     Source: `KStream#process` with a processor that has no store.
     """
-    return partial(_Transform, function)
+    return FunctionSupplier("transform", function, "records", partial(_Transform, function))
 
 
 def transform_values(
@@ -42,7 +43,8 @@ def transform_values(
 
     Source: `KStream#processValues` with a processor that has no store.
     """
-    return partial(_TransformValues, function)
+    make = partial(_TransformValues, function)
+    return FunctionSupplier("transform_values", function, "values", make)
 
 
 class _Transform(ClosureProcessor[K, V, K2, V2]):
@@ -55,7 +57,10 @@ class _Transform(ClosureProcessor[K, V, K2, V2]):
         forward, function = context.forward, self._function
 
         def process(record: Record[K, V]) -> None:
-            for made in function(record):
+            found = function(record)
+            if isinstance(found, TEXT_TYPES):
+                raise text_returned("transform", function, found, "records")
+            for made in found:
                 forward(made)
 
         return process
@@ -73,7 +78,10 @@ class _TransformValues(ClosureProcessor[K, V, K, V2]):
 
         def process(record: Record[K, V]) -> None:
             key, timestamp, headers = record.key, record.timestamp, record.headers
-            for value in function(record):
+            made = function(record)
+            if isinstance(made, TEXT_TYPES):
+                raise text_returned("transform_values", function, made, "values")
+            for value in made:
                 forward(Record(key, value, timestamp, headers))
 
         return process

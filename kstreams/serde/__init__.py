@@ -1,16 +1,16 @@
-"""Serdes: how keys and values become bytes.
+"""Serdes: conversion of keys and values to bytes and back.
 
-- `TEXT`, `BYTES`, `INT32`, `INT64`, `DOUBLE`, `BOOL`: as Java's serializers write them.
-- `NONE`: for keys or values of no interest.
-- `kstreams_json.json_serde(T)`: dataclasses and the like as JSON (needs the extra `json`).
+- `TEXT`, `BYTES`, `INT32`, `INT64`, `DOUBLE`, `BOOL`: the formats of Java's serializers.
+- `NONE`: for keys or values that are ignored.
+- `kstreams_json.json_serde(T)`: dataclasses and similar types as JSON (needs the extra `json`).
 - `LINES`, `csv_row(T)`: texts of several lines, and typed rows of CSV.
-- `compressed(serde, codec)`: what another serde writes, compressed; `train_dictionary` makes small
+- `compressed(serde, codec)`: compresses the bytes of another serde; `train_dictionary` makes small
   values small.
-- `kstreams.windows.windowed(serde, windows)`: keys of windows, as Kafka Streams writes them.
-- `SchemaSerde`: one whose bytes a `Schema` describes; `FramedSerde`: one whose bytes have a frame
-  in a topic, such as a schema's id in a registry.
-- `SerdeByText`: makes a serde of what was typed, a `SerdeRequest`, for the command line.
-- `Serde`: derive from it to write one; `kstreams.testing.SerdeContract` proves it. `objects_of`
+- `kstreams.windows.windowed(serde, windows)`: windowed keys in the format of Kafka Streams.
+- `SchemaSerde`: a serde whose bytes a `Schema` describes; `FramedSerde`: a serde whose bytes have a
+  frame in a topic, such as a schema's id in a registry.
+- `SerdeByText`: makes a serde of typed text, a `SerdeRequest`, for the command line.
+- `Serde`: derive from it to write a serde; `kstreams.testing.SerdeContract` tests it. `objects_of`
   turns an Arrow column into Python objects quickly.
 
 Example:

@@ -1,4 +1,4 @@
-"""The contract of a serde: one type's way to bytes and back, singly and in bulk."""
+"""The contract of a serde: conversion of one type to bytes and back, singly and in bulk."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kstreams.serde.objects import objects_of
 __all__ = ("Serde", "is_carried_as_bytes")
 
 _UNDECODED = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_null)
-"""Columns of what is written as it is."""
+"""Checks for columns that are written as they are."""
 
 T = TypeVar("T")
 """The type that a serde converts."""
 
 
 def is_carried_as_bytes(kind: pa.DataType) -> bool:
-    """Tell whether columns of a serde's Arrow type go through nodes as undecoded bytes."""
+    """Return whether columns of a serde with this Arrow type stay undecoded bytes in nodes."""
     return bool(pa.types.is_binary(kind) or pa.types.is_nested(kind))
 
 
@@ -50,8 +50,9 @@ class Serde(ABC, Generic[T]):
     """True when objects are hashable, and equal exactly when their bytes are equal."""
 
     tail_bytes: int = 0
-    """How many bytes after a key say no more about it: those of windows. All keys that
-    differ in them alone belong to one partition."""
+    """The number of bytes after a key that do not belong to it: the window. All keys that
+    differ only in them belong to one partition.
+    """
 
     arrow_type: pa.DataType = pa.binary()
     """Type of the column that `process_batch` sees; `binary` means undecoded bytes."""
@@ -64,7 +65,7 @@ class Serde(ABC, Generic[T]):
         """Convert an object.
 
         Raises:
-            SerializationError: It is not what this serde writes.
+            SerializationError: This serde cannot write the object.
         """
 
     @abstractmethod
@@ -72,7 +73,7 @@ class Serde(ABC, Generic[T]):
         """Convert bytes.
 
         Raises:
-            DeserializationError: They are not what this serde reads.
+            DeserializationError: This serde cannot read the bytes.
         """
 
     @property
@@ -82,10 +83,10 @@ class Serde(ABC, Generic[T]):
 
     @property
     def plain(self) -> Serde[T]:
-        """The serde of the same objects without what a topic's bytes have around them.
+        """The serde of the same objects without the frame of a topic's bytes.
 
-        Stores, edges and changelogs keep what it writes: a frame, such as the id of a schema in
-        a registry, is the topic's. Itself where there is none; see `FramedSerde`.
+        Stores, edges and changelogs use the plain serde: a frame, such as the id of a schema in a
+        registry, belongs to the topic. A serde without a frame returns itself; see `FramedSerde`.
         """
         return self
 
@@ -131,8 +132,8 @@ class Serde(ABC, Generic[T]):
     def from_arrow(self, column: pa.Array) -> pa.Array:
         """Convert an array to a `binary` array; null stays null.
 
-        Columns of `arrow_type`, nulls, and bytes where that is `binary` or nested, as they are;
-        others by way of their objects.
+        Nulls, and bytes if `arrow_type` is `binary` or nested, stay as they are; other columns are
+        converted by way of their objects.
 
         Raises:
             SerializationError: As `serialize_many`.
@@ -158,12 +159,12 @@ class Serde(ABC, Generic[T]):
             ) from exc
 
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Take one field out of each value of a `to_arrow` column; null stays null.
+        """Return one field of each value of a `to_arrow` column; null stays null.
 
-        Worth overriding where one field can be had without the others.
+        Override it if one field can be decoded without the others.
 
         Args:
-            column: The values: as `to_arrow` makes them, or undecoded where `decodes_fields`.
+            column: The values: as `to_arrow` makes them, or undecoded if `decodes_fields` is true.
             name: An attribute of the objects, or a key of dicts.
             kind: Type of the field.
 

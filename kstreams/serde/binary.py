@@ -34,11 +34,11 @@ def binary_array(data: npt.NDArray[np.uint8], count: int, width: int) -> pa.Arra
 
 
 def heads_of(data: pa.Array, kind: np.dtype[Any]) -> npt.NDArray[Any] | None:
-    """Return what each element of a `binary` array begins with; None if one is too short.
+    """Return the first bytes of each element of a `binary` array; None if one is too short.
 
     Args:
         data: The array, without nulls.
-        kind: Of what it begins with; its size is the number of bytes.
+        kind: The type of the first bytes; its size is their number.
     """
     heads = pc.binary_slice(data, 0, kind.itemsize)
     try:
@@ -70,11 +70,11 @@ def read_times(data: bytes) -> Ints:
 
 
 def sortable_column(numbers: Ints) -> pa.Array:
-    """Return what `sortable_int64` returns for each."""
+    """Return the results of `sortable_int64` for each number."""
     return binary_array(sortable_times(numbers).view(np.uint8), len(numbers), 8)
 
 
 def has_all(column: pa.Array, values: Sequence[object]) -> bool:
-    """Tell whether a part of each value is there: null only where the value is None."""
+    """Return whether a part of each value exists: it is null only if the value is None."""
     nulls = column.null_count
     return not nulls or nulls == sum(value is None for value in values)

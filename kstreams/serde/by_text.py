@@ -1,4 +1,4 @@
-"""Serdes that a text on a command line means."""
+"""Serdes that a text on a command line names."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ("SerdeByText", "SerdeRequest")
 
 @dataclass(frozen=True)
 class SerdeRequest:
-    """What somebody has typed to name a serde, and what it is for.
+    """A typed text that names a serde, and the purpose of the serde.
 
     Args:
-        text: What stands behind the name and a colon, such as a file; empty where nothing does.
-        inner: Returns the serde that another text means: for serdes around others. Raises
-            `ValueError` where it means none.
+        text: The text after the name and a colon, such as a file; empty without one.
+        inner: Returns the serde that another text names, for serdes around others. Raises
+            `ValueError` if the text names none.
         topic: The topic whose records are read or written, if there is one.
-        part: What of them.
+        part: The part of the records.
         registry: The address of a schema registry, if one was named.
     """
 
@@ -34,18 +34,18 @@ class SerdeRequest:
 
 @dataclass(frozen=True)
 class SerdeByText:
-    """What a package offers to the command line, by a name in `kstreams.serde_texts`.
+    """A package's serde for the command line, registered by name in `kstreams.serde_texts`.
 
-    Values are typed in and shown as text, numbers and bools where the serde's `type_token` is such,
-    else as JSON: by the serde's own methods `to_json(value)` and `from_json(content)`, where it
+    Values are typed and shown as text, numbers and bools if the serde's `type_token` is one of
+    these, else as JSON: with the serde's methods `to_json(value)` and `from_json(content)`, if it
     has them.
 
     Args:
-        usage: How it is called, such as `protobuf:FILE#MESSAGE`.
-        about: What it is for, in a few words.
+        usage: The form of the text, such as `protobuf:FILE#MESSAGE`.
+        about: The purpose, in a few words.
         make: Makes the serde. `ValueError`, `OSError` and `ImportError` are shown.
-        recorded: Returns what reads values of a serde whose name is recorded with a store; None
-            where the name is not enough.
+        recorded: Returns a serde that reads values, given the serde name that is recorded with a
+            store; None if the name is not enough.
     """
 
     usage: str

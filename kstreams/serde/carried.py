@@ -1,8 +1,8 @@
-"""How keys and values go through nodes that work by columns.
+"""The form of keys and values in nodes that work by columns.
 
-Numbers, text and bools go as Arrow has them. All else goes as the bytes that came, and is
-decoded where somebody asks for a field or for the object: what only passes costs nothing, and
-keeps what its reader's schema does not know.
+Numbers, text and bools are Arrow columns of their type. All other values stay the bytes that
+came, and are decoded when a node reads a field or the object. Values that only pass through
+cost nothing, and keep fields that the reader's schema does not know.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ __all__ = ("carried", "carried_fields", "carried_objects", "stays_bytes")
 
 
 def stays_bytes(serde: Serde[Any]) -> bool:
-    """Tell whether objects of a serde go through columns as bytes."""
+    """Return whether objects of a serde stay bytes in columns."""
     return is_carried_as_bytes(serde.arrow_type)
 
 
 def carried(serde: Serde[Any], data: pa.Array) -> pa.Array:
-    """Return encoded data as it goes through columns.
+    """Return encoded data in its form for columns.
 
     Raises:
-        DeserializationError: It is no number or text, where the serde says so.
+        DeserializationError: The serde has numbers or text, and cannot read an element.
     """
     return data if stays_bytes(serde) else serde.to_arrow(data)
 
@@ -35,7 +35,7 @@ def carried_objects(serde: Serde[Any], column: pa.Array) -> list[Any]:
     """Return the objects of a column of `carried`, or of nulls.
 
     Raises:
-        DeserializationError: Bytes are not what the serde reads.
+        DeserializationError: The serde cannot read an element.
     """
     if stays_bytes(serde) and column.type != pa.null():
         return serde.deserialize_many(column)
@@ -43,10 +43,10 @@ def carried_objects(serde: Serde[Any], column: pa.Array) -> list[Any]:
 
 
 def carried_fields(serde: Serde[Any], column: pa.Array) -> pa.Array:
-    """Return a column of `carried` as `Serde.field` takes it.
+    """Return a column of `carried` in the form that `Serde.field` takes.
 
     Raises:
-        DeserializationError: Bytes are not what the serde reads.
+        DeserializationError: The serde cannot read an element.
     """
     if serde.decodes_fields or not stays_bytes(serde) or column.type == pa.null():
         return column

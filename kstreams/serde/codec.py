@@ -1,10 +1,10 @@
-"""How bytes are made smaller: the contract of a codec, and gzip."""
+"""Compression of bytes: the contract of a codec, and gzip."""
 
 from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from kstreams.errors import DeserializationError
 
@@ -12,14 +12,15 @@ __all__ = ("Codec", "GzipCodec", "too_large")
 
 _GZIP = 16 + zlib.MAX_WBITS
 _SHOWN_BYTES = 40
+_SLICE_BYTES = 16 * 1024
 
 
 class Codec(ABC):
-    """Compresses bytes, and reads what was compressed up to a bound.
+    """Compresses bytes, and decompresses them up to a limit.
 
     Attributes:
-        name: What names of serdes begin with; tells the dictionary, if there is one.
-        max_bytes: How many bytes come out at most.
+        name: The prefix of the names of serdes; it identifies the dictionary, if there is one.
+        max_bytes: The limit for decompressed bytes.
     """
 
     name: str
@@ -27,33 +28,34 @@ class Codec(ABC):
 
     @abstractmethod
     def compress(self, data: bytes) -> bytes:
-        """Return fewer bytes, as a rule."""
+        """Return the compressed bytes, which are usually fewer."""
 
     @abstractmethod
     def decompress(self, data: bytes) -> bytes:
-        """Return the bytes again.
+        """Return the decompressed bytes.
 
         Raises:
-            DeserializationError: They are cut, damaged, followed by others, or too many.
+            DeserializationError: The bytes are truncated, damaged, followed by others, or
+                become too many.
         """
 
     def compress_many(self, items: Sequence[bytes | None]) -> list[bytes | None]:
-        """Return fewer bytes of each; None of None."""
+        """Return each item compressed; None stays None."""
         compress = self.compress
         return [None if item is None else compress(item) for item in items]
 
     def decompress_many(self, items: Sequence[bytes | None]) -> list[bytes | None]:
-        """Return the bytes of each again, or raise what `decompress` raises of one of them."""
+        """Return each item decompressed, or raise an error of `decompress` for one of them."""
         decompress = self.decompress
         return [None if item is None else decompress(item) for item in items]
 
 
 class GzipCodec(Codec):
-    """Gzip (RFC 1952), without a time, so that equal bytes are compressed alike.
+    """Gzip (RFC 1952), without a time, so that equal bytes have equal compressed bytes.
 
     Args:
-        level: 1 is fast, 9 is small.
-        max_bytes: How many bytes come out at most.
+        level: The compression level: 1 is fast, 9 is small.
+        max_bytes: The limit for decompressed bytes.
     """
 
     name = "gzip"
@@ -68,31 +70,43 @@ class GzipCodec(Codec):
         return engine.compress(data) + engine.flush()
 
     def decompress(self, data: bytes) -> bytes:
-        """Return what all members hold, one after the other."""
-        rest, room = data, self.max_bytes
+        """Return the content of all members, one after the other."""
         pieces: list[bytes] = []
-        while rest or not pieces:
-            engine = zlib.decompressobj(_GZIP)
-            try:
-                piece = engine.decompress(rest, room + 1)
-            except zlib.error as exc:
-                raise DeserializationError(
-                    f"expected gzip: {exc}; got {data[:_SHOWN_BYTES]!r}"
-                ) from exc
-            if len(piece) > room:
-                raise too_large(self)
-            if not engine.eof:
-                raise DeserializationError(
-                    f"expected gzip, which is cut short: got {data[:_SHOWN_BYTES]!r}"
-                )
-            pieces.append(piece)
-            room -= len(piece)
-            rest = engine.unused_data
+        room = self.max_bytes
+        try:
+            for piece in self._pieces(data):
+                pieces.append(piece)
+                room -= len(piece)
+                if room < 0:
+                    raise too_large(self)
+        except zlib.error as exc:
+            raise DeserializationError(
+                f"expected gzip: {exc}; got {data[:_SHOWN_BYTES]!r}"
+            ) from exc
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _pieces(self, data: bytes) -> Iterator[bytes]:
+        """Yield the content of members; each piece exceeds the limit by one byte at most.
+
+        The data is read in slices, because the rest of it is copied at the end of each member. A
+        member can be a few bytes long, so copies of the whole rest would take quadratic time.
+        """
+        engine = zlib.decompressobj(_GZIP)
+        for start in range(0, len(data), _SLICE_BYTES):
+            left = data[start : start + _SLICE_BYTES]
+            while left:
+                if engine.eof:
+                    engine = zlib.decompressobj(_GZIP)
+                yield engine.decompress(left, self.max_bytes + 1)
+                left = engine.unused_data if engine.eof else engine.unconsumed_tail
+        if not engine.eof:
+            raise DeserializationError(
+                f"expected gzip, which is cut short: got {data[:_SHOWN_BYTES]!r}"
+            )
 
 
 def too_large(codec: Codec) -> DeserializationError:
-    """Return the error of bytes that become more than the codec lets out."""
+    """Return the error of bytes that decompress to more than the codec's limit."""
     return DeserializationError(
         f"expected at most {codec.max_bytes:,} bytes out of {codec.name}, and there are more",
         hint="compressed(..., max_bytes=...) takes more, if it is no bomb.",

@@ -7,9 +7,17 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from kstreams.errors import DeserializationError, SerializationError
+from kstreams.parameters import Parameter, Parameters
 from kstreams.serde.base import Serde
 
-__all__ = ("CompositeSerde", "TupleSerde", "read_int64", "sortable_int64")
+__all__ = (
+    "CompositeSerde",
+    "FieldsSerde",
+    "TupleSerde",
+    "parameters_in",
+    "read_int64",
+    "sortable_int64",
+)
 
 T = TypeVar("T")
 """The type that a serde converts."""
@@ -19,6 +27,19 @@ _SORTABLE = struct.Struct(">Q")
 _SHIFT = 1 << 63
 
 
+def parameters_in(serde: Serde[Any]) -> Parameters:
+    """Return the parameters that bytes depend on and the name of a serde does not show.
+
+    Of a serde that is made of others, the first part with a parameter of a name counts.
+    """
+    if not isinstance(serde, CompositeSerde):
+        return {}
+    found: dict[str, Parameter] = dict(serde.parameters)
+    for part in serde.parts:
+        found = {**parameters_in(part), **found}
+    return found
+
+
 class CompositeSerde(Serde[T]):
     """A serde whose format follows from its parts; compares, hashes and pickles by them.
 
@@ -26,6 +47,11 @@ class CompositeSerde(Serde[T]):
         format: Name of the format; `name` adds the parts' names in brackets.
         parts: The serdes that it is made of, in the order of its constructor's arguments.
     """
+
+    @property
+    def parameters(self) -> Parameters:
+        """Return further parameters of the bytes, apart from the parts; nothing by default."""
+        return {}
 
     def __init__(self, format: str, *parts: Serde[Any]) -> None:  # noqa: A002  # its best name
         self.name = f"{format}({', '.join(part.name for part in parts)})"
@@ -39,7 +65,7 @@ class CompositeSerde(Serde[T]):
         return self.of_parts(lambda part: part.plain)
 
     def of_parts(self, change: Callable[[Serde[Any]], Serde[Any]]) -> Serde[T]:
-        """Return the same format of changed parts; itself where nothing changes."""
+        """Return this format with changed parts; the serde itself if no part changes."""
         if all(change(part) is part for part in self.parts):
             return self
         made, arguments = self.__reduce__()
@@ -100,6 +126,35 @@ class TupleSerde(CompositeSerde[T]):
         return tuple(elements)  # type: ignore[return-value]  # T is what the parts make
 
 
+class FieldsSerde(TupleSerde[T]):
+    """A tuple whose elements have names, which are part of the serde's name.
+
+    So a state is never read with its elements renamed or exchanged.
+
+    Args:
+        names: Name of each element.
+        parts: Serdes of the elements.
+    """
+
+    def __init__(self, names: tuple[str, ...], *parts: Serde[Any]) -> None:
+        super().__init__(*parts)
+        self.names = names
+        fields = zip(names, parts, strict=True)
+        self.name = f"fields({', '.join(f'{name}: {part.name}' for name, part in fields)})"
+
+    def __eq__(self, other: object) -> bool:
+        """Compare names and parts."""
+        return super().__eq__(other) and self.names == getattr(other, "names", None)
+
+    def __hash__(self) -> int:
+        """Hash the name, which includes the names of the elements."""
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by the constructor's arguments."""
+        return type(self), (self.names, *self.parts)
+
+
 def sortable_int64(number: int) -> bytes:
     """Return 8 bytes that sort as int64 numbers do.
 
@@ -113,7 +168,7 @@ def sortable_int64(number: int) -> bytes:
 
 
 def read_int64(data: bytes, place: int = 0) -> int:
-    """Read what `sortable_int64` wrote; fewer than 8 bytes are a `DeserializationError`."""
+    """Read an int64 of `sortable_int64`; fewer than 8 bytes are a `DeserializationError`."""
     try:
         number: int = _SORTABLE.unpack_from(data, place)[0]
     except struct.error as exc:

@@ -1,4 +1,4 @@
-"""Serdes whose bytes are those of another one, compressed."""
+"""Serdes that compress the bytes of another serde."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 import pyarrow as pa
 
 from kstreams.errors import DeserializationError, SerializationError
+from kstreams.options import checks_options
 from kstreams.serde.base import Serde
 from kstreams.serde.codec import Codec, GzipCodec
 from kstreams.serde.composite import CompositeSerde
@@ -25,6 +26,7 @@ _MAX_BYTES = 4 << 20
 _LEVELS: dict[CodecName, int] = {"zstd": 3, "gzip": 6}
 
 
+@checks_options
 def compressed(
     serde: Serde[T],
     codec: CodecName = "zstd",
@@ -34,30 +36,29 @@ def compressed(
     level: int | None = None,
     max_bytes: int = _MAX_BYTES,
 ) -> Serde[T]:
-    """Make a serde that compresses what another one writes.
+    """Make a serde that compresses the bytes of another serde.
 
-    Small values hardly get smaller by themselves: a topic's broker compresses whole batches
-    better. What helps is a dictionary of what values have in common (`train_dictionary`): a
-    tenth to a third of the bytes remain. Its digest is part of the serde's name, so that a store
-    is never read with another one; a topic goes over to a new dictionary when its readers know it
-    by `older` first.
+    Small values hardly shrink on their own: a topic's broker compresses whole batches better. A
+    dictionary of the values' common content (`train_dictionary`) helps: a tenth to a third of the
+    bytes remain. Its digest is part of the serde's name, so that a store is never read with another
+    dictionary. To change the dictionary of a topic, add it to `older` in all readers first.
 
-    For values: the same object may have other bytes by another version of the codec, so that
-    such bytes are no good for keys, which are compared.
+    Use it for values. Another version of the codec may write other bytes for the same object, so
+    such bytes are not suitable for keys, which are compared.
 
     Args:
-        serde: What is compressed; its errors, columns and fields stay.
+        serde: The serde to compress; its errors, columns and fields stay the same.
         codec: `zstd` (with the extra `zstd`) or `gzip`.
-        dictionary: What frames of zstd are written with, and read.
-        older: Dictionaries that frames are read with too.
-        level: How hard to try: 1 to 22 for zstd (3), 1 to 9 for gzip (6).
-        max_bytes: How many bytes a value has at most. More are a `SerializationError`, and a
-            `DeserializationError` before room is made for them: some bytes can stand for
-            thousands of times as many.
+        dictionary: The dictionary with which zstd frames are written and read.
+        older: More dictionaries with which frames are read.
+        level: The compression level: 1 to 22 for zstd (default 3), 1 to 9 for gzip (default 6).
+        max_bytes: The size limit of a value. Larger values are a `SerializationError`, and a
+            `DeserializationError` before memory is allocated for them: few bytes can
+            decompress to thousands of times as many.
 
     Raises:
-        ValueError: A dictionary is given for gzip, or is none.
-        ImportError: zstd is not installed; the text says how.
+        ValueError: A dictionary is given for gzip, or is not a trained dictionary.
+        ImportError: zstd is not installed; the text states how to install it.
 
     Example:
         >>> from kstreams.serde import TEXT, compressed
@@ -69,15 +70,15 @@ def compressed(
 
 
 def train_dictionary(serde: Serde[T], values: Iterable[T], *, size: int = 4096) -> bytes:
-    """Make a dictionary for `compressed`, of values like those that it will write.
+    """Make a dictionary for `compressed` from typical values.
 
-    Keep it with the code, as a file: what it compressed cannot be read without it. Needs the
-    extra `zstd`.
+    Keep the dictionary as a file with the code: values that it compressed cannot be read without
+    it. Needs the extra `zstd`.
 
     Args:
-        serde: What `compressed` gets.
-        values: Some thousands of typical ones.
-        size: Bytes of the dictionary at most; 4 KB are plenty for values of 100 bytes.
+        serde: The serde that is passed to `compressed`.
+        values: Some thousands of typical values.
+        size: The size limit of the dictionary in bytes; 4 KB suffice for values of 100 bytes.
 
     Raises:
         ValueError: The values are too few or too small to learn from.
@@ -88,7 +89,7 @@ def train_dictionary(serde: Serde[T], values: Iterable[T], *, size: int = 4096) 
 
 
 class CompressedSerde(CompositeSerde[T]):
-    """What `compressed` returns; see there for its arguments."""
+    """The serde that `compressed` returns, with the same arguments."""
 
     def __init__(
         self,
@@ -138,7 +139,7 @@ class CompressedSerde(CompositeSerde[T]):
         try:
             return pa.concat_arrays([self._serde.to_arrow(p) for p in self._portions(data)])
         except DeserializationError:
-            super().deserialize_many(data)  # which names the first that fails
+            super().deserialize_many(data)  # names the first failing element
             raise
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
@@ -192,8 +193,6 @@ def _codec(
     level: int | None,
     max_bytes: int,
 ) -> Codec:
-    if name not in _LEVELS:
-        raise ValueError(f"expected a codec of {', '.join(_LEVELS)}, got {name!r}")
     if max_bytes < 1:
         raise ValueError(f"max_bytes is {max_bytes}, and at least 1")
     strength = _LEVELS[name] if level is None else level

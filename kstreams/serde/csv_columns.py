@@ -1,4 +1,4 @@
-"""The columns of a row of CSV: what their text means, and how it is written."""
+"""The columns of a row of CSV: how their text is read and written."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class _Kind:
     """A type of columns.
 
     Args:
-        arrow: Its type in Arrow.
-        classes: What its values are.
-        text: Writes a value, alike each time.
-        read: Reads the commonest texts as Arrow does; None for others.
+        arrow: The type in Arrow.
+        classes: The classes of the values.
+        text: Writes a value, always in the same form.
+        read: Reads the most common texts as Arrow does; returns None for others.
     """
 
     arrow: pa.DataType
@@ -80,9 +80,9 @@ class CsvColumn:
 
     Args:
         name: The field's name.
-        python: The type of its values.
-        nullable: It may be None: nothing, without quotes.
-        default: Its value in rows that end before it; nothing where it must be there.
+        python: The type of the field's values.
+        nullable: Whether the field may be None, which is written as nothing, without quotes.
+        default: The value in rows that end before the field; `_NOTHING` for a required field.
     """
 
     name: str
@@ -92,12 +92,12 @@ class CsvColumn:
 
     @property
     def arrow(self) -> pa.DataType:
-        """Its type in Arrow."""
+        """The type in Arrow."""
         return _KINDS[self.python].arrow
 
     @property
     def required(self) -> bool:
-        """Whether each row has it."""
+        """Whether each row must have the field."""
         return self.default is _NOTHING
 
     def __str__(self) -> str:
@@ -105,18 +105,19 @@ class CsvColumn:
         return f"{self.name} {self.python.__name__}{'?' * self.nullable}"
 
     def read(self, text: str) -> object:
-        """Return what a text means, or None if only Arrow can tell."""
+        """Return the value of a text, or None if only Arrow can read it."""
         return _KINDS[self.python].read(text)
 
     def write(self, value: object, special: re.Pattern[str]) -> str:
-        """Return a value as it is written, quoted where need be.
+        """Return the text of a value, quoted if needed.
 
         Args:
-            value: What is in the column.
-            special: What needs quotes.
+            value: The value.
+            special: A pattern for characters that need quotes.
 
         Raises:
-            SerializationError: It is of another type, or None where it may not be.
+            SerializationError: The value is of another type, or None in a column that is not
+                nullable.
         """
         if value is None and self.nullable:
             return ""
@@ -132,7 +133,7 @@ class CsvColumn:
         return '"' + text.replace('"', '""') + '"' if quoted else text
 
     def texts(self, values: Sequence[object], special: re.Pattern[str]) -> pa.Array:
-        """Return what `write` returns of each value, in one step where that goes."""
+        """Return the results of `write` for each value, in one step if possible."""
         if self.python is int and set(map(type, values)) <= {int, NoneType}:
             with suppress(pa.ArrowException, OverflowError):
                 numbers = pa.array(values, pa.int64())

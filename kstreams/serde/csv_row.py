@@ -15,6 +15,7 @@ from kstreams.errors import DeserializationError, SerializationError
 from kstreams.quoting import kind_of, repr_of, text_of
 from kstreams.serde.base import Serde
 from kstreams.serde.csv_columns import CsvColumn, columns_of
+from kstreams.serde.csv_fields import has_more_fields
 from kstreams.serde.object_type import ObjectType
 from kstreams.serde.objects import objects_of
 
@@ -28,25 +29,24 @@ _SHOWN = 60
 
 
 def csv_row(type_: type[T], *, delimiter: str = ",") -> Serde[T]:
-    r"""Make a serde of rows of CSV (RFC 4180) without a header: a value is a row.
+    """Make a serde of rows of CSV (RFC 4180) without a header: a value is a row.
 
-    Fields are told by their place. A row may end before fields that have a default: so a type
-    may get fields at its end, which is how such rows evolve. More fields than the type has are
-    a `DeserializationError`. Text is quoted where it must be; a line end behind the row is left
-    out. Nothing between two delimiters is None where the type takes it, and `""` is the empty
-    text.
+    Fields are identified by position. A row may end before fields that have a default, so a type
+    may get new fields at its end: this is how such rows evolve. More fields than the type has are
+    a `DeserializationError`. Text is quoted if needed; a line end after the row is ignored. An
+    empty field is None if the type allows it, and `""` is the empty text.
 
     Numbers, bools (`true`, `false`) and times are read as Arrow reads them; a `datetime` must
     have a zone, and comes back in UTC.
 
     Args:
         type_: A dataclass, NamedTuple or `msgspec.Struct` with fields of str, int (64 bits),
-            float, bool, date or datetime, or such with None.
-        delimiter: What is between fields: one character.
+            float, bool, date or datetime, or one of these with None.
+        delimiter: The character between fields.
 
     Raises:
-        TypeError: A field has no column.
-        ValueError: No delimiter.
+        TypeError: A field's type has no column.
+        ValueError: The delimiter is not a usable character.
 
     Example:
         >>> from dataclasses import dataclass
@@ -64,11 +64,11 @@ def csv_row(type_: type[T], *, delimiter: str = ",") -> Serde[T]:
 
 
 class RowType(ObjectType):
-    """A column of structs, each of which stands for a row's object.
+    """A column of structs, each of which represents a row's object.
 
     Args:
         row: The class of the objects.
-        fields: Names and types of its fields.
+        fields: Names and types of the fields.
     """
 
     def __init__(self, row: type, fields: Sequence[tuple[str, pa.DataType]]) -> None:
@@ -96,8 +96,12 @@ class _ApartError(Exception):
     """Rows that must be read one by one: joined, one could hide behind another."""
 
 
+_ARROW_PLACE = re.compile(r"(?:In CSV column #(\d+): |CSV parse error: )Row #\d+: ")
+"""The position in Arrow's errors: columns are numbered from 0, rows that were read from 1."""
+
+
 class CsvRowSerde(Serde[T]):
-    """What `csv_row` returns. Compares by type and delimiter, and pickles by them."""
+    """The serde that `csv_row` returns. Compares by type and delimiter, and pickles by them."""
 
     def __init__(self, type_: type[T], delimiter: str) -> None:
         if len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
@@ -137,16 +141,25 @@ class CsvRowSerde(Serde[T]):
         return _spread(written, pa.array([value is not None for value in values], pa.bool_()))
 
     def deserialize(self, data: bytes) -> T:
-        """Read a row; what is none is a `DeserializationError`."""
+        """Read a row; any other bytes are a `DeserializationError`."""
         values = self._plainly(data)
         if values is None:
             try:
                 values = [objects_of(column)[0] for column in self._one(data)]
             except pa.ArrowException as exc:
                 raise DeserializationError(
-                    f"expected {self.name}: {exc}; got {data[:_SHOWN]!r}"
+                    f"expected {self.name}: {self._problem(exc)}; got {data[:_SHOWN]!r}"
                 ) from exc
         return self._made(values, data)
+
+    def _problem(self, exc: pa.ArrowException) -> str:
+        """Return Arrow's text for one row with the column's name, without Arrow's row number."""
+        text = str(exc)
+        found = _ARROW_PLACE.match(text)
+        if found is None:
+            return text
+        rest = text[found.end() :]
+        return rest if found[1] is None else f"column {self._columns[int(found[1])].name!r}: {rest}"
 
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
         """Read column by column; falls back to single steps to name what fails."""
@@ -189,14 +202,15 @@ class CsvRowSerde(Serde[T]):
     # ------------------------------------------------------------ reading
 
     def _plainly(self, data: bytes) -> list[object] | None:
-        """Return a row's values, or None where only Arrow can tell: the same, sooner."""
+        """Return a row's values faster than Arrow does, or None if only Arrow can read the row."""
         try:
             text = data.decode()
         except UnicodeDecodeError:
             return None
-        texts = text.split(self._delimiter)
-        if len(texts) != len(self._columns) or len(texts) == 1 or _is_special(text):
+        marks = text.count(self._delimiter)
+        if marks != len(self._columns) - 1 or not marks or _is_special(text):
             return None
+        texts = text.split(self._delimiter)
         values: list[object] = []
         for column, each in zip(self._columns, texts, strict=True):
             value = column.read(each) if each or not column.nullable else None
@@ -208,6 +222,8 @@ class CsvRowSerde(Serde[T]):
     def _one(self, data: bytes) -> list[pa.Array]:
         """Return the columns of one row, whatever is in it."""
         row = data.removesuffix(b"\n").removesuffix(b"\r")
+        if has_more_fields(row, self._delimiter.encode(), len(self._columns)):
+            raise pa.ArrowInvalid(f"it has more than {len(self._columns)} fields")
         try:
             return self._read(row, 1, self._columns, inner_lines=True)
         except pa.ArrowInvalid:

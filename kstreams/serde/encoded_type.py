@@ -1,4 +1,4 @@
-"""Columns of encoded objects, which are decoded where somebody looks at them one by one."""
+"""Columns of encoded objects, which are decoded when they are read one by one."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ __all__ = ("EncodedType",)
 
 
 class EncodedType(ObjectType):
-    """Bytes that a serde has written.
+    """An Arrow type for the bytes of a serde.
 
-    Whoever makes a column of it keeps the type as long as the column: Arrow itself knows it by a
-    weak reference.
+    Keep a reference to the type as long as its columns: Arrow only has a weak reference.
 
     Args:
         serde: The serde.
@@ -30,7 +29,7 @@ class EncodedType(ObjectType):
         """Return a column of objects.
 
         Raises:
-            SerializationError: One is none of the serde's.
+            SerializationError: The serde cannot write an object.
         """
         return pa.ExtensionArray.from_storage(self, self._serde.serialize_many(values))
 

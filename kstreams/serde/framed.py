@@ -19,19 +19,19 @@ T = TypeVar("T")
 """The type that a serde converts."""
 
 TopicPart = Literal["key", "value"]
-"""What of a topic's records a serde is for."""
+"""The part of a topic's records that a serde is for."""
 
 
 class FramedSerde(Serde[T]):
-    """A serde whose bytes are a frame, and behind it the bytes of another one: its `plain`.
+    """A serde whose bytes are a frame followed by the bytes of another serde: its `plain`.
 
-    The frame belongs to the topic. Sources take it off before anything decodes, sinks put it on
-    when all is encoded; stores, edges and changelogs never see it. Made for ids of schemas in a
-    registry, which say how the rest is to be read.
+    The frame belongs to the topic. Sources remove it before decoding, sinks prepend it after
+    encoding; stores, edges and changelogs never see it. Made for ids of schemas in a registry,
+    which determine how to read the rest.
 
     Args:
-        format: Name of the frame; `name` adds the plain serde's in brackets.
-        plain: Serde of what is framed.
+        format: Name of the frame; `name` adds the plain serde's name in brackets.
+        plain: Serde of the framed bytes.
     """
 
     def __init__(self, format: str, plain: Serde[T]) -> None:  # noqa: A002  # its best name
@@ -43,36 +43,36 @@ class FramedSerde(Serde[T]):
 
     @property
     def plain(self) -> Serde[T]:
-        """The serde of what is framed."""
+        """The serde of the framed bytes."""
         return self._plain
 
     @property
     @abstractmethod
     def frame(self) -> bytes:
-        """What `serialize` puts in front; the same for all objects."""
+        """The bytes that `serialize` prepends; the same for all objects."""
 
     @abstractmethod
     def to_plain(self, data: pa.Array) -> pa.Array:
-        """Take the frames off; what was written otherwise than `plain` reads is written anew.
+        """Remove the frames, and convert bytes in other formats to the format of `plain`.
 
         Raises:
-            DeserializationError: A frame, or what is behind it, is not to be read.
-            RegistryUnavailableError: Where to ask what a frame means does not answer.
+            DeserializationError: A frame, or the bytes after it, cannot be read.
+            RegistryUnavailableError: The registry of the frames does not answer.
         """
 
     def learn(self, data: pa.Array) -> None:  # not all have to
-        """Find out what each frame of a column means: before anything of a batch is decoded.
+        """Look up the meaning of each frame in a column, before a batch is decoded.
 
         Raises:
-            RegistryUnavailableError: Where to ask does not answer.
+            RegistryUnavailableError: The registry of the frames does not answer.
         """
 
     def in_topic(self, topic: str, part: TopicPart, *, apart: bool) -> FramedSerde[T]:
-        """Return the serde as it is in a topic; itself where that is no matter.
+        """Return the serde for a topic; by default itself.
 
         Args:
-            topic: Its name.
-            part: What of its records.
+            topic: The topic's name.
+            part: The part of the topic's records.
             apart: Whether the topic keeps frames apart from the bytes, by a `Framing`.
         """
         return self
@@ -88,11 +88,11 @@ class FramedSerde(Serde[T]):
         """
 
     def serialize(self, value: T) -> bytes:
-        """Convert, behind the frame."""
+        """Serialize the value and prepend the frame."""
         return self.frame + self._plain.serialize(value)
 
     def deserialize(self, data: bytes) -> T:
-        """Convert what is behind the frame."""
+        """Remove the frame and deserialize the rest."""
         (plain,) = self.to_plain(pa.array([data], pa.binary()))
         return self._plain.deserialize(plain.as_py())
 
@@ -124,7 +124,7 @@ class FramedSerde(Serde[T]):
 
 
 def framed_in(serde: Serde[Any]) -> Iterator[FramedSerde[Any]]:
-    """Yield a framed serde, or those that a serde is made of."""
+    """Yield a framed serde, or the framed serdes among the parts of a serde."""
     if isinstance(serde, FramedSerde):
         yield serde
     elif isinstance(serde, CompositeSerde):
@@ -147,7 +147,7 @@ def prepare(*serdes: Serde[Any], writes: bool, node: str | None = None) -> None:
 
 
 def in_topic(serde: Serde[T], topic: str, part: TopicPart, *, apart: bool) -> Serde[T]:
-    """Return a serde as it is in a topic, and all that it is made of; see `FramedSerde`."""
+    """Return a serde with its framed parts prepared for a topic; see `FramedSerde`."""
     if isinstance(serde, FramedSerde):
         return serde.in_topic(topic, part, apart=apart)
     if isinstance(serde, CompositeSerde):
@@ -156,13 +156,13 @@ def in_topic(serde: Serde[T], topic: str, part: TopicPart, *, apart: bool) -> Se
 
 
 def plain_of(serde: Serde[T]) -> Serde[T]:
-    """Return what a serde is without frames; what is no serde is left to the checks."""
+    """Return the serde without frames; any other object is returned as it is."""
     given: object = serde
     return serde.plain if isinstance(given, Serde) else serde
 
 
 def frame_of(serde: Serde[Any]) -> bytes:
-    """Return what a serde puts in front of all that it writes; of a windowed key the key's."""
+    """Return the frame that a serde prepends; for a windowed key, the frame of the key."""
     while serde.tail_bytes and isinstance(serde, CompositeSerde):
         serde = serde.parts[0]
     return serde.frame if isinstance(serde, FramedSerde) else b""

@@ -17,19 +17,19 @@ _PLAIN: dict[type, pa.DataType] = {str: pa.string(), bytes: pa.binary(), bool: p
 
 
 class HeldObjects:
-    """Makes columns of any objects; holds those that have no column type of their own.
+    """Makes columns of any objects; keeps objects that have no column type of their own.
 
-    Their columns are good until `clear`.
+    These columns are valid until `clear`.
     """
 
     def __init__(self) -> None:
         self._types: list[_HeldType] = []  # Arrow itself knows them by weak references
 
     def column(self, values: list[Any]) -> pa.Array:
-        """Return a column of which `objects_of` makes the same objects.
+        """Return a column that `objects_of` converts back to the same objects.
 
         Text, bytes, bools, floats and 64-bit integers, all of one type or None, become a
-        column of it.
+        column of that type.
         """
         types = set(map(type, values))
         has_none = type(None) in types
@@ -65,7 +65,7 @@ class HeldObjects:
         return self.column([item for each in columns for item in objects_of(each)])
 
     def clear(self) -> None:
-        """Let go of the objects: nobody looks at their columns any more."""
+        """Free the kept objects; their columns must not be read any more."""
         self._types.clear()
 
     def _held(self, kind: _HeldType, places: pa.Array) -> pa.Array:
@@ -121,7 +121,7 @@ def parts_of(column: pa.ChunkedArray) -> tuple[list[Any], ...] | None:
 
 
 def _picked(held: Sequence[Any], places: pa.Array) -> list[Any]:
-    """Return what is held at places, None where there is none."""
+    """Return the objects at some positions; a null position gives None."""
     if places.null_count:
         return [None if place is None else held[place] for place in objects_of(places)]
     numbers = places.to_numpy()

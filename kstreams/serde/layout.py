@@ -26,14 +26,14 @@ _NUMBERS = {INT64: ">i8", INT32: ">i4", DOUBLE: ">f8"}
 
 
 class FixedLayout:
-    """How values of one serde lie in bytes, when all have the same width.
+    """The byte layout of a serde's values, if all have the same width.
 
     Args:
-        fields: For each piece its numpy type, and its content where that never varies.
+        fields: The numpy type of each piece, with its content if that is constant.
 
     Attributes:
-        width: How many bytes a value has.
-        column_count: How many numbers a value has.
+        width: The bytes of a value.
+        column_count: The numbers in a value.
     """
 
     def __init__(self, fields: Sequence[tuple[str, int | None]]) -> None:
@@ -53,11 +53,11 @@ class FixedLayout:
         return binary_array(rows.view(np.uint8), len(rows), self.width)
 
     def joined(self, columns: Columns, counts: npt.NDArray[np.int64]) -> list[bytes]:
-        """Return the values of each of several lists in one piece of bytes.
+        """Return the encoded values of several lists, each list as one piece of bytes.
 
         Args:
             columns: The values of all lists, one list after the other.
-            counts: How many values each list has.
+            counts: The number of values in each list.
 
         Raises:
             SerializationError: A number is out of its field's range.
@@ -128,7 +128,7 @@ def span_layout(serde: Serde[Any]) -> FixedLayout | None:
 
 
 def slice_layout(serde: Serde[Any]) -> FixedLayout | None:
-    """Return the layout of one slice of a `SlicesSerde` of such values: time, value."""
+    """Return the layout of one slice in a row of a sliding store: time, value."""
     return _timed_layout(serde, 1)
 
 
@@ -141,7 +141,7 @@ def _timed_layout(serde: Serde[Any], times: int) -> FixedLayout | None:
 
 
 def _fields(serde: Serde[Any]) -> Iterator[tuple[str, int | None]]:
-    """Yield type and content of each piece; an empty type stands for what varies in width."""
+    """Yield type and content of each piece; an empty type marks a piece of variable width."""
     if isinstance(serde, StampedSerde):
         yield ">i8", None
         yield from _fields(serde.parts[0])
@@ -156,7 +156,7 @@ def _fields(serde: Serde[Any]) -> Iterator[tuple[str, int | None]]:
 
 
 def _in_range(column: npt.NDArray[Any], kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Refuse what the field cannot hold; objects are Python's unbounded integers."""
+    """Return a column, or raise if the field cannot hold it; objects are Python integers."""
     if kind.kind == "i" and len(column) and (column.dtype.kind == "O" or kind.itemsize < 8):
         limits = np.iinfo(kind)
         low, high = int(column.min()), int(column.max())

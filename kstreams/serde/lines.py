@@ -21,7 +21,7 @@ _LISTS = pa.list_(pa.string())
 
 
 class LinesType(ObjectType):
-    """A column of lists of lines, each of which stands for a tuple."""
+    """A column of lists of lines, each of which represents a tuple."""
 
     def __init__(self) -> None:
         pa.ExtensionType.__init__(self, _LISTS, "kstreams.lines")
@@ -52,7 +52,7 @@ class LinesSerde(Serde["tuple[str, ...]"]):
     arrow_type = LinesType()
 
     def serialize(self, value: tuple[str, ...]) -> bytes:
-        """Join; what is no tuple of single lines is a `SerializationError`."""
+        """Join the lines; anything but a tuple of single lines is a `SerializationError`."""
         if not isinstance(value, tuple):
             raise SerializationError(f"expected a tuple of lines, got {value!r:.100}")
         for line in value:
@@ -61,7 +61,7 @@ class LinesSerde(Serde["tuple[str, ...]"]):
         return TEXT.serialize("".join(f"{line}\n" for line in value))
 
     def deserialize(self, data: bytes) -> tuple[str, ...]:
-        """Divide; what is not UTF-8 is a `DeserializationError`."""
+        """Divide into lines; bytes that are not UTF-8 are a `DeserializationError`."""
         lines = TEXT.deserialize(data).split("\n")
         if not lines[-1]:
             lines.pop()

@@ -16,10 +16,10 @@ __all__ = ("ObjectLayout",)
 
 
 class ObjectLayout:
-    """How stamped values lie in bytes, whatever their width: a column of times, one of objects.
+    """The byte layout of stamped values of any width: a column of times and a column of objects.
 
     Args:
-        serde: Their serde.
+        serde: Serde of the stamped values.
     """
 
     def __init__(self, serde: StampedSerde[Any]) -> None:
@@ -29,16 +29,16 @@ class ObjectLayout:
         """Return a `binary` array of the values.
 
         Raises:
-            SerializationError: A value is none of the serde's.
+            SerializationError: The serde cannot write a value.
         """
         times, objects = columns
         return self._serde.serialize_many(list(zip(objects.tolist(), times.tolist(), strict=True)))
 
     def decode(self, data: Sequence[bytes]) -> Columns:
-        """Read values back.
+        """Decode a `binary` array's values to times and objects.
 
         Raises:
-            DeserializationError: One is none of the serde's.
+            DeserializationError: The serde cannot read a value.
         """
         pairs: list[Any] = self._serde.deserialize_many(pa.array(data, pa.binary()))
         times = np.fromiter((time for _, time in pairs), np.int64, len(pairs))

@@ -12,10 +12,9 @@ __all__ = ("ObjectType", "TupleType")
 
 
 class ObjectType(pa.ExtensionType):  # type: ignore[misc]  # pyarrow is untyped
-    """A column of structs, each of which stands for a Python object.
+    """A column of structs, each of which represents a Python object.
 
-    So results travel as columns to what takes columns, and become objects only where
-    somebody looks at them one by one.
+    Results are passed on as columns, and become objects only when they are read one by one.
     """
 
     def objects(self, storage: pa.StructArray) -> list[Any]:

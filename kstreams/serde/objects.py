@@ -15,12 +15,12 @@ __all__ = ("object_column", "objects_of")
 
 
 def object_column(values: Sequence[Any]) -> Objects:
-    """Return objects as a numpy column, whatever they are: sequences stay what they are, too."""
+    """Return objects as a numpy column of objects; sequences are not converted either."""
     return np.fromiter(values, np.object_, len(values))
 
 
 def objects_of(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """Return what `column.to_pylist()` returns.
+    """Return the elements of a column as Python objects, as `column.to_pylist()` does.
 
     Columns of an `ObjectType` become its objects. Text, bytes, bools and numbers go
     through numpy, which makes objects in C; `to_pylist` makes an Arrow scalar of each

@@ -1,4 +1,4 @@
-"""What a serde's bytes are, as schema registries and upgrades know it."""
+"""The schema of a serde's bytes, for schema registries and upgrades."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 
 import pyarrow as pa
 
+from kstreams.options import checks_options
 from kstreams.serde.base import Serde
 
 __all__ = ("Schema", "SchemaKind", "SchemaReference", "SchemaSerde")
@@ -24,27 +25,28 @@ _FINGERPRINT_DIGITS = 16
 
 @dataclass(frozen=True)
 class SchemaReference:
-    """A schema that another one is written with, such as an imported file of messages.
+    """A schema that another schema refers to, such as an imported file of messages.
 
     Args:
-        name: What the other schema calls it: a full name in Avro, a path in protobuf.
-        schema: What it is.
+        name: The name in the other schema: a full name in Avro, a path in protobuf.
+        schema: The schema.
     """
 
     name: str
     schema: Schema
 
 
+@checks_options
 @dataclass(frozen=True)
 class Schema:
     """A schema in its canonical text: equal schemas have equal texts.
 
     Args:
-        kind: The language that it is written in.
-        text: The schema, without comments, documentation and spaces that say nothing.
-        record_name: Full name of the record or message that a datum is.
-        message_indexes: Where the message stands in its file, from the outermost; protobuf alone.
-        references: Schemas that the text names.
+        kind: The language of the schema.
+        text: The schema, without comments, documentation and insignificant spaces.
+        record_name: Full name of the record or message of a datum.
+        message_indexes: The position of the message in its file, from the outermost; protobuf only.
+        references: Schemas that the text refers to.
     """
 
     kind: SchemaKind
@@ -63,35 +65,35 @@ class Schema:
 
 
 class SchemaSerde(Serde[T]):
-    """A serde whose bytes a schema describes. Its `name` holds the schema's fingerprint.
+    """A serde whose bytes a schema describes. Its `name` contains the schema's fingerprint.
 
-    So a store, whose definition records the names of its serdes, tells an upgrade that the
-    schema of what it holds has changed.
+    A store records the names of its serdes, so an upgrade detects a changed schema.
     """
 
     __slots__ = ()
 
     schema: Schema
-    """What `serialize` writes."""
+    """The schema of the bytes that `serialize` writes."""
 
     @abstractmethod
     def reading(self, writer: Schema) -> Serde[T]:
-        """Return a serde that makes the same objects of what another schema has written.
+        """Return a serde that reads the same objects from bytes of another schema.
 
-        Bytes without a frame, in bulk and singly. It need not be able to write.
+        The serde reads bytes without a frame, in bulk and singly. It need not be able to write.
 
         Raises:
-            ValueError: The objects cannot be made of it; the text says which field, and why.
+            ValueError: The objects cannot be made from the other schema; the text names the field
+                and the reason.
         """
 
     def rewritten(self, data: pa.Array, reader: Serde[T]) -> pa.Array:
-        """Turn a `binary` array that another schema has written into what this serde writes.
+        """Convert a `binary` array of another schema to the bytes of this serde; null stays null.
 
-        Worth overriding where that takes no objects. Null stays null.
+        Override it if the conversion does not need objects.
 
         Args:
-            data: What the other schema has written.
-            reader: What `reading` has returned for that schema.
+            data: The bytes of the other schema.
+            reader: The result of `reading` for that schema.
 
         Raises:
             DeserializationError: As `deserialize_many` of the reader.

@@ -44,7 +44,7 @@ class SpansSerde(CompositeSerde["tuple[tuple[int, int, T], ...]"]):
             raise SerializationError(f"expected spans of int64 bounds, got {value!r}") from exc
 
     def deserialize(self, data: bytes) -> tuple[tuple[int, int, T], ...]:
-        """Convert back; what is cut short is a `DeserializationError`."""
+        """Deserialize spans; truncated bytes are a `DeserializationError`."""
         read = self._value.deserialize
         try:
             return tuple((*_BOUNDS.unpack_from(piece), read(piece[16:])) for piece in divided(data))

@@ -1,4 +1,4 @@
-"""A value with the time it stands for."""
+"""A value with its timestamp."""
 
 from __future__ import annotations
 

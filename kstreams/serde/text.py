@@ -67,7 +67,7 @@ class TextSerde(Serde[str]):
             raise SerializationError(f"expected text, got {value!r}: {exc}") from exc
 
     def deserialize(self, data: bytes) -> str:
-        """Decode; what is not UTF-8 is a `DeserializationError`."""
+        """Decode text; bytes that are not UTF-8 are a `DeserializationError`."""
         try:
             return data.decode()
         except UnicodeDecodeError as exc:

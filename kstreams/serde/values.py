@@ -14,9 +14,11 @@ from typing import Any
 from uuid import UUID
 
 from kstreams.errors import PluginError
+from kstreams.moments import iso
 from kstreams.plugins import load_plugin
 from kstreams.quoting import repr_of, text_of
 from kstreams.serde.base import Serde
+from kstreams.windowed import NEVER_ENDS, Windowed
 
 __all__ = ("exact", "json_line", "parser_of", "plain", "printable", "shown_by")
 
@@ -28,7 +30,7 @@ _BY_TEXT = (date, time, Decimal, UUID)
 
 
 def parser_of(serde: Serde[Any]) -> Callable[[str], object]:
-    """Return what makes a value of typed text; it raises `ValueError` where that means none."""
+    """Return a function that parses typed text; it raises `ValueError` for invalid text."""
     token: Any = serde.type_token
     found = _PARSERS.get(token if isinstance(token, type) else object)
     if found is not None:
@@ -47,9 +49,9 @@ def parser_of(serde: Serde[Any]) -> Callable[[str], object]:
 
 
 def shown_by(*serdes: Serde[Any]) -> Callable[[object], str]:
-    """Return what writes values, of some serdes or of any other type, as one line of text.
+    """Return a function that formats values of some serdes, or of any type, as one line of text.
 
-    Whatever they hold, a terminal only shows it.
+    The text contains no control characters, whatever the values contain.
     """
     writers = {
         serde.type_token: writer
@@ -64,31 +66,36 @@ def shown_by(*serdes: Serde[Any]) -> Callable[[object], str]:
 
 
 def plain(value: object, serde: Serde[Any] | None = None) -> object:
-    """Return what JSON can say of a value, by its serde's `to_json` where it has that.
+    """Return a JSON value for a value, with its serde's `to_json` if it has one.
 
-    Bytes and what is of no known kind become the text that Python shows.
+    Bytes and objects of unknown types become their `repr` text.
     """
     return _plain(_written(getattr(serde, "to_json", None), value), 0)
 
 
 def exact(value: object, serde: Serde[Any] | None = None) -> object:
-    """Return the same, so that no reader of JSON takes anything for something else.
+    """Return a JSON value for a value, without loss in any JSON reader.
 
-    Whole numbers beyond 2**53, which JavaScript would round, become text, and bytes
+    Integers beyond 2**53, which JavaScript would round, become text, and bytes become
     `{"base64": ...}`.
     """
     return _exact(_written(getattr(serde, "to_json", None), value), 0)
 
 
 def printable(value: object) -> str:
-    """Return one line of text for a value; control characters are escaped."""
+    """Return one line of text for a value; control characters are escaped.
+
+    Windowed keys are `key@start/end`, with times in UTC.
+    """
     if value is None:
         text = "null"
+    elif isinstance(value, Windowed):
+        text = f"{printable(value.key)}@{_moment(value.start_ms)}/{_moment(value.end_ms)}"
     elif isinstance(value, str):
         text = str.__str__(value)
     elif isinstance(value, bool):
         text = "true" if value else "false"
-    elif isinstance(value, (dict, list)) or _names(value) is not None:
+    elif isinstance(value, (dict, list)) or _fields(value) is not None:
         text = json.dumps(_plain(value, 0), ensure_ascii=False)
     else:
         text = text_of(value)
@@ -98,9 +105,9 @@ def printable(value: object) -> str:
 
 
 def json_line(value: object) -> str:
-    """Return a value as JSON on one line that a terminal only shows and any reader reads.
+    """Return a value as JSON on one line, without control characters.
 
-    What is no printable character, lone surrogates among them, is written as JSON's escapes.
+    Characters that cannot be printed, including lone surrogates, are written as JSON escapes.
     """
     text = json.dumps(_plain(value, 0), ensure_ascii=False)
     if text.isprintable():
@@ -138,7 +145,10 @@ _PARSERS: dict[type, Callable[[str], object]] = {
 
 
 def _from_json(token: Any) -> Callable[[object], object] | None:  # noqa: ANN401  # any type
-    """Return what makes objects of a type of JSON, if msgspec is installed and knows the type."""
+    """Return a function that makes objects of a type from JSON.
+
+    None if msgspec is not installed or does not know the type.
+    """
     if token is object:
         return None
     try:
@@ -150,7 +160,7 @@ def _from_json(token: Any) -> Callable[[object], object] | None:  # noqa: ANN401
 
 
 def _written(writer: Callable[[Any], object] | None, value: object) -> object:
-    """Return what a serde's own writer makes of a value; the value where it makes nothing."""
+    """Return the result of a serde's own writer; the value itself if the writer fails."""
     if writer is None or isinstance(value, _SCALARS):
         return value
     try:
@@ -176,9 +186,9 @@ def _plain(value: Any, depth: int) -> object:  # noqa: ANN401  # of any type
         return repr_of(value, _DEEPEST)
     if isinstance(value, Mapping):
         return {_key(key): _plain(each, depth + 1) for key, each in value.items()}
-    names = _names(value)
-    if names is not None:
-        return {name: _plain(getattr(value, name, None), depth + 1) for name in names}
+    found = _fields(value)
+    if found is not None:
+        return {name: _plain(each, depth + 1) for name, each in found.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(each, depth + 1) for each in value]
     if isinstance(value, (set, frozenset)):
@@ -194,22 +204,31 @@ def _exact(value: Any, depth: int) -> object:  # noqa: ANN401  # of any type
     if depth <= _DEEPEST:
         if isinstance(value, Mapping):
             return {_key(key): _exact(each, depth + 1) for key, each in value.items()}
-        names = None if isinstance(value, Enum) else _names(value)
-        if names is not None:
-            return {name: _exact(getattr(value, name, None), depth + 1) for name in names}
+        found = None if isinstance(value, Enum) else _fields(value)
+        if found is not None:
+            return {name: _exact(each, depth + 1) for name, each in found.items()}
         if isinstance(value, (list, tuple)):
             return [_exact(each, depth + 1) for each in value]
     return _plain(value, depth)
 
 
-def _names(value: Any) -> list[str] | None:  # noqa: ANN401  # of any type
-    """Return the names of an object's fields, if it is one of fields."""
+def _fields(value: Any) -> dict[str, object] | None:  # noqa: ANN401  # of any type
+    """Return the fields of an object by name; None if it has none."""
     if isinstance(value, type):
         return None
+    if isinstance(value, Windowed):
+        start, end = _moment(value.start_ms), _moment(value.end_ms)
+        return {"key": value.key, "start": start, "end": end}
+    names: Any = getattr(type(value), "__struct_fields__", getattr(type(value), "_fields", None))
     if is_dataclass(value):
-        return [field.name for field in fields(value)]
-    names = getattr(type(value), "__struct_fields__", getattr(type(value), "_fields", None))
-    return list(names) if isinstance(names, tuple) else None
+        names = tuple(field.name for field in fields(value))
+    if not isinstance(names, tuple):
+        return None
+    return {name: getattr(value, name, None) for name in names}
+
+
+def _moment(ms: int) -> str:
+    return "never" if ms == NEVER_ENDS else iso(ms)
 
 
 def _key(key: object) -> str:

@@ -19,22 +19,22 @@ __all__ = ("ZstdCodec", "train")
 
 _DIGEST_DIGITS = 8
 _SHOWN_BYTES = 40
-_WINDOW_BYTES = 8 << 20  # what every reader of the format should take
+_WINDOW_BYTES = 8 << 20  # every reader of the format should accept this
 
 
 class ZstdCodec(Codec):
     """One frame of Zstandard (RFC 8878) with its length.
 
-    Contexts of zstandard serve one thread at a time, so that each has its own.
+    Contexts of zstandard serve one thread at a time, so each thread has its own.
 
     Args:
-        level: 1 is fast, 22 is small.
-        max_bytes: How many bytes come out at most.
-        dictionary: What frames are written with.
+        level: The compression level: 1 is fast, 22 is small.
+        max_bytes: The limit for decompressed bytes.
+        dictionary: The dictionary with which frames are written.
         older: Dictionaries of frames that are still read.
 
     Raises:
-        ValueError: Something that is no trained dictionary is given as one.
+        ValueError: A dictionary is not a trained dictionary.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ZstdCodec(Codec):
         return [None if item is None else compress(item) for item in items]
 
     def decompress(self, data: bytes) -> bytes:
-        """Return what a frame holds; one without its length is read as far as may be."""
+        """Return the content of a frame; a frame without its length is read up to the limit."""
         try:
             frame = zstandard.get_frame_parameters(data)
             if frame.dict_id not in (0, *self._dictionaries):
@@ -82,7 +82,7 @@ class ZstdCodec(Codec):
             ) from exc
 
     def decompress_many(self, items: Sequence[bytes | None]) -> list[bytes | None]:
-        """Return what each frame holds."""
+        """Return the content of each frame; None stays None."""
         frames = [item for item in items if item is not None]
         try:
             sizes = list(map(zstandard.frame_content_size, frames))

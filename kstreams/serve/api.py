@@ -9,13 +9,14 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from kstreams.checkpoint.parameter_notes import recorded_parameters
 from kstreams.moments import iso
 from kstreams.serve.action import Action
-from kstreams.serve.bodies import json_answer
 from kstreams.serve.context import Context
 from kstreams.serve.exposition import OPENMETRICS, PROMETHEUS, exposition
-from kstreams.serve.lookup import app_of, store_of
 from kstreams.serve.metrics import Metrics
+from kstreams.serve.name_lookup import app_of, store_of
+from kstreams.serve.request_bodies import json_answer
 from kstreams.serve.roles import Role
 
 __all__ = ("Api",)
@@ -81,7 +82,7 @@ class Api:
                     **dict(schema),
                     "group": group,
                     "query": checkpoint.query_of_group(group),
-                    "partitions": checkpoint.tasks[group],
+                    "partitions": checkpoint.partitions_of(name, group),
                 }
                 for name, (group, schema) in sorted(app.schemas().items())
             ]
@@ -100,6 +101,7 @@ class Api:
                 "app": app.name,
                 "store": store.spec.name,
                 "schema": store.spec.schema(),
+                "parameters": recorded_parameters(app.checkpoint.shape, store.spec.name),
                 "partitions": reader.partitions,
                 "routing": reader.place.routing(),
                 "life": reader.life,

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from kstreams.serve.as_of import NEWEST
 from kstreams.serve.paging import Row
+from kstreams.serve.pinned_version import Standing
 from kstreams.serve.problems import Problem
 from kstreams.serve.queries import Queries, Wanted
 from kstreams.serve.served_app import ServedApp, ServedStore
-from kstreams.serve.standing import Standing
+from kstreams.serve.version_parameters import NEWEST
 from kstreams.views.store_reads import StoreReads
 
 __all__ = ("Changes", "News")

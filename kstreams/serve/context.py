@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kstreams.serve.authentication import Doors
 from kstreams.serve.code_runs import CodeRuns
 from kstreams.serve.cursors import Cursors
-from kstreams.serve.doors import Doors
 from kstreams.serve.metrics import LagWatch
+from kstreams.serve.parameters import check_name
 from kstreams.serve.problems import Problem
 from kstreams.serve.request_times import RequestTimes
 from kstreams.serve.served_app import ServedApp
@@ -51,9 +52,10 @@ class Context:
         """Return an app.
 
         Raises:
-            Problem: There is none of this name.
+            Problem: There is none of this name, or nothing can have it.
         """
         found = self.apps.get(name)
         if found is None:
+            check_name("the app", name)
             raise Problem(404, "there is no app of this name here")
         return found

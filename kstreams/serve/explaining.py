@@ -11,11 +11,11 @@ from starlette.responses import Response
 
 from kstreams.ids import TopicPartition
 from kstreams.serve.action import Action
-from kstreams.serve.bodies import json_answer
 from kstreams.serve.context import Context
-from kstreams.serve.lookup import app_of, store_of
+from kstreams.serve.name_lookup import app_of, store_of
 from kstreams.serve.parameters import KEY_FORMATS, Parameters, key_of
 from kstreams.serve.problems import Problem
+from kstreams.serve.request_bodies import json_answer
 from kstreams.serve.roles import Role
 from kstreams.serve.served_app import ServedApp, ServedStore
 from kstreams.state.log.fields import MOST

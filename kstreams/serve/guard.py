@@ -9,7 +9,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from kstreams.serve.doors import Doors
+from kstreams.serve.authentication import Doors
+from kstreams.serve.forwarded import TrustedProxies
 from kstreams.serve.problems import Problem, answer_of
 from kstreams.serve.roles import Role, Visitor
 from kstreams.serve.settings import Listening
@@ -34,6 +35,7 @@ class Guard:
     """Lets requests through that are for this server, from no foreign page.
 
     The role of who asks is put into `scope["role"]`, and who that is into `scope["visitor"]`;
+    `scope["client"]` becomes the client's address where a trusted proxy has connected;
     those without a token see what is open to all. Answers can be framed by nobody, load nothing
     from elsewhere, and are kept nowhere unless they say so themselves.
 
@@ -49,6 +51,7 @@ class Guard:
         own = {settings.host, "localhost", "127.0.0.1", "::1"} if settings.is_loopback else set()
         self._hosts = {name.lower() for name in (*own, settings.host, *settings.names)}
         self._origins = frozenset(settings.origins)
+        self._proxies = TrustedProxies(settings.forwarded_allow_ips)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -64,6 +67,10 @@ class Guard:
             await send(message)
 
         scope["visitor"], scope["role"] = Visitor(Role.OPEN), Role.OPEN
+        if scope.get("client"):
+            peer, port = scope["client"]
+            forwarded = headers.getlist("x-forwarded-for")
+            scope["client"] = self._proxies.client_of(peer, forwarded), port
         try:
             self._check_host(headers)
             self._check_origin(headers)

@@ -66,7 +66,8 @@ def config_of(
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=settings.limits.connections,
+        limit_concurrency=settings.limits.connections
+        + 1,  # requests: the protocol counts connections
         timeout_graceful_shutdown=1,
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.key_file,

@@ -12,10 +12,10 @@ from kstreams.clock import Clock, SystemClock
 from kstreams.connection import Connection
 from kstreams.errors import KStreamsError
 from kstreams.ids import TopicPartition
+from kstreams.serve.app_metrics import TOLD, add_counters, add_kept, add_live
 from kstreams.serve.exposition import Family
 from kstreams.serve.request_times import RequestTimes
 from kstreams.serve.served_app import ServedApp, Told
-from kstreams.serve.told_metrics import TOLD, add_counters, add_kept, add_live
 from kstreams.telemetry.formats import library_version
 from kstreams.telemetry.unread import Unread, unread_of
 
@@ -52,6 +52,12 @@ METRICS: Mapping[str, tuple[str, str]] = {
         "gauge", "How much more it keeps before it drops what is not read; without it, all.",
     ),
     "kstreams_records_produced_total": ("counter", "Records that a sink has written."),
+    "kstreams_topic_bytes_total": (
+        "counter", "Bytes of keys and values that were read from a topic, or written to it.",
+    ),
+    "kstreams_topic_records_total": (
+        "counter", "Records that were read from a topic, or written to it.",
+    ),
     "kstreams_stream_time_seconds": ("gauge", "Stream time of a task."),
     **TOLD,
     "kstreams_serve_request_duration_seconds": (
@@ -217,6 +223,14 @@ def _of_query(found: Mapping[str, Family], app: str, status: QueryStatus, told: 
             labels = {**own, "node": node, "topic": place.topic, "partition": place.partition}
             found["kstreams_records_consumed_total"].add(read.taken, **labels)
             found["kstreams_source_held_records"].add(read.held, **labels)
+    for topic, each in status.totals.topics.items():
+        for way, count, size in (
+            ("in", each.records_in, each.bytes_in),
+            ("out", each.records_out, each.bytes_out),
+        ):
+            labels = {**own, "topic": topic, "direction": way}
+            found["kstreams_topic_records_total"].add(count, **labels)
+            found["kstreams_topic_bytes_total"].add(size, **labels)
     for task, size in status.state_bytes.items():
         found["kstreams_state_bytes"].add(size, **own, group=task.group, partition=task.partition)
     for task, time_ms in status.stream_times.items():

@@ -9,12 +9,13 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import parse_qsl
 
+from kstreams.names import is_path_below, shown_name, text_problem
 from kstreams.quoting import repr_of
 from kstreams.serde.base import Serde
 from kstreams.serde.values import parser_of
 from kstreams.serve.problems import Problem
 
-__all__ = ("KEY_FORMATS", "Parameters", "base64_bytes", "key_of")
+__all__ = ("KEY_FORMATS", "Parameters", "base64_bytes", "check_name", "key_of")
 
 KEY_FORMATS = ("text", "json", "base64")
 """How a request may write a key."""
@@ -22,6 +23,9 @@ KEY_FORMATS = ("text", "json", "base64")
 _HALF_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _MOST_FIELDS = 20
+_LONGEST_NAME = 1_000
+_FREE_TEXTS = ("key", "start", "end", "prefix", "find")
+"""Parameters that may have control characters: keys, parts of keys, and texts to look for."""
 
 
 class Parameters(dict[str, str]):
@@ -30,6 +34,8 @@ class Parameters(dict[str, str]):
     @classmethod
     def of(cls, text: bytes, known: Collection[str]) -> Parameters:
         """Read a query string, each of whose names is known and there once.
+
+        Values are lines of text: names, numbers, times. Those of keys may be any text.
 
         Args:
             text: The query string.
@@ -59,6 +65,9 @@ class Parameters(dict[str, str]):
                 )
             if name in given:
                 raise Problem(400, f"parameter {name!r} is there twice")
+            problem = text_problem(value) if value and name not in _FREE_TEXTS else ""
+            if problem:
+                raise Problem(400, f"{name} cannot be {shown_name(value)}: {problem}")
             given[name] = value
         return cls(given)
 
@@ -87,6 +96,27 @@ class Parameters(dict[str, str]):
         if text not in ("true", "false"):
             raise Problem(400, f"{name} is {repr_of(text, 40)}; expected true or false")
         return text == "true"
+
+
+def check_name(what: str, name: str) -> str:
+    """Return a name from a request, if anything can have it.
+
+    Args:
+        what: What the request names: `"the app"`.
+        name: The name.
+
+    Raises:
+        Problem: 400, nothing can have this name: it is empty or too long, has control characters,
+            or has steps of a path that lead elsewhere.
+    """
+    problem = text_problem(name)
+    if not problem and len(name) > _LONGEST_NAME:
+        problem = f"it has {len(name)} characters, and a name at most {_LONGEST_NAME}"
+    if not problem and not is_path_below(name):
+        problem = "it leads to another directory"
+    if problem:
+        raise Problem(400, f"{what} cannot be {shown_name(name)}: {problem}")
+    return name
 
 
 def key_of(serde: Serde[Any], given: object, form: object, limit: int) -> object:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from kstreams.errors import (
     CheckpointMismatchError,
+    InvalidNameError,
     KStreamsError,
     NoCheckpointError,
     SavepointError,
@@ -26,6 +27,7 @@ _LONGEST = 2000
 
 _STATUS: tuple[tuple[type[KStreamsError], int], ...] = (
     (NoCheckpointError, 503),
+    (InvalidNameError, 400),
     (SavepointError, 404),
     (StoreKindError, 400),
     (SerdeError, 400),

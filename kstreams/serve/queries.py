@@ -10,13 +10,13 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from kstreams.errors import StoreError
-from kstreams.serve.as_of import NEWEST, AsOf
 from kstreams.serve.context import Context
 from kstreams.serve.paging import Make, OpenScans, Row, take_page
+from kstreams.serve.pinned_version import Standing, stand
 from kstreams.serve.problems import Problem
 from kstreams.serve.row_query import RowQuery
 from kstreams.serve.served_app import ServedApp, ServedStore
-from kstreams.serve.standing import Standing, stand
+from kstreams.serve.version_parameters import NEWEST, AsOf
 from kstreams.state.stores.kind import Times
 from kstreams.views.flat_rows import rows_of_key
 from kstreams.views.store_reads import StoreReads

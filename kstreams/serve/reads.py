@@ -9,22 +9,23 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from kstreams.serde.recorded import undecoded
 from kstreams.serde.values import exact
 from kstreams.serve.action import Action
-from kstreams.serve.as_of import as_of_in
-from kstreams.serve.bodies import json_body, text_answer
 from kstreams.serve.changes import Changes, News
 from kstreams.serve.context import Context
-from kstreams.serve.lookup import app_of, store_of
+from kstreams.serve.name_lookup import app_of, store_of
 from kstreams.serve.paging import Make, Row
 from kstreams.serve.parameters import KEY_FORMATS, Parameters, key_of
 from kstreams.serve.problems import Problem
 from kstreams.serve.queries import Answered, Queries, Wanted
+from kstreams.serve.request_bodies import json_body, text_answer
 from kstreams.serve.roles import Role
 from kstreams.serve.row_query import RowQuery
 from kstreams.serve.served_app import ServedStore
 from kstreams.serve.stored_query import StoredQuery
 from kstreams.serve.streams import Event, EventStream
+from kstreams.serve.version_parameters import as_of_in
 from kstreams.state.log.fields import MOST
 from kstreams.views.flat_rows import columns_of, key_serde
 from kstreams.views.row_text import RowText, json_text
@@ -103,7 +104,7 @@ class Reads:
         if rows == _NO_ROWS:
             raise Problem(404, "there is no such key", headers=standing.headers)
         key = json_text(exact(wanted.key, store.spec.key))
-        return text_answer(f'{{"key": {key}, "rows": {rows}}}', headers)
+        return text_answer(f'{{"key": {key}, "rows": {rows}{_note(store)}}}', headers)
 
     async def rows(self, request: Request) -> Response:
         """Read a page of rows, in the store's order: all, a range of keys, or a prefix."""
@@ -119,7 +120,8 @@ class Reads:
         headers = {"ETag": f'"{page.standing.tag}"', **page.standing.headers}
         if _is_known(request, headers["ETag"]):
             return Response(status_code=304, headers=headers)
-        body = f'{{"rows": [{", ".join(page.rows)}], "cursor": {json.dumps(page.cursor)}}}'
+        rows, cursor = ", ".join(page.rows), json.dumps(page.cursor)
+        body = f'{{"rows": [{rows}], "cursor": {cursor}{_note(store)}}}'
         return text_answer(body, headers)
 
     async def multi(self, request: Request) -> Response:
@@ -207,6 +209,14 @@ def _found(content: Sequence[Mapping[str, object]], found: Answered[str]) -> Res
     return text_answer(f'{{"found": [{", ".join(made)}]}}', found.standing.headers)
 
 
+def _note(store: ServedStore) -> str:
+    """Return a field of JSON that explains undecoded keys and values; empty if there are none."""
+    note = undecoded(store.spec.key, store.spec.value)
+    if not note:
+        return ""
+    return f', "note": {json_text(f"{note}; start the server with --topology MODULE:NAME")}'
+
+
 def _event(news: News[str]) -> Event:
     """Return what a follower is sent."""
     batch = news.standing.batch
@@ -223,7 +233,7 @@ def _check_fields(body: Mapping[str, Any], known: Sequence[str]) -> None:
 
 def _key_rows(reads: StoreReads[Any]) -> Callable[[list[Row]], tuple[str, int]]:
     """Return what makes a text of JSON of the rows of a key."""
-    text = RowText(reads.spec, key_serde(reads), reads.spec.kind.columns)
+    text = RowText.of_key(reads.spec, key_serde(reads))
 
     def made(rows: list[Row]) -> tuple[str, int]:
         content = json_text([text.row(row, key=False) for row in rows])

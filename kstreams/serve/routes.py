@@ -16,10 +16,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from kstreams.errors import KStreamsError
 from kstreams.serve.action import Action
 from kstreams.serve.api import Api
+from kstreams.serve.app_command_routes import Ordering
 from kstreams.serve.context import Context
 from kstreams.serve.explaining import Explaining
 from kstreams.serve.openapi import openapi
-from kstreams.serve.ordering import Ordering
 from kstreams.serve.pages.site import Site
 from kstreams.serve.problems import Problem, answer_of
 from kstreams.serve.reads import Reads

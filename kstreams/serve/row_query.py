@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from kstreams.serde.base import Serde
-from kstreams.serve.as_of import NEWEST, AsOf, as_of_in
 from kstreams.serve.cursors import Cursors
 from kstreams.serve.paging import OpenRows
 from kstreams.serve.parameters import Parameters, base64_bytes, key_of
+from kstreams.serve.pinned_version import Standing
 from kstreams.serve.problems import Problem
-from kstreams.serve.standing import Standing
+from kstreams.serve.version_parameters import NEWEST, AsOf, as_of_in
 from kstreams.state.log.fields import MOST
 from kstreams.state.stores.kind import Times
 from kstreams.views.flat_rows import key_serde, lies_by_key, rows_looked_at

@@ -14,13 +14,14 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.home import CheckpointHome
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.store_place import StorePlace
 from kstreams.checkpoint.status import QueryStatus, query_statuses
-from kstreams.checkpoint.store_place import StorePlace
+from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
 from kstreams.partitioner import Partitioner
+from kstreams.serve.parameters import check_name
 from kstreams.serve.problems import Problem
 from kstreams.serve.restoring import Restoring
 from kstreams.serve.settings import Limits
@@ -31,7 +32,8 @@ from kstreams.telemetry.live import Live
 from kstreams.telemetry.outline import Outline
 from kstreams.telemetry.reader import TelemetryReader
 from kstreams.views.pinned import Pinned
-from kstreams.views.reader import Reader, ReaderSettings
+from kstreams.views.reader import Reader
+from kstreams.views.reader_settings import ReaderSettings
 from kstreams.views.state_source import CheckpointSource
 
 __all__ = ("AppSource", "FindSpec", "ServedApp", "ServedStore", "Told")
@@ -266,7 +268,7 @@ class ServedApp:
         """Return one of the app's stores.
 
         Raises:
-            Problem: It has none of this name.
+            Problem: It has none of this name, or nothing can have it.
         """
         found = self._stores.get(name)
         if found is not None:
@@ -283,6 +285,7 @@ class ServedApp:
 
     def _check_name(self, name: str) -> None:
         if name not in self.schemas():
+            check_name("the store", name)
             raise Problem(404, "the app has no store of this name")
 
     def savepoints(self) -> list[str]:

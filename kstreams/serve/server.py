@@ -14,10 +14,10 @@ import uvicorn
 from starlette.applications import Starlette
 
 from kstreams.connection import Connection
+from kstreams.serve.authentication import Doors
 from kstreams.serve.code_runs import CodeRuns
 from kstreams.serve.context import Context
 from kstreams.serve.cursors import Cursors
-from kstreams.serve.doors import Doors
 from kstreams.serve.guard import Guard
 from kstreams.serve.listening import bound, config_of, url_of
 from kstreams.serve.metrics import LagWatch
@@ -69,6 +69,7 @@ class Server:
     ) -> None:
         self._settings = settings
         self._beside = beside
+        self._begun: Callable[[], object] | None = None
         self.apps: dict[str, ServedApp] = {}
         code: dict[str, tuple[str, ...]] = {}
         for source in sources:
@@ -113,6 +114,8 @@ class Server:
             async with AsyncExitStack() as others:
                 for beside in self._beside:
                     await others.enter_async_context(beside(self.context))
+                if self._begun is not None:
+                    self._begun()
                 yield
         finally:
             if self._lag is not None:
@@ -122,8 +125,13 @@ class Server:
             for app in self.apps.values():
                 await asyncio.to_thread(app.close)
 
-    def run(self) -> None:
-        """Answer until SIGINT or SIGTERM; the process is this server's alone."""
+    def run(self, begun: Callable[[], object] | None = None) -> None:
+        """Answer until SIGINT or SIGTERM; the process is this server's alone.
+
+        Args:
+            begun: Called once, when the server and all beside it listen.
+        """
+        self._begun = begun
         gc.collect()
         gc.freeze()  # a full collection of what was imported would hold every read up
         sys.setswitchinterval(_SWITCH_SECONDS)  # the thread that decodes gives way sooner

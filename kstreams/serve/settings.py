@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from kstreams.errors import KStreamsError
+from kstreams.serve.forwarded import TrustedProxies
 from kstreams.serve.roles import Role
 
 __all__ = ("Limits", "Listening", "ServeError", "ServeSettings", "read_tokens")
@@ -87,10 +88,12 @@ class Listening:
         limits: See there.
         origins: Pages of other servers that may ask too, with a token: `https://HOST[:PORT]`.
         holders: Who has a token, by token: named wherever it is written down who gave an order.
+        forwarded_allow_ips: Addresses and networks of proxies whose `X-Forwarded-For` names the
+            client; the header is ignored from everyone else.
 
     Raises:
-        ServeError: A token is too short; an origin is none; or it would listen to other machines
-            without TLS.
+        ServeError: A token is too short; an origin or a proxy's address is none; or it would
+            listen to other machines without TLS.
     """
 
     tokens: Mapping[str, Role] = field(repr=False)
@@ -103,6 +106,7 @@ class Listening:
     limits: Limits = Limits()
     origins: tuple[str, ...] = ()
     holders: Mapping[str, str] = field(default_factory=dict, repr=False)
+    forwarded_allow_ips: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check."""
@@ -118,6 +122,7 @@ class Listening:
                 raise ServeError(
                     f"{origin!r} is no origin of pages", hint="one is https://HOST or with :PORT."
                 )
+        self._check_proxies()
         if (self.certificate is None) != (self.key_file is None):
             raise ServeError("a certificate needs its key, and a key its certificate")
         if not self.is_loopback and self.certificate is None and not self.behind_proxy:
@@ -127,6 +132,16 @@ class Listening:
                 hint="give it a certificate and its key; or say that it is behind a proxy, where "
                 "something in front of it speaks TLS.",
             )
+
+    def _check_proxies(self) -> None:
+        try:
+            TrustedProxies(self.forwarded_allow_ips)
+        except ValueError as exc:
+            raise ServeError(
+                f"a trusted proxy is wrong: {exc}",
+                hint="write each as 10.0.0.7 or 10.0.0.0/8; there is no * for everyone, who could "
+                "then claim any address.",
+            ) from exc
 
     @property
     def is_loopback(self) -> bool:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from kstreams.serve.as_of import as_of_in
 from kstreams.serve.parameters import base64_bytes
+from kstreams.serve.pinned_version import Standing
 from kstreams.serve.problems import Problem
 from kstreams.serve.served_app import ServedStore
 from kstreams.serve.settings import Limits
-from kstreams.serve.standing import Standing
+from kstreams.serve.version_parameters import as_of_in
 from kstreams.state.backend.working import Pair, WorkingStore
 from kstreams.state.cache.times import FixedTimes
 from kstreams.views.wire import Found, encode_found

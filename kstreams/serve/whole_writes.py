@@ -16,14 +16,19 @@ class WholeWrites(asyncio.Transport):
     a client twice, the first time for nothing it can use, and cost two calls of the system.
 
     Args:
-        inner: What writes.
+        inner: The transport that writes.
         loop: The event loop.
+        linger_seconds: Maximum time that a closed connection may take to send the rest of an
+            answer, in seconds. A client that reads nothing would keep it open otherwise.
     """
 
-    def __init__(self, inner: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, inner: asyncio.Transport, loop: asyncio.AbstractEventLoop, linger_seconds: float
+    ) -> None:
         super().__init__()
         self._inner = inner
         self._loop = loop
+        self._linger_seconds = linger_seconds
         self._held: bytes | bytearray | memoryview = b""
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
@@ -44,8 +49,12 @@ class WholeWrites(asyncio.Transport):
             self.writelines(())
 
     def close(self) -> None:
-        """Close it, once all is written."""
+        """Close it, once all is written, or after the time to linger."""
         self._flush()
+        if self._inner.is_closing():
+            return
+        if self._inner.get_write_buffer_size():
+            self._loop.call_later(self._linger_seconds, self._inner.abort)
         self._inner.close()
 
     def abort(self) -> None:

@@ -7,21 +7,28 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from typing_extensions import Self
+
 from kstreams.batch.no_topics import NO_TOPICS
+from kstreams.batch.open_feed import check_connection
 from kstreams.batch.report import AppState, BatchReport, report_batch
 from kstreams.batch.signals import stopping_on_signals
-from kstreams.checkpoint.app_settings import AppSettings, Packages, store_names
-from kstreams.checkpoint.fork import ForkSource
-from kstreams.checkpoint.migration import Migration
-from kstreams.checkpoint.named_home import CheckpointName, app_home
-from kstreams.checkpoint.telemetry_settings import Telemetry
+from kstreams.batch.task_moves import TaskMove
+from kstreams.checkpoint.savepoint.fork import ForkSource
+from kstreams.checkpoint.start.app_settings import AppSettings, Packages, store_names
+from kstreams.checkpoint.start.migration import Migration
+from kstreams.checkpoint.storage.named_home import CheckpointName, app_home
+from kstreams.checkpoint.storage.telemetry_settings import Telemetry
 from kstreams.clock import Clock, SystemClock
 from kstreams.connection import Connection
 from kstreams.errors import CompileError, KStreamsError
+from kstreams.graph.limits import ends_by_itself
 from kstreams.graph.topology import Topology
-from kstreams.processors.interceptor import Interceptor
+from kstreams.graph.window_emissions import check_run_closes_windows
+from kstreams.options import checks_options
+from kstreams.processors.interceptor import Interceptor, checked_interceptors
 from kstreams.spark.app_parts import AppParts, new_run
-from kstreams.spark.app_run import AppRun
+from kstreams.spark.app_run import AppRun, shortened
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
@@ -31,7 +38,11 @@ from kstreams.telemetry.watchers import watchers_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+
 __all__ = ("App",)
+
+
+_CLOSE_HINT = "run it with until='end' and close_windows=True, or emit each_update()."
 
 
 class App:
@@ -70,7 +81,8 @@ class App:
         spark: The session to run on; the running one, or one made here, by default.
         config: Spark's settings for a session made here.
         clock: Decides when wall-clock work is due.
-        on_batch: Called after each committed batch, from a thread of Spark's.
+        on_batch: Called after each committed batch, in the thread that runs the batches of
+            its query. It may call `close`, and neither `run` nor `drain`.
         migrate: After a change of the topology: by the name of a store in it, how its
             contents are made from an old store's. Passed over once it is done.
         reset: After a change of the topology: names of stores that would be emptied or
@@ -93,6 +105,7 @@ class App:
         SavepointError: `fork` is a text that names no savepoint.
     """
 
+    @checks_options
     def __init__(
         self,
         topology: Topology,
@@ -119,6 +132,8 @@ class App:
         upkeep: Upkeep | None = None,
         telemetry: Telemetry | None = None,
     ) -> None:
+        if connection is not None:
+            check_connection(connection)
         self.topology = topology
         self.app_id = app_id or topology.name
         home = app_home(self.app_id, checkpoint)
@@ -130,7 +145,7 @@ class App:
             trigger=trigger,
             max_records_per_batch=max_records_per_batch,
             max_bytes_per_batch=max_bytes_per_batch,
-            interceptors=tuple(interceptors),
+            interceptors=checked_interceptors(interceptors),
             packages=packages,
             parallelism=parallelism,
             config=dict(config or {}),
@@ -144,12 +159,13 @@ class App:
         )
         clock = clock or SystemClock()
         run = new_run()
+        self._on_moves: list[Callable[[Sequence[TaskMove]], None]] = []
         self._parts = AppParts(
             topology=topology,
             connection=NO_TOPICS if connection is None else connection,
             lock=home.lock(),
             clock=clock,
-            report=partial(report_batch, on_batch),
+            report=partial(report_batch, on_batch, self._on_moves),
             spark=spark,
             run=run,
             watchers=watchers_of(self._settings, run, clock, lambda: self._run.paused.known),
@@ -175,6 +191,19 @@ class App:
         """Call `listener(old, new)` at each change of state, in the thread that changes it."""
         self._run.listeners.append(listener)
 
+    def on_rebalance(self, listener: Callable[[Sequence[TaskMove]], None]) -> None:
+        """Call `listener(moves)` when tasks ran on other workers than before.
+
+        That is after the first batch of each task, with `from_worker` None, and when Spark has
+        another worker run a task: because a worker died, an executor was added or lost, or by its
+        scheduling. It is called after the batch's commit, in the thread that calls `on_batch`,
+        before `on_batch`; what it raises stops the app.
+
+        Source: goka's `WithRebalanceCallback`; `ConsumerRebalanceListener`.
+        """
+        self._on_moves.append(listener)
+
+    @checks_options
     def run(
         self,
         *,
@@ -182,7 +211,7 @@ class App:
         timeout: timedelta | None = None,
         close_windows: bool = False,
     ) -> None:
-        """Run in this thread: to the present end, or until stopped.
+        """Run in this thread: to the present end, until stopped, or until the input ends.
 
         To the end means: what the sources hold when it begins, and all that follows from
         it inside the topology; queries run one after the other, in the order in which
@@ -190,31 +219,43 @@ class App:
         `close` is called elsewhere, or SIGINT or SIGTERM comes, and then stops after the
         batch under way.
 
+        In both cases the run ends earlier where the input ends. A bounded source (`items`,
+        `bounded(log)`) ends with what it holds at the start of the run. A source ends, too,
+        once every path below it leads through a `limit` that is reached: it is not read any
+        more. When all sources have ended, all that follows from their records is processed, and
+        the run ends. Topics that fill global tables do not keep it running.
+
         Args:
             until: `"end"`, or None to run on.
             timeout: Stop after this time. To the end it is an error not to get there.
-            close_windows: With `until="end"`: at the end, close every open window and
+            close_windows: For runs that end: at the end, close every open window and
                 release all results that are held back, as if stream time had come that
                 far; see `drain`.
 
         Raises:
-            CompileError: `close_windows` without `until="end"`.
+            CompileError: `close_windows` for a run that does not end: without `until="end"`, a
+                limit, or bounded sources alone; or a node never emits without
+                `close_windows`, such as `on_close()` with `UnlimitedWindows`.
             KStreamsError: The app failed; nothing of the failed batch was kept.
             ExecutionError: The timeout has passed before the end was reached.
         """
-        if close_windows and until != "end":
+        if close_windows and until != "end" and not ends_by_itself(self.topology):
             raise CompileError(
                 "close_windows is for runs that end", hint="add until='end', or leave it out."
             )
+        if not close_windows:
+            check_run_closes_windows(self.topology, _CLOSE_HINT)
         stop = self._run.stop
         restore = stopping_on_signals(stop)
         try:
-            self.open()
+            self._run.open()
             stopping_on_signals(stop)  # again: a Spark context puts its own handler in place
             if until == "end":
-                self.drain(timeout=timeout, close_windows=close_windows)
+                self._run.drain(timeout, close_windows=close_windows)
             else:
-                self._run.run(timeout)
+                self._run.run(timeout, close_windows=close_windows)
+        except KStreamsError as exc:
+            raise shortened(exc) from exc.__cause__
         finally:
             restore()
             self.close()
@@ -222,9 +263,14 @@ class App:
     def start(self) -> None:
         """Run in the background; `close` stops it.
 
-        A failure shows in `state` and `failure`, and is raised by `close`.
+        A failure shows in `state` and `failure`, and is raised by `close`. Where the input ends,
+        as `run` says, the app stays open until `close`.
+
+        Raises:
+            CompileError: A node emits only at the end of a run that closes windows.
         """
-        self.open()
+        check_run_closes_windows(self.topology, _CLOSE_HINT)
+        self._run.open()
         self._run.run_in_background()
 
     def open(self) -> None:
@@ -240,6 +286,7 @@ class App:
             AppLockedError: Another app runs on the checkpoint.
         """
         self._run.open()
+        self._run.finish_if_asked()
 
     def drain(self, *, timeout: timedelta | None = None, close_windows: bool = False) -> None:
         """Process all that is there now, and what follows from it; then return, still open.
@@ -252,26 +299,36 @@ class App:
             close_windows: Then close what is open, query by query, in one batch each. The
                 windows of a node are closed up to the end of its last one that holds
                 records: a record that comes for them later is late. Stream time does not
-                move. `UnlimitedWindows` stay open.
+                move. `UnlimitedWindows` close only where they emit `on_close()`.
 
         Raises:
             KStreamsError: A query failed.
             ExecutionError: The timeout has passed, or the app is not open.
         """
-        self._run.drain(timeout, close_windows=close_windows)
+        try:
+            self._run.drain(timeout, close_windows=close_windows)
+        except KStreamsError as exc:
+            raise shortened(exc) from exc.__cause__
+        self._run.finish_if_asked()
 
     def close(self, timeout: timedelta = timedelta(seconds=60)) -> None:
         """Stop after the batches under way; a second call does nothing.
 
+        Any thread may call this. In a callback of the app (`on_batch`, a listener of
+        `on_state_change`, a signal handler) the call asks for the stop and returns at once. No
+        further batch begins, and `run`, `drain` or the thread of `start` closes the app.
+
         Args:
-            timeout: How long to wait for them.
+            timeout: Maximum time to wait for the batches and for another thread that runs or
+                closes the app.
 
         Raises:
+            ExecutionError: The app has not stopped in that time.
             KStreamsError: The app had failed in the background.
         """
         self._run.close(timeout)
 
-    def __enter__(self) -> App:
+    def __enter__(self) -> Self:
         """Return the app, not yet running."""
         return self
 

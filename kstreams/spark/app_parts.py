@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from kstreams.batch.report import BatchReport
-from kstreams.checkpoint.lock import Exclusion
+from kstreams.checkpoint.storage.lock import Exclusion
 from kstreams.clock import Clock
 from kstreams.connection import Connection
 from kstreams.graph.topology import Topology
@@ -41,6 +41,7 @@ class AppParts:
         spark: The session that the user has given, or None.
         run: Id of this driver.
         wanted: Set when a query wants a plan.
+        callers: Identities of the threads that run batches, and call `report` and `watchers`.
         watchers: Are told what the app does.
     """
 
@@ -52,4 +53,5 @@ class AppParts:
     spark: SparkSession | None = None
     run: str = field(default_factory=new_run)
     wanted: threading.Event = field(default_factory=threading.Event)
+    callers: set[int] = field(default_factory=set)
     watchers: Watchers = field(default_factory=Watchers)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from kstreams.batch.report import AppState
-from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.pause import PauseWatch
+from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.clock import Clock, steady_ms
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.spark.app_parts import AppParts
@@ -20,10 +20,13 @@ from kstreams.spark.early_jvm import begin_jvm
 if TYPE_CHECKING:
     from kstreams.spark.pipeline import Pipeline
 
-__all__ = ("AppRun",)
+__all__ = ("AppRun", "shortened")
 
 _LOG = logging.getLogger(__name__)
 _TICK_SECONDS = 0.02
+_PATIENCE = timedelta(seconds=60)
+_MARGIN = timedelta(seconds=5)
+"""Time for another thread to close the app once its batch has ended."""
 _PROGRESS_MS = 5_000
 
 
@@ -51,6 +54,9 @@ class AppRun:
         self._pipelines: tuple[Pipeline, ...] = ()
         self._background: threading.Thread | None = None
         self._tables_filled = False
+        self._turn = threading.RLock()  # held by the thread that runs, opens or closes the app
+        self._holder: int | None = None  # the identity of that thread
+        self._patience = _PATIENCE
         self.paused = PauseWatch(settings.checkpoint, settings.app_id)
         self.state = AppState.CREATED
         self.failure: KStreamsError | None = None
@@ -61,20 +67,21 @@ class AppRun:
         """Start the queries; on an app that runs, do nothing.
 
         Raises:
-            ExecutionError: The app has run before.
+            ExecutionError: The app has run before, or a callback of the app calls this.
             KStreamsError: It cannot start.
         """
-        if self.state is AppState.RUNNING:
-            return
-        if self.state is not AppState.CREATED:
-            raise ExecutionError(
-                f"app {self._settings.app_id!r} is {self.state.value}",
-                hint="make a new App for another run.",
-            )
-        self._enter(AppState.STARTING)
-        with self._failing():
-            self._pipelines = self._started()
-        self._enter(AppState.RUNNING)
+        with self._taking_turn("open"):
+            if self.state is AppState.RUNNING:
+                return
+            if self.state is not AppState.CREATED:
+                raise ExecutionError(
+                    f"app {self._settings.app_id!r} is {self.state.value}",
+                    hint="make a new App for another run.",
+                )
+            self._enter(AppState.STARTING)
+            with self._failing():
+                self._pipelines = self._started()
+            self._enter(AppState.RUNNING)
 
     def _started(self) -> tuple[Pipeline, ...]:
         """Start the queries; PySpark is imported while Java starts."""
@@ -87,22 +94,35 @@ class AppRun:
             if early is not None:
                 early.end()
 
-    def run(self, timeout: timedelta | None = None) -> None:
-        """Run until the app is to stop, or some time has passed.
+    def run(self, timeout: timedelta | None = None, *, close_windows: bool = False) -> None:
+        """Run until the app is to stop, some time has passed, or there is no more input.
+
+        Args:
+            timeout: The maximum time to run.
+            close_windows: Whether to close what is open when there is no more input.
 
         Raises:
+            ExecutionError: A callback of the app calls this.
             KStreamsError: A query failed.
         """
         deadline = _Deadline(self._parts.clock, timeout)
-        with self._failing():
+        with self._taking_turn("run"), self._failing():
             self._fill_tables(deadline, must_end=False)
             while not self.stop.is_set() and not deadline.passed():
                 if not self._is_held():
                     for pipeline in self._pipelines:
                         pipeline.tick()
+                    if self._is_finished():
+                        self._to_end(_Deadline(self._parts.clock, None), close_windows)
+                        break
                 self._wait()
             for pipeline in self._pipelines:
                 pipeline.rest()
+
+    def _is_finished(self) -> bool:
+        """Return whether no query has more input; the topics of global tables do not count."""
+        fed = [pipeline for pipeline in self._pipelines if not pipeline.fills_tables]
+        return all(pipeline.is_finished() for pipeline in fed or self._pipelines)
 
     def _is_held(self) -> bool:
         """Plan nothing while the app is paused; return whether it is."""
@@ -123,13 +143,17 @@ class AppRun:
             )
 
     def run_in_background(self) -> None:
-        """Run in another thread until the app is to stop; a failure shows in `failure`."""
+        """Run in another thread, which closes the app where it is to stop.
+
+        A failure shows in `failure`.
+        """
 
         def run() -> None:
             try:
                 self.run()
-            except KStreamsError:
-                _LOG.exception("app %s failed", self._settings.app_id)
+            except KStreamsError as exc:
+                _LOG.error("app %s failed", self._settings.app_id, exc_info=shortened(exc))
+            self.finish_if_asked()
 
         name = f"app-{self._settings.app_id}"
         self._background = threading.Thread(target=run, name=name, daemon=True)
@@ -146,18 +170,19 @@ class AppRun:
             KStreamsError: A query failed.
             ExecutionError: The timeout has passed, or the app is not open.
         """
-        if self.state is not AppState.RUNNING:
-            raise ExecutionError(
-                f"app {self._settings.app_id!r} is {self.state.value}",
-                hint="call open() before drain(), or run(until='end') alone.",
-            )
         deadline = _Deadline(self._parts.clock, timeout)
+        with self._taking_turn("drain"):
+            if self.state is not AppState.RUNNING:
+                raise ExecutionError(
+                    f"app {self._settings.app_id!r} is {self.state.value}",
+                    hint="call open() before drain(), or run(until='end') alone.",
+                )
+            self._drain(deadline, close_windows=close_windows)
+
+    def _drain(self, deadline: _Deadline, *, close_windows: bool) -> None:
         with self._failing():
             self._fill_tables(deadline, must_end=True)
-            self._run_to_end(deadline)
-            for pipeline in self._pipelines if close_windows else ():
-                pipeline.close_windows()
-                self._run_to_end(deadline)
+            self._to_end(deadline, close_windows)
 
     def _fill_tables(self, deadline: _Deadline, *, must_end: bool) -> None:
         """Bring the global tables to what their topics hold now, before anything reads them."""
@@ -191,6 +216,12 @@ class AppRun:
         self._tables_filled = True
         _LOG.info("app %s: the global tables are filled", self._settings.app_id)
 
+    def _to_end(self, deadline: _Deadline, close_windows: bool) -> None:
+        self._run_to_end(deadline)
+        for pipeline in self._pipelines if close_windows else ():
+            pipeline.close_windows()
+            self._run_to_end(deadline)
+
     def _run_to_end(self, deadline: _Deadline) -> None:
         wall = self._parts.clock.now_ms()
         quiet = False
@@ -217,23 +248,70 @@ class AppRun:
     def close(self, timeout: timedelta) -> None:
         """Stop after the batches under way, for which to wait this long.
 
+        In a callback of the app this only asks for the stop, and returns: the thread that runs
+        the app closes it after the batch under way.
+
         Raises:
+            ExecutionError: Another thread is still busy with the app after that time.
             KStreamsError: The app had failed in the background.
         """
         self.stop.set()
-        background, self._background = self._background, None
-        if background is not None:
-            background.join()
-        if self.state in (AppState.STOPPED, AppState.CREATED):
+        self._parts.wanted.set()
+        if self._is_in_callback():
+            self._patience = timeout
+            for pipeline in self._pipelines:
+                pipeline.ask_to_stop()
             return
-        if self.state is AppState.RUNNING:
+        background, self._background = self._background, None
+        self._finish(timeout)
+        if background is not None:
+            background.join(timeout.total_seconds())
+            if self.failure is not None:
+                raise self.failure
+
+    def finish_if_asked(self) -> None:
+        """Close the app where a callback has asked for it, and no thread runs the app."""
+        if self.stop.is_set() and not self._is_in_callback():
+            self._finish(self._patience)
+
+    def _finish(self, timeout: timedelta) -> None:
+        """Stop the queries and leave the checkpoint to others, unless that is done."""
+        with self._taking_turn("close", timeout=timeout + _MARGIN):
+            if self.state in (AppState.STOPPED, AppState.CREATED, AppState.FAILED):
+                return
             self._enter(AppState.STOPPING)
-        has_failed = self.state is AppState.FAILED
-        self._release(timeout, AppState.FAILED if has_failed else AppState.STOPPED)
-        if not has_failed:
+            self._release(timeout, AppState.STOPPED)
             self._enter(AppState.STOPPED)
-        elif background is not None and self.failure is not None:
-            raise self.failure
+
+    def _is_in_callback(self) -> bool:
+        """Return whether this thread runs code that the app calls, such as `on_batch`."""
+        this = threading.get_ident()
+        return this == self._holder or this in self._parts.callers
+
+    @contextmanager
+    def _taking_turn(self, call: str, timeout: timedelta | None = None) -> Iterator[None]:
+        """Keep other threads from opening, running and closing the app at the same time.
+
+        Args:
+            call: The method that is called, for the error.
+            timeout: Maximum time to wait for another thread; None waits without end.
+        """
+        if self._is_in_callback():
+            raise ExecutionError(
+                f"a callback of app {self._settings.app_id!r} calls {call}() of the app",
+                hint="call close(), which stops the app after this batch, or call it elsewhere.",
+            )
+        if not self._turn.acquire(timeout=-1 if timeout is None else timeout.total_seconds()):
+            raise ExecutionError(
+                f"app {self._settings.app_id!r} has not stopped within {timeout}",
+                hint="a batch or a callback such as on_batch takes longer; give close() more time.",
+            )
+        self._holder = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._holder = None
+            self._turn.release()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
@@ -247,7 +325,7 @@ class AppRun:
             self._fail(error)
             if error is exc:
                 raise
-            raise error from exc
+            raise error from error.__cause__
 
     def _fail(self, error: KStreamsError) -> None:
         self.failure = error.at(app=self._settings.app_id)
@@ -257,19 +335,27 @@ class AppRun:
             self._enter(AppState.FAILED)
 
     def _release(self, timeout: timedelta, ends_as: AppState) -> None:
-        """Stop the queries, and leave the checkpoint to others."""
-        for pipeline in self._pipelines:
-            pipeline.stop(timeout)
+        """Stop the queries, and leave the checkpoint to others, whatever fails on the way."""
+        with ExitStack() as steps:
+            steps.callback(self._parts.lock.release)
+            steps.callback(self._parts.watchers.close)
+            steps.callback(self._parts.watchers.entered, ends_as)
+            for pipeline in reversed(self._pipelines):
+                steps.callback(pipeline.stop, timeout)
         self._pipelines = ()
-        self._parts.watchers.entered(ends_as)
-        self._parts.watchers.close()
-        self._parts.lock.release()
+        self._parts.callers.clear()
 
     def _enter(self, state: AppState) -> None:
         before, self.state = self.state, state
         self._parts.watchers.entered(state)
         for listener in self.listeners:
             listener(before, state)
+
+
+def shortened(error: KStreamsError) -> KStreamsError:
+    """Return an error without the frames of the library, which are logged at the level DEBUG."""
+    _LOG.debug("the app failed here:", exc_info=error)
+    return error.with_traceback(None)
 
 
 class _Deadline:

@@ -14,8 +14,8 @@ from kstreams.batch.progress import JOB, BatchProgress
 from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_status import TaskStatus
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import KStreamsError, VersionGoneError
 from kstreams.global_tables.versions import QueryTables, Versions
 from kstreams.spark.failure import ErrorChannel
@@ -42,7 +42,7 @@ class BatchJobs:
 
     Args:
         settings: The query's.
-        archives: Names of the user's packages on executors.
+        import_path: Folders of the user's modules on executors.
         planner: Plans a batch smaller.
         plans: Where a smaller plan is recorded.
         fence: Raises `FencedError` when a newer driver has taken the checkpoint.
@@ -54,7 +54,7 @@ class BatchJobs:
     def __init__(
         self,
         settings: QuerySettings,
-        archives: tuple[str, ...],
+        import_path: tuple[str, ...],
         *,
         planner: BatchPlanner,
         plans: PlanLog,
@@ -71,7 +71,7 @@ class BatchJobs:
         self._progress = progress
         self._stopping = stopping
         self._errors = ErrorChannel()
-        self._stages = [Stage(each, archives, self._errors) for each in settings.stages()]
+        self._stages = [Stage(each, import_path, self._errors) for each in settings.stages()]
         self._workers: PinnedWorkers | None = None
         self._standing: StandingJob | None = None
 

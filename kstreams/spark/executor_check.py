@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from kstreams.errors import CompileError
 from kstreams.quoting import one_line, text_of
 from kstreams.spark.failure import ErrorChannel
-from kstreams.spark.worker import add_archives
+from kstreams.spark.worker import add_to_import_path
 from kstreams.state.backend.objects import ObjectStoreSettings
 
 __all__ = ("check_executors",)
@@ -27,7 +27,7 @@ _Found = tuple[str, str, bool]
 
 
 def check_executors(
-    session: SparkSession, log: ObjectStoreSettings, prefix: str, archives: tuple[str, ...]
+    session: SparkSession, log: ObjectStoreSettings, prefix: str, import_path: tuple[str, ...]
 ) -> None:
     """Ask executors, in one job, for this library's version and what they see of the log.
 
@@ -38,7 +38,7 @@ def check_executors(
         session: The session.
         log: The durable log, which the driver has opened.
         prefix: What names begin with that are there.
-        archives: Names of the user's packages on executors.
+        import_path: Folders of the user's modules on executors.
 
     Raises:
         CompileError: One runs another Python, has not this library in this version, or does
@@ -47,7 +47,7 @@ def check_executors(
     """
     errors = ErrorChannel()
     try:
-        found = _asked(session, _looking(_Look(_pickled(log), prefix, archives, errors)))
+        found = _asked(session, _looking(_Look(_pickled(log), prefix, import_path, errors)))
     except Exception as exc:
         raise _typed(exc, errors) from exc
     here = version(_PACKAGE)
@@ -89,12 +89,12 @@ class _Look:
 
     log: bytes
     prefix: str
-    archives: tuple[str, ...]
+    import_path: tuple[str, ...]
     errors: ErrorChannel
 
     def __call__(self) -> bool:
         try:
-            add_archives(self.archives)
+            add_to_import_path(self.import_path)
             store = pickle.loads(self.log).open()  # noqa: S301  # the driver's own
             return any(True for _ in store.list(self.prefix))
         except Exception as exc:  # noqa: BLE001  # all of it must reach the driver, typed

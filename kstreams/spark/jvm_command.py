@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
+from kstreams.spark.java import SPARK_MODULE
+
 __all__ = ("JvmCommand",)
 
 _GATEWAY = "org.apache.spark.api.python.PythonGatewayServer"
@@ -51,7 +53,9 @@ class JvmCommand:
         if _NEEDED not in found:
             return None
         path = (spark / "conf", *first, jars / "*")
-        return cls((*found, _LAST), os.pathsep.join(map(str, path)))
+        # A driver's JVM only schedules: it needs no vectors, and warns of their module.
+        options = [option for option in found if option != SPARK_MODULE]
+        return cls((*options, _LAST), os.pathsep.join(map(str, path)))
 
     def arguments(self, java: Path, *options: str) -> list[str]:
         """Return how the JVM that PySpark talks to is started.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from kstreams.batch.package_files import PackageContents, contents_of, own_packages
-from kstreams.checkpoint.app_settings import Packages
+from kstreams.checkpoint.start.app_settings import Packages
 from kstreams.errors import CompileError
 
 __all__ = ("PackageArchive", "package_archive")

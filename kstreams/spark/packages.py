@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
-from kstreams.checkpoint.app_settings import Packages
+from kstreams.checkpoint.start.app_settings import Packages
 from kstreams.spark.package_archive import package_archive
 
 __all__ = ("send", "ship")

@@ -11,9 +11,14 @@ from pyspark import cloudpickle
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.errors import CompileError, Where
 from kstreams.quoting import text_of
+from kstreams.spark.struct_classes import is_struct, make_struct, struct_arguments
+from kstreams.spark.type_hints import resolved_annotations
+from kstreams.user_code import runpy_scripts
 
 __all__ = ("dumped", "pickled")
 
+_STATE = 2
+"""Where the members of a class are in what cloudpickle returns for it."""
 _MSGSPEC_CACHE = "__msgspec_cache__"
 """What msgspec notes of a class on it, makes again when it is not there, and cannot pickle."""
 
@@ -44,18 +49,30 @@ def pickled(settings: StageSettings) -> bytes:
 
 
 def dumped(item: object) -> bytes:
-    """Pickle anything for workers; raises what its own pickling raises."""
+    """Pickle any object for workers; raise what its own pickling raises."""
+    for module in runpy_scripts():
+        cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]  # pyspark's
     data = io.BytesIO()
     _Pickler(data).dump(item)  # type: ignore[no-untyped-call]  # pyspark's
     return data.getvalue()
 
 
 class _Pickler(cloudpickle.CloudPickler):
-    """Leaves out what msgspec notes of classes, as those of a program's own go by value."""
+    """Pickles the classes of a script by value, so that serdes in workers can read their fields.
+
+    The cache that msgspec keeps on a class is left out, and text in annotations is resolved.
+    """
 
     def reducer_override(self, obj: object) -> Any:  # noqa: ANN401  # as pickle has it
         """Return how an object is pickled."""
         if isinstance(obj, type) and _MSGSPEC_CACHE in vars(obj):
             with suppress(AttributeError):  # another thread was quicker
                 delattr(obj, _MSGSPEC_CACHE)
-        return super().reducer_override(obj)  # type: ignore[no-untyped-call]  # pyspark's
+        reduced: Any = super().reducer_override(obj)  # type: ignore[no-untyped-call]  # pyspark's
+        if isinstance(obj, type) and isinstance(reduced, tuple) and len(reduced) > _STATE:
+            members, _ = reduced[_STATE]  # of a class by value; a copy made for this pickle
+            if "__annotations__" in members:
+                members["__annotations__"] = resolved_annotations(obj)
+            if is_struct(obj):
+                return (make_struct, struct_arguments(obj), *reduced[_STATE:])
+        return reduced

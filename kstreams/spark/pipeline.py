@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Mapping
@@ -14,15 +15,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.checkpoint.plans import Plan
-from kstreams.errors import ExecutionError
+from kstreams.checkpoint.planning.plans import Plan
+from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition
 from kstreams.scratch import scratch_directory
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.batch_jobs import BatchJobs
-from kstreams.spark.batch_turns import BatchTurns
 from kstreams.spark.failure import jvm_is_gone, typed
+from kstreams.spark.query_loop import BatchTurns
 from kstreams.telemetry.log_context import log_context
 
 if TYPE_CHECKING:
@@ -31,9 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ("Pipeline",)
 
+_LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.005
 _PATIENCE_SECONDS = 0.05
 """How long workers are kept for a batch that has no plan."""
+_LAST_SECONDS = 5.0
+"""How long the thread of the batches has to end after its query."""
 _INTERRUPTED = (
     "py4j.protocol.Py4JJavaError: An error occurred while calling stop: "
     "java.lang.InterruptedException"
@@ -52,7 +56,7 @@ class Pipeline:
         settings: The query's.
         driver: Plans and commits its batches.
         parts: The app's.
-        archives: Names of the user's packages on executors.
+        import_path: Folders of the user's modules on executors.
         pinned: Whether each Spark partition of the first stage, which reads topics, keeps its
             own Python worker: one executor runs all of them at once.
         standing: Whether these may keep Spark's cores from batch to batch: the executor is this
@@ -65,7 +69,7 @@ class Pipeline:
         driver: QueryDriver,
         parts: AppParts,
         *,
-        archives: tuple[str, ...],
+        import_path: tuple[str, ...],
         pinned: bool,
         standing: bool,
     ) -> None:
@@ -76,7 +80,7 @@ class Pipeline:
         self._standing = standing
         self._jobs = BatchJobs(
             settings,
-            archives,
+            import_path,
             planner=driver.planner,
             plans=driver.plans,
             fence=driver.fence,
@@ -197,6 +201,11 @@ class Pipeline:
         self.check()
         return self._waits.is_set() and self.driver.reached(end, wall_ms)
 
+    def is_finished(self) -> bool:
+        """Tell whether the query has no more input, and nothing of it is under way."""
+        self.check()
+        return self._waits.is_set() and self.driver.is_finished()
+
     # ------------------------------------------------------------ running
 
     def _on_batch(self, frame: DataFrame, _: int) -> None:
@@ -205,9 +214,8 @@ class Pipeline:
             if self._turns.stand(frame.sparkSession.sparkContext):
                 return
         except _StoppedError:
-            if self._stopping:
-                self._await_end()
-            raise
+            if not self._stopping and self._failure is None:
+                raise
         self._await_end()
         raise _StoppedError(_INTERRUPTED)  # or Spark begins another one
 
@@ -223,6 +231,7 @@ class Pipeline:
         Raises:
             Exception: It is not done; why, `check` raises.
         """
+        self._parts.callers.add(threading.get_ident())
         batch = self.driver.next_batch
         try:
             plan = self._plan_of(batch)
@@ -236,8 +245,12 @@ class Pipeline:
         except Exception as exc:  # noqa: BLE001  # kept, and raised in the app's thread
             self._jobs.rest()
             if self._stopping:
+                if isinstance(exc, KStreamsError):  # else it is interrupted by the stop
+                    _LOG.error("batch %d of query %s: %s", batch, self.name, exc)
                 raise _StoppedError(_INTERRUPTED) from None
+            _LOG.debug("batch %d of query %s failed", batch, self.name, exc_info=True)
             self._failure = self.driver.failure(batch, self._jobs.error_in(exc) or exc)
+            self._parts.wanted.set()  # the app's thread raises it
             raise _StoppedError(f"batch {batch} of query {self.name!r} failed") from None
         return True
 
@@ -252,8 +265,8 @@ class Pipeline:
     def _plan_of(self, batch: int) -> Plan | None:
         """Return what a batch reads: as it was planned before, or now; None to stop."""
         known = self.driver.planned(batch)
-        if known is not None:
-            return known
+        if known is not None:  # the next start takes up what is not run here
+            return None if self._stopping else known
         self._number = batch
         self._plan = None
         self._given.clear()
@@ -286,6 +299,12 @@ class Pipeline:
             found = query.exception()
             raise typed(found or ExecutionError(f"query {self.name!r} ended by itself"))
 
+    def ask_to_stop(self) -> None:
+        """Begin no batch after the one under way; `stop` is yet to be called."""
+        with self._handing:
+            self._stopping = True
+        self._given.set()
+
     def stop(self, timeout: timedelta) -> None:
         """Let the batch under way end, then stop the query.
 
@@ -293,13 +312,12 @@ class Pipeline:
             timeout: How long to wait for the batch; then it is stopped all the same, and
                 comes again at the next start.
         """
-        with self._handing:
-            self._stopping = True
-        self._given.set()
+        self.ask_to_stop()
+        end = time.monotonic() + timeout.total_seconds()
         if self._query is not None:
-            self._stop_query(self._query, time.monotonic() + timeout.total_seconds())
+            self._stop_query(self._query, end)
             self._query = None
-        self._turns.end()
+        self._turns.end(max(end - time.monotonic(), _LAST_SECONDS))
         self._jobs.close()
         self._scratch.close()
         self.driver.feed.close()
@@ -309,6 +327,7 @@ class Pipeline:
             while query.isActive and not self._rests.is_set() and time.monotonic() < end:
                 self._rests.wait(_POLL_SECONDS)
             if query.isActive:
+                self._turns.begin_no_more()  # Spark's batch returns: stop() waits for it
                 query.stop()
         except (Py4JError, ConnectionError) as exc:
             if not jvm_is_gone(exc):  # and the query with it
@@ -317,3 +336,11 @@ class Pipeline:
 
 class _StoppedError(Exception):
     """Ends a query from inside its callback; short, because Spark searches its text."""
+
+
+def _is_worth_a_line(line: logging.LogRecord) -> bool:
+    """Return whether Py4J logs something else than the end of a query."""
+    return line.exc_info is None or not isinstance(line.exc_info[1], _StoppedError)
+
+
+logging.getLogger("py4j.clientserver").addFilter(_is_worth_a_line)

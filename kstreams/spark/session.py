@@ -13,8 +13,8 @@ from kstreams.spark.early_jvm import EarlyJvm
 from kstreams.spark.java import java_home
 from kstreams.spark.jvm import on_quick_jvm
 from kstreams.spark.numpy_arguments import spare_imports
-from kstreams.spark.nursery import nursery_settings
 from kstreams.spark.session_settings import session_settings
+from kstreams.spark.worker_prefork import nursery_settings
 
 __all__ = ("app_session", "executor_cores", "is_local", "query_session")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 __all__ = ("MEMORY", "OPTIONS", "jvm_options", "session_settings")
 
@@ -20,24 +22,41 @@ _SMALL_HEAP = "-XX:+UseSerialGC -Xmn56m"
 its young part is a share of the machine's memory, and all of it is touched before it is collected:
 over 100 MB that no batch needs. Less than this costs speed."""
 
+_LOG_LEVEL = "spark.log.level"
+_OFF = "FATAL"
+_LOG4J = Path(__file__).with_name("quiet_log4j2.properties")
+_LOG_OPTION = f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}"
+"""Keeps Spark quiet before it has read the level."""
+
 _DEFAULTS = {
     "spark.master": "local[*]",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.memory": MEMORY,
     "spark.sql.session.timeZone": "UTC",
-    "spark.log.level": "ERROR",
     # Over TCP the kernel holds back an acknowledgement for 40 ms, once or twice a task.
     "spark.python.unix.domain.socket.enabled": "true",
 }
 
 
 def session_settings(config: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a session made here: the user's, and ours where there are none."""
-    return {**_DEFAULTS, **config}
+    """Return the settings of a session made here: the user's, and ours where there are none.
+
+    Spark's log is off unless the user has set it up. An error of Spark fails the app, which
+    raises it; Spark's log would repeat it with a hundred lines of Java.
+    """
+    settings = {**_DEFAULTS, **config}
+    given = (config.get(OPTIONS, ""), os.environ.get("SPARK_SUBMIT_OPTS", ""))
+    if _LOG_LEVEL in config or any("log4j" in options for options in given):
+        return settings
+    settings[_LOG_LEVEL] = _OFF
+    if OPTIONS in config:
+        settings[OPTIONS] = f"{config[OPTIONS]} {_LOG_OPTION}".strip()
+    return settings
 
 
 def jvm_options(settings: Mapping[str, str]) -> str:
     """Return the options of a driver's JVM which is to do little but schedule."""
-    small = settings.get("spark.driver.memory") == MEMORY
-    return f"{_ONE_COMPILER} {_SMALL_HEAP}" if small else _ONE_COMPILER
+    heap = (_SMALL_HEAP,) if settings.get("spark.driver.memory") == MEMORY else ()
+    log = (_LOG_OPTION,) if settings.get(_LOG_LEVEL) == _OFF else ()
+    return " ".join((_ONE_COMPILER, *heap, *log))

@@ -16,7 +16,7 @@ from kstreams.global_tables.versions import Versions
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.pickling import pickled
 from kstreams.spark.worker import (
-    add_archives,
+    add_to_import_path,
     attempt,
     drop_spark_archives,
     leave_quietly,
@@ -57,17 +57,17 @@ class Stage:
 
     Args:
         settings: Of the stage.
-        archives: Names of the user's packages on executors.
+        import_path: Folders of the user's modules on executors.
         errors: The way of errors to the driver.
     """
 
     def __init__(
-        self, settings: StageSettings, archives: tuple[str, ...], errors: ErrorChannel
+        self, settings: StageSettings, import_path: tuple[str, ...], errors: ErrorChannel
     ) -> None:
         self._reads = settings.group.global_stores
         self._data = pickled(settings)
         self._digest = hashlib.sha256(self._data).hexdigest()
-        self._archives = archives
+        self._import_path = import_path
         self._errors = errors
 
     def in_batch(
@@ -117,7 +117,7 @@ class Stage:
         """Make a worker ready, if it is not, and return its settings."""
         leave_quietly()
         drop_spark_archives()
-        add_archives(self._archives)
+        add_to_import_path(self._import_path)
         settings: StageSettings = load_once(self._digest, lambda: self._data)
         return settings
 

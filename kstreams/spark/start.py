@@ -12,12 +12,13 @@ from pyspark.sql import SparkSession
 from kstreams.batch.changelogs import open_changelogs
 from kstreams.batch.no_topics import NO_TOPICS, check_no_topics
 from kstreams.batch.open_feed import feed_of, publish_commit
+from kstreams.batch.package_files import own_folders
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_counts import count_records, count_tasks
-from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.opening import OpenedQuery, open_for_running
+from kstreams.batch.task_counts import count_partitions, count_records
 from kstreams.checkpoint.resume import positions_after
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.opening import OpenedQuery, open_for_running
 from kstreams.connection import TopicEnds
 from kstreams.embedded.connection import Embedded
 from kstreams.errors import CompileError
@@ -50,13 +51,14 @@ class Executors:
     Attributes:
         width: Spark tasks of one stage at most.
         at_once: How many tasks one executor runs at the same time.
-        archives: Names of the user's packages there.
+        import_path: Folders of the user's modules there: archives that Spark has unpacked,
+            or the driver's own folders where the executors are this very process.
         are_ours: Whether they are this very process, and one query alone uses them.
     """
 
     width: int
     at_once: int
-    archives: tuple[str, ...] = ()
+    import_path: tuple[str, ...] = ()
     are_ours: bool = False
 
 
@@ -91,7 +93,8 @@ def start(
     parts.lock.acquire()
     parts.watchers.begin()
     prepare_topics(parts.topology)
-    tasks = count_tasks(parts.connection, parts.topology)
+    counts = count_partitions(parts.connection, parts.topology)
+    tasks = counts.tasks
     session = parts.spark or app_session(settings.app_id, config=settings.config, early=early)
     queries = open_for_running(
         settings,
@@ -100,6 +103,7 @@ def start(
         run=parts.run,
         publish=partial(_publish, settings, parts),
         records=partial(count_records, parts.connection, parts.topology),
+        uneven=counts.uneven,
     )
     executors = _prepare_executors(session, settings, queries)
     changelogs = open_changelogs(parts.connection, parts.topology, tasks)
@@ -161,12 +165,13 @@ def _prepare_executors(
 ) -> Executors:
     """Make sure that executors have what they need, and send them the user's packages."""
     width = settings.parallelism or session.sparkContext.defaultParallelism
-    archives: tuple[str, ...] = ()
-    if not is_local(session):
-        archives = ship(session, settings.packages)
-        check_executors(session, queries[0].log, queries[0].commits.prefix, archives)
+    if is_local(session):
+        import_path = own_folders()
+    else:
+        import_path = ship(session, settings.packages)
+        check_executors(session, queries[0].log, queries[0].commits.prefix, import_path)
     are_ours = is_local(session) and len(queries) == 1
-    return Executors(width, executor_cores(session), archives, are_ours)
+    return Executors(width, executor_cores(session), import_path, are_ours)
 
 
 def make_pipeline(
@@ -214,7 +219,7 @@ def make_pipeline(
         query,
         driver,
         parts,
-        archives=executors.archives,
+        import_path=executors.import_path,
         pinned=query.width <= executors.at_once,
         standing=executors.are_ours,
     )

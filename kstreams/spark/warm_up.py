@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 from kstreams.embedded.connection import Embedded
 from kstreams.emitter import Emitter
 from kstreams.errors import ExecutionError
-from kstreams.graph.builder import TopologyBuilder
+from kstreams.graph.building.builder import TopologyBuilder
 from kstreams.processors.map import map_
 from kstreams.serde.text import TEXT
 from kstreams.spark.app import App

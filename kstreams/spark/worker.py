@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import IO, Any
 
 __all__ = (
-    "add_archives",
+    "add_to_import_path",
     "attempt",
     "drop_spark_archives",
     "leave_quietly",
@@ -47,17 +47,20 @@ def drop_spark_archives() -> None:
         del sys.path_importer_cache[entry]
 
 
-def add_archives(names: tuple[str, ...]) -> None:
-    """Put the user's packages, unpacked by Spark on this executor, on the import path."""
-    if not names:
+def add_to_import_path(folders: tuple[str, ...]) -> None:
+    """Put the folders of the user's modules first on the import path of this worker.
+
+    Args:
+        folders: In their order; those that are not absolute are in the folder of this executor
+            where Spark unpacks archives.
+    """
+    if not folders:
         return
     from pyspark import SparkFiles  # noqa: PLC0415  # the worker's own, ready by now
 
     root = Path(SparkFiles.getRootDirectory())
-    for name in names:
-        entry = str(root / name)
-        if entry not in sys.path:
-            sys.path.insert(0, entry)
+    entries = [str(root / folder) for folder in folders]
+    sys.path[:0] = [entry for entry in entries if entry not in sys.path]
 
 
 def attempt() -> int:

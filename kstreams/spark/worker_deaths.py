@@ -10,7 +10,7 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
 from kstreams.batch.envelope import Envelope
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import Where, WorkerDiedError
 from kstreams.ids import TopicPartition
 from kstreams.quoting import one_line, text_of

@@ -1,4 +1,4 @@
-"""What nodes hold back until the end of a micro-batch."""
+"""Items that nodes hold until the end of a micro-batch."""
 
 from __future__ import annotations
 
@@ -9,16 +9,24 @@ __all__ = ("BatchHold",)
 
 
 class BatchHold:
-    """What one node holds back, and who gets it at the end.
+    """The items that one node holds until the end of a micro-batch.
 
     Args:
         node: The node.
-        release: Gets all that is held, in order; not called when there is nothing.
+        release: Called with all items, in order; not called without any.
+        undo: Called with the items of a record that failed, in order, after its changes of
+            stores are undone; not called without any.
     """
 
-    def __init__(self, node: str, release: Callable[[Sequence[Any]], None]) -> None:
+    def __init__(
+        self,
+        node: str,
+        release: Callable[[Sequence[Any]], None],
+        undo: Callable[[Sequence[Any]], None] | None = None,
+    ) -> None:
         self.node = node
         self._release = release
+        self._undo = undo
         self._items: list[Any] = []
         self.take: Callable[[Any], None] = self._items.append
 
@@ -27,11 +35,14 @@ class BatchHold:
         return len(self._items)
 
     def cut(self, mark: int) -> None:
-        """Forget what was taken since a mark."""
+        """Discard the items since a mark."""
+        items = tuple(self._items[mark:])
         del self._items[mark:]
+        if items and self._undo is not None:
+            self._undo(items)
 
     def release(self) -> None:
-        """Hand over what is held, and hold nothing."""
+        """Release all items."""
         if self._items:
             items = tuple(self._items)
             self._items.clear()

@@ -16,8 +16,8 @@ from kstreams.processors.processor import BatchProcessor
 from kstreams.quoting import text_of
 from kstreams.record import Record
 from kstreams.serde.held_objects import HeldObjects, is_held
-from kstreams.task.columns import COLUMNS, arrow_type_of, concat, table_of, whole
-from kstreams.task.decoding import Form
+from kstreams.task.records.columns import COLUMNS, arrow_type_of, concat, table_of, whole
+from kstreams.task.records.decoding import Form
 
 __all__ = ("BatchBuffer", "ColumnBuffer", "frozen")
 

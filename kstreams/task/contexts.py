@@ -21,15 +21,16 @@ from kstreams.state.stores.access_reader import AccessReader
 from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.task.batch_hold import BatchHold
-from kstreams.task.cursor import Cursor
-from kstreams.task.flows import NodeFlow
-from kstreams.task.hand_on import settled, to_each
-from kstreams.task.joint import Joint
-from kstreams.task.meta import NO_TIME, TaskMeta
-from kstreams.task.origins import origin_of
-from kstreams.task.punctuation import Punctuators, Schedule
-from kstreams.task.queues import Queue
-from kstreams.task.rows import RecordCall
+from kstreams.task.forwarding import settled, to_each
+from kstreams.task.progress.cursor import Cursor
+from kstreams.task.progress.origins import origin_of
+from kstreams.task.progress.record_counts import NodeFlow
+from kstreams.task.progress.task_meta import NO_TIME, TaskMeta
+from kstreams.task.records.queues import Queue
+from kstreams.task.records.rows import RecordCall
+from kstreams.task.task_limits import TaskLimits
+from kstreams.task.times.punctuation import Punctuators, Schedule
+from kstreams.task.two_input_join import Joint
 
 __all__ = ("BatchTaskContext", "RecordTaskContext", "TaskServices")
 
@@ -45,6 +46,7 @@ class TaskServices:
 
     Attributes:
         failed: Deals with a record that failed at a node, by the policy of its source.
+        limits: Counts the records that arrive at limits.
     """
 
     def __init__(
@@ -55,8 +57,10 @@ class TaskServices:
         cursor: Cursor,
         tables: Mapping[str, TableAccess],
         failed: Callable[[str, Queue, int, object, BaseException], None],
+        limits: TaskLimits,
     ) -> None:
         self.task = task
+        self.limits = limits
         self.failed = failed
         self.overlay = overlay
         self.meta = meta
@@ -146,13 +150,20 @@ class _TaskContext:
     def drop(self, reason: str, count: int = 1) -> None:
         self._cursor.drop(self.node, reason, count)
 
-    def hold(self, release: Callable[[Sequence[Any]], None]) -> Callable[[Any], None]:
+    def admit(self, count: int) -> int:
+        return self._services.limits.admit(self.node, count)
+
+    def hold(
+        self,
+        release: Callable[[Sequence[Any]], None],
+        undo: Callable[[Sequence[Any]], None] | None = None,
+    ) -> Callable[[Any], None]:
         if not self._open:
             raise TopologyError(
                 f"node {self.node!r} calls hold outside init",
                 hint="processors live for a batch: call it in init, and keep what it returns.",
             )
-        hold = BatchHold(self.node, release)
+        hold = BatchHold(self.node, release, undo)
         self._services.holds.append(hold)
         return hold.take
 
@@ -220,6 +231,8 @@ class _TaskContext:
         if label not in meta.due:
             meta.due[label] = 0 if stream else self._cursor.wall_time + span
         schedule = Schedule(self.node, label, span, callback, meta)
+        if stream:
+            schedule.align(self._cursor.stream_time)
         (self._services.stream if stream else self._services.wall).schedules.append(schedule)
         return schedule
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from kstreams.graph.topology import PartitionGroup
 from kstreams.state.log.totals import SourceRead
-from kstreams.task.counts import counts_of
-from kstreams.task.cursor import Cursor
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.policies import Policies
+from kstreams.task.failures.policies import Policies
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.progress.counts import counts_of
+from kstreams.task.progress.cursor import Cursor
 from kstreams.task.wiring import Wiring
 
 __all__ = ("gathered",)

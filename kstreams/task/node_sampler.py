@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from types import FrameType
 
-from kstreams.task.outputs import TaskOutput
+from kstreams.task.output.outputs import TaskOutput
 
 __all__ = ("NO_NODE", "NodeSampler", "sampled")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow as pa
 
@@ -15,34 +16,33 @@ from kstreams.processors.interceptor import Interceptor
 from kstreams.state.backend.working import Changes
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.table_access import TableAccess
+from kstreams.task.batch_pass import BatchPass
 from kstreams.task.buffer import BatchBuffer
 from kstreams.task.call_room import CallRoom
-from kstreams.task.changelogs import Changelogs
 from kstreams.task.contexts import TaskServices
-from kstreams.task.cursor import Cursor
-from kstreams.task.decoding import without_nulls
-from kstreams.task.event_times import EventTimes
-from kstreams.task.failures import located, of_record, of_result
+from kstreams.task.failures.policies import RECORD_HINT, Policies
+from kstreams.task.failures.user_errors import located, of_record, of_result
 from kstreams.task.gathering import gathered
 from kstreams.task.gc_pause import gc_pauses
-from kstreams.task.holding import Holding
-from kstreams.task.idleness import Idleness
-from kstreams.task.intake import Intake
-from kstreams.task.meta import TaskMeta
+from kstreams.task.input.input_selection import Intake
+from kstreams.task.input.key_placement import Placement
+from kstreams.task.input.read_ahead import ReadAhead
 from kstreams.task.node_sampler import NodeSampler, sampled
-from kstreams.task.outlet import Outlet
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.parts import parts
-from kstreams.task.passes import BatchWork, RecordPass, TablePass
-from kstreams.task.placement import Placement
-from kstreams.task.policies import Policies
-from kstreams.task.punctuation import NEVER, Schedule
-from kstreams.task.queues import Queue, least_hops
-from kstreams.task.read_ahead import ReadAhead
-from kstreams.task.undo import Undo
-from kstreams.task.unframing import Unframing, as_read
-from kstreams.task.unreadable import readable_rows, unreadable_rows
-from kstreams.task.watch import Watch, begun
+from kstreams.task.output.changelogs import Changelogs
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.output.sink_checks import Outlet
+from kstreams.task.progress.cursor import Cursor
+from kstreams.task.progress.task_meta import TaskMeta
+from kstreams.task.record_and_table_loop import BatchWork
+from kstreams.task.records.queues import Queue, least_hops
+from kstreams.task.records.unframing import Unframing, as_read
+from kstreams.task.rollback import Undo
+from kstreams.task.run_observer import Watch, begun
+from kstreams.task.task_limits import Allowance, TaskLimits
+from kstreams.task.times.event_times import EventTimes
+from kstreams.task.times.holding import Holding
+from kstreams.task.times.idleness import Idleness
+from kstreams.task.times.punctuation import NEVER, Schedule
 from kstreams.task.wiring import Wiring
 from kstreams.times import LATEST_MS
 from kstreams.topic_limits import NO_LIMITS, Limits
@@ -50,10 +50,6 @@ from kstreams.topic_limits import NO_LIMITS, Limits
 __all__ = ("Task",)
 
 _HINT = "fix it and restart: nothing of this batch was kept."
-_RECORD_HINT = (
-    "fix the processor or the record and restart (nothing of this batch was kept), "
-    "or let the source skip such records: on_error='skip' or DeadLetter(topic)."
-)
 
 
 class Task:
@@ -74,8 +70,8 @@ class Task:
             app was started; 0 by default.
         changelog_ids: By store, the id of its changelog then, where topics have ids.
         limits: What topics take.
-        partitions: How many tasks the group has, so that it is seen whether keys are in those
-            that they belong to; None does not look.
+        partitions: Partition count by input, to check whether keys are in the partitions that they
+            belong to; None does not check.
         folder: Where output waits that is more than memory should hold, on a disk; the
             system's temporary one by default.
         tables: How global tables are read, by the names of their stores.
@@ -97,7 +93,7 @@ class Task:
         changelog_ends: Mapping[str, int] | None = None,
         changelog_ids: Mapping[str, str] | None = None,
         limits: Limits = lambda _: NO_LIMITS,
-        partitions: int | None = None,
+        partitions: Mapping[str, int] | None = None,
         folder: Path | None = None,
         tables: Mapping[str, TableAccess] | None = None,
         watch: Watch | None = None,
@@ -118,14 +114,14 @@ class Task:
         )
         self._times = EventTimes(self._entries, meta, self._cursor, self._record_failed)
         self._unframing = Unframing(self._entries)
-        self._placement = Placement(group, partitions, self._cursor)
         self._intake = Intake(group, list(self._entries), meta, self._times.running_maxima)
         self._idleness = Idleness(group.idle_timeout_ms, meta, self._cursor)
         self._policies = Policies(
             self._entries, group.sinks, group.loop_ends, self._cursor, limits, folder
         )
+        self._limits = TaskLimits(group, meta)
         self._services = TaskServices(
-            self.id, overlay, meta, self._cursor, tables or {}, self._failed_at
+            self.id, overlay, meta, self._cursor, tables or {}, self._failed_at, self._limits
         )
         self._watch = watch
         interceptors = (*interceptors, *begun(watch, self._services))
@@ -146,21 +142,23 @@ class Task:
             self._wiring = self._room.call(wire)
         except KStreamsError as exc:
             raise self._here(exc) from exc.__cause__
-        self._undo = Undo(overlay, self._wiring, meta, self._cursor, self._services.holds)
+        holds = self._services.holds
+        self._undo = Undo(overlay, self._wiring, meta, self._cursor, holds, limits=self._limits)
         self._settled = False
-        self._taken: Sequence[Queue] = ()
-        self._first_place = 0
-        self._work = BatchWork(
+        work = BatchWork(
             self._entries,
             group.followers,
             self._wiring,
             self._cursor,
             self._undo,
             ReadAhead(group, overlay),
+            self._limits,
             next_due=self._services.stream.next_due,
             punctuate=self._fire_stream_time,
             failed=self._record_failed,
         )
+        placement = Placement(group, partitions, self._cursor)
+        self._pass = BatchPass(work, self._times, placement, self._flush_buffers)
 
     def run(
         self,
@@ -170,6 +168,7 @@ class Task:
         idle_since_ms: int = 0,
         close_windows: bool = False,
         holding: Holding | None = None,
+        limits: Mapping[str, Allowance] = MappingProxyType({}),
         sampler: NodeSampler | None = None,
     ) -> TaskOutput:
         """Process one micro-batch.
@@ -181,6 +180,7 @@ class Task:
             idle_since_ms: No idleness before this wall time counts.
             close_windows: Close what is open, after all else.
             holding: Which records are left for a later batch, which gets them again.
+            limits: How many records each limit may let pass; one that is missing has one task.
             sampler: Sees which nodes take the time.
 
         Raises:
@@ -192,8 +192,10 @@ class Task:
             ProcessingError: User code raised, and the source says `fail`.
             KStreamsError: Others, from stores, with the place filled in.
             KeyboardInterrupt: Somebody interrupts this process, or a processor says so.
+            Exceeded: More records than allowed arrived at a limit.
         """
         self._cursor.begin(wall_ms)
+        self._limits.begin(limits)
         self._check_settled()
         self._settled = False
         self._services.open()
@@ -205,12 +207,14 @@ class Task:
             raise
         except BaseException as exc:  # noqa: BLE001  # user code, which may also exit
             error = located(exc, self._wiring.places, hint=_HINT)
-            of_record(error, self._entries, self._taken, self._first_place, hint=_RECORD_HINT)
+            taken, first = self._pass.taken, self._pass.first_place
+            of_record(error, self._entries, taken, first, hint=RECORD_HINT)
             raise self._here(error) from error.__cause__
         finally:
             self._services.seal()
-            self._taken = ()
+            self._pass.taken = ()
         self._settled = True
+        self._limits.end()
         return output
 
     def _check_settled(self) -> None:
@@ -240,7 +244,8 @@ class Task:
     ) -> TaskOutput:
         fresh, held, reads = self._intake.take(self._unframing.plain(queues), holding)
         self._cursor.least_hops = least_hops(fresh)
-        self._process(fresh)
+        left = self._pass.run(fresh)
+        fresh, held, reads = self._intake.leave(left, fresh, held, reads)
         self._flush_buffers()
         least, self._cursor.least_hops = self._cursor.least_hops, 0  # time is a cause of its own
         if self._idleness.advance(wall_ms, since_ms=idle_since_ms, with_records=bool(fresh)):
@@ -291,36 +296,6 @@ class Task:
 
     def _here(self, error: KStreamsError) -> KStreamsError:
         return error.at(group=self.group.name, partition=self.id.partition)
-
-    def _process(self, queues: Sequence[Queue]) -> None:
-        """Run the batch's records through the graph."""
-        readable = [self._readable(queue) for queue in queues]
-        whole = [
-            without_nulls(self._entries[each.entry], each, partial(self._cursor.drop, each.entry))
-            for each in readable
-        ]
-        for queue in whole:
-            self._placement.check(queue)
-        timed = [self._times.timed(queue) for queue in whole]
-        rows = [queue for queue in timed if queue.table.num_rows]
-        if not rows:
-            return
-        takers = [taker for queue in rows for taker in self._wiring.takers(queue.entry)]
-        by_table = all(isinstance(taker, BatchBuffer) for taker in takers)
-        for number, part in enumerate(parts(rows)):
-            if number:
-                self._flush_buffers()
-            self._taken, self._first_place = part, self._cursor.place
-            (TablePass if by_table else RecordPass)(self._work).run(part)
-
-    def _readable(self, queue: Queue) -> Queue:
-        """Deal with the rows whose headers or frames cannot be read, and return the others."""
-        readable = readable_rows(queue.table)
-        if readable is None:
-            return queue
-        for row, error in unreadable_rows(queue.table, readable):
-            self._record_failed(queue, row, None, error)
-        return queue.with_table(queue.table.filter(readable))
 
     def _fire_stream_time(self) -> None:
         """Fire what stream time has made due."""
@@ -380,7 +355,7 @@ class Task:
     ) -> None:
         """Do the same with a record that a node finds to have failed when others are under way."""
         raw = as_read(queue.table.slice(row, 1))
-        error = located(exc, self._wiring.places, hint=_RECORD_HINT)
+        error = located(exc, self._wiring.places, hint=RECORD_HINT)
         if error.where.target is not None:
             error = of_result(error)
         error.at(

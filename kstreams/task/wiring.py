@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from kstreams.errors import KStreamsError
-from kstreams.graph.diamonds import joins_behind
-from kstreams.graph.execution import ExecutionPlanner
+from kstreams.graph.columns.execution import ExecutionPlanner
+from kstreams.graph.columns.shared_ancestors import joins_behind
 from kstreams.graph.nodes import (
     AnyNode,
     AnyProcessor,
@@ -34,25 +34,25 @@ from kstreams.processors.columns import (
     ColumnJoinProcessor,
     ColumnProcessor,
 )
-from kstreams.processors.interceptor import Interceptor
+from kstreams.processors.interceptor import Interceptor, checked_call
 from kstreams.processors.processor import BatchProcessor, Processor
 from kstreams.record import Record
 from kstreams.serde.objects import objects_of
 from kstreams.task.buffer import BatchBuffer, ColumnBuffer
-from kstreams.task.collector import Collector
-from kstreams.task.columns import rows_of, whole
 from kstreams.task.contexts import BatchTaskContext, RecordTaskContext, TaskServices
-from kstreams.task.failures import Places, located
-from kstreams.task.flows import Flows, hands_on_of
-from kstreams.task.hand_on import to_each
-from kstreams.task.hop_collector import Exceeded, HopCollector
-from kstreams.task.joint import Joint, Meeting
+from kstreams.task.failures.user_errors import Places, located
+from kstreams.task.forwarding import to_each
 from kstreams.task.node_inputs import inputs_of, join_tables, no_input, sides
-from kstreams.task.outlet import Outlet
-from kstreams.task.results import ResultCollector
-from kstreams.task.rows import RecordCall
-from kstreams.task.stdout_lines import StdoutLines
-from kstreams.task.watch import Watch
+from kstreams.task.output.collector import Collector
+from kstreams.task.output.hop_collector import Exceeded, HopCollector
+from kstreams.task.output.results import ResultCollector
+from kstreams.task.output.sink_checks import Outlet
+from kstreams.task.output.stdout_lines import StdoutLines
+from kstreams.task.progress.record_counts import Flows, hands_on_of
+from kstreams.task.records.columns import rows_of, whole
+from kstreams.task.records.rows import RecordCall
+from kstreams.task.run_observer import Watch
+from kstreams.task.two_input_join import Joint, Meeting
 from kstreams.times import EARLIEST_MS, LATEST_MS, checked_time
 from kstreams.topic import Topic, TopicChoice
 
@@ -327,8 +327,8 @@ class Wiring:
         if node.stores and not self._entries.issuperset(node.parents):
             call = _with_checked_time(call)
             self.places.add(node.name, call)
-        for interceptor in reversed(self._interceptors):
-            call = interceptor.bind(node.name, self._services.task, call)
+        for each in reversed(self._interceptors):
+            call = checked_call(each, node.name, each.bind(node.name, self._services.task, call))
         self.places.add(node.name, call)
         return call
 
@@ -368,9 +368,10 @@ class Wiring:
         self.column_processors.insert(0, (node.name, processor))
 
     def _intercepted(self, node: ProcessorNode, call: _TableCall) -> _TableCall:
-        for interceptor in reversed(self._interceptors):
-            if isinstance(interceptor, ColumnInterceptor):  # as each is, or none runs by columns
-                call = interceptor.bind_columns(node.name, self._services.task, call)
+        for each in reversed(self._interceptors):
+            if isinstance(each, ColumnInterceptor):  # as each is, or none runs by columns
+                call = each.bind_columns(node.name, self._services.task, call)
+                checked_call(each, node.name, call)
         return call
 
     def _buffer(self, name: str, buffer: BatchBuffer) -> None:
@@ -387,10 +388,7 @@ class Wiring:
 
 
 def _with_checked_time(call: RecordCall) -> RecordCall:
-    """Let no record by that has a time of its maker's which is none: state is kept by times.
-
-    Those of entries have been looked at, column by column.
-    """
+    """Return a call that refuses a time which is none; those of entries were checked before."""
 
     def checked(record: Record[Any, Any]) -> None:
         if not EARLIEST_MS <= record.timestamp <= LATEST_MS:

@@ -1,12 +1,11 @@
-"""What an app tells those who watch it, while it runs and when it is dead.
+"""Telemetry of an app, readable while the app runs and after it has stopped.
 
-An app writes files into the folder `telemetry` of its checkpoint (`recorder.py`, in the driver, a
-thread beside the batches), and any process reads them (`reader.py`, which needs no Spark):
-`live.json` (`live.py`), `reports/<query>.jsonl` (`report_lines.py`), `minutes.jsonl`
-(`minutes.py`), `counters.json` (`counters.py`), `topology.json` (`outline.py`) and
-`failures.jsonl` (`failures.py`). Each of these modules says what is in its file. No key and no
-value of a record is in any of them. What counts is in the commits: files that are lost cost
-nothing.
+The driver writes files into the folder `telemetry` of the checkpoint, in a thread of its own
+(`recorder.py`). Any process can read them, without Spark (`reader.py`): `live.json` (`live.py`),
+`reports/<query>.jsonl` (`report_lines.py`), `minutes.jsonl` (`minutes.py`), `counters.json`
+(`counters.py`), `topology.json` (`outline.py`) and `failures.jsonl` (`failures.py`). Each module
+documents the format of its file. No file contains a key or a value of a record. Correctness
+never depends on the files: lost files cost only telemetry.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`counters.json`: what has added up since the app was started; for metrics, which want sums.
+"""`counters.json`: sums since the start of the app, for metrics.
 
     {"f": 1, "run": "9f0c..", "since_ms": .., "queries": {"lines": {
         "batches": 1235,
@@ -7,10 +7,10 @@
         "tasks": {"by-word/3": {"read": 1.5, "process": 70.1, ..}},
         "nodes": {"count": 60.2, "": 3.1},
         "restores": {"by-word": [4, 1.2]}, "rows": {"counts": {"by-word/3": 1200}},
-        "log": [5, 13789, 0, 0, 0, 0]}}}
+        "log": [5, 13789, 0, 0, 0, 0], "moves": 4}}}
 
-Seconds of nodes are as far as samples tell; a group's restores are their number and their seconds.
-It begins at zero with each start of the app: what has to be exact for ever is in the commits.
+The seconds of nodes are estimated from samples. The restores of a group are their number and their
+seconds. The sums start at zero with each start of the app; exact totals are in the commits.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kstreams.batch.busy import RESTORE
 from kstreams.batch.latency import Latency
 from kstreams.batch.report import BatchReport
+from kstreams.batch.worker_times import RESTORE
 from kstreams.ids import TaskId, parse_keys, text_keys
 from kstreams.state.log.fields import Fields, WrongFieldError, checked_integer
 from kstreams.state.log.traffic import Traffic
@@ -39,11 +39,12 @@ _DIGITS = 6
 
 @dataclass
 class Durations:
-    """How long something took, each time: a histogram.
+    """A histogram of durations.
 
     Attributes:
-        counts: How many took up to each bound of `DURATION_BOUNDS_S`, and over the one before.
-        sum_s: Seconds of all together.
+        counts: Number of durations up to each bound of `DURATION_BOUNDS_S` and above the previous
+            one.
+        sum_s: Sum of all durations, s.
     """
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(DURATION_BOUNDS_S) + 1))
@@ -60,7 +61,7 @@ class Durations:
 
     @classmethod
     def from_json(cls, data: object) -> Durations:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` describes the first wrong field."""
         fields = Fields(data)
         counts = [checked_integer(n, "a count of durations") for n in fields.items("counts")]
         if len(counts) != len(DURATION_BOUNDS_S) + 1:
@@ -70,17 +71,18 @@ class Durations:
 
 @dataclass
 class QueryCounters:
-    """What has added up for one query.
+    """The sums of one query.
 
     Attributes:
-        batches: How many were committed.
-        durations: By phase, how long it took in each batch.
-        latency: Of all records that were read.
+        batches: Number of committed batches.
+        durations: Durations of each phase of a batch.
+        latency: Latency of all source records.
         tasks: Seconds by task and phase.
         nodes: Seconds by node.
-        restores: By group: how many tasks had their state restored, and how long that took.
-        log: What was asked of the durable log.
-        rows: By store and task, how many rows it had when the task ran last.
+        restores: By group, the number of restored tasks and the seconds of their restores.
+        log: Requests to the durable log.
+        rows: By store and task, the number of rows when the task ran last.
+        moves: Number of tasks that changed their worker, except in first batches.
     """
 
     batches: int = 0
@@ -91,6 +93,7 @@ class QueryCounters:
     restores: dict[str, tuple[int, float]] = field(default_factory=dict)
     log: Traffic = field(default_factory=Traffic)
     rows: dict[str, dict[TaskId, int]] = field(default_factory=dict)
+    moves: int = 0
 
     def add(self, report: BatchReport) -> None:
         """Add a batch."""
@@ -100,6 +103,7 @@ class QueryCounters:
         self.latency += report.latency
         self.log += report.log
         self.nodes.update(report.node_seconds)
+        self.moves += sum(move.from_worker is not None for move in report.moves)
         for task in report.tasks:
             self.tasks.setdefault(task.task, Counter()).update(task.seconds)
             for store, count in task.rows.items():
@@ -120,11 +124,12 @@ class QueryCounters:
             "restores": {group: [n, round(s, _DIGITS)] for group, (n, s) in self.restores.items()},
             "log": self.log.to_json(),
             "rows": {store: text_keys(tasks) for store, tasks in self.rows.items()},
+            "moves": self.moves,
         }
 
     @classmethod
     def from_json(cls, data: object) -> QueryCounters:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` describes the first wrong field."""
         fields = Fields(data)
         tasks = parse_keys(TaskId, fields.mapping("tasks"))
         return cls(
@@ -139,17 +144,18 @@ class QueryCounters:
                 store: parse_keys(TaskId, Fields(fields.mapping("rows")).integers(store))
                 for store in fields.mapping("rows")
             },
+            fields.integer("moves", default=0),
         )
 
 
 @dataclass
 class Counters:
-    """What has added up since an app was started.
+    """The sums since the start of an app.
 
     Attributes:
-        run: Id of its driver.
-        since_ms: When it was started, ms since the epoch.
-        queries: By name.
+        run: Id of the driver.
+        since_ms: Start of the app, ms since the epoch.
+        queries: The sums by query name.
     """
 
     run: str
@@ -170,7 +176,7 @@ class Counters:
 
     @classmethod
     def from_json(cls, fields: Fields) -> Counters:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` describes the first wrong field."""
         queries = fields.mapping("queries")
         return cls(
             fields.text("run"),

@@ -1,11 +1,11 @@
-"""`failures.jsonl`: what an app has failed by, the last ones.
+"""`failures.jsonl`: the last failures of an app.
 
     {"f": 1, "ms": .., "run": "9f0c..", "kind": "ProcessingError", "cause": "builtins.ValueError",
      "message": ".." or null, "hint": "..",
      "where": {"group": "lines", "node": "split", "topic": "lines", "partition": 3, "offset": 17}}
 
-The message of an error that may quote a record is null, unless the app was given
-`Telemetry(texts=True)`: its log has it. A key is never there.
+The message of an error that may quote a record is null unless the app has
+`Telemetry(texts=True)`; the app's log contains it. Keys are never written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kstreams.state.log.fields import MOST, Fields
 __all__ = ("MOST_FAILURES", "Failure")
 
 MOST_FAILURES = 20
-"""How many the reader returns."""
+"""Maximum number of failures that the reader returns."""
 
 _QUOTING = (ProcessingError, SerdeError, RecordRefusedError, MisplacedKeyError)
 _NAMES = ("app", "group", "node", "store", "target", "topic", "file")
@@ -32,16 +32,16 @@ _MOST_CHARS = 4_000
 
 @dataclass(frozen=True)
 class Failure:
-    """What an app has failed by.
+    """A failure of an app.
 
     Attributes:
-        ms: When, ms since the epoch.
+        ms: Time of the failure, ms since the epoch.
         run: Id of the driver.
         kind: Name of the error's class.
-        cause: Name of the class that the user's code raised; empty if it was not that.
-        message: What went wrong; None where it may quote a record.
-        hint: What to do about it.
-        where: The place: parts of a `Where` that are known, the key apart.
+        cause: Name of the class that user code raised; empty for other failures.
+        message: The error message; None if it may quote a record.
+        hint: The hint of the error.
+        where: The known parts of the error's `Where`, except the key.
     """
 
     ms: int
@@ -54,13 +54,13 @@ class Failure:
 
     @classmethod
     def of(cls, error: KStreamsError, *, ms: int, run: str, texts: bool) -> Failure:
-        """Return what may be written down of an error.
+        """Return the failure to record for an error.
 
         Args:
             error: The error.
-            ms: When it was, ms since the epoch.
+            ms: Time of the error, ms since the epoch.
             run: Id of the driver.
-            texts: Whether its message may quote a record.
+            texts: Whether the message may quote a record.
         """
         where = error.where
         quotes = isinstance(error, _QUOTING) or where.offset is not None or where.key is not None
@@ -95,7 +95,7 @@ class Failure:
 
     @classmethod
     def from_json(cls, fields: Fields) -> Failure:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` describes the first wrong field."""
         where = Fields(fields.mapping("where"))
         return cls(
             fields.integer("ms"),

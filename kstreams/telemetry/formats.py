@@ -1,4 +1,4 @@
-"""What all files that tell of an app have in common: JSON with the number of a format."""
+"""The common format of all telemetry files: JSON with a format number."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def fields_of(name: str, data: bytes) -> Fields:
     """Return the fields of a document or a line.
 
     Args:
-        name: Of the file, for errors.
-        data: What was read.
+        name: Name of the file, for errors.
+        data: The bytes to parse.
 
     Raises:
-        CheckpointMismatchError: A later version of the library has written it.
-        StateCorruptError: It is no JSON, or no document of this kind.
+        CheckpointMismatchError: A later version of the library has written the data.
+        StateCorruptError: The data is not JSON, or not a document of this kind.
     """
     try:
         fields = Fields(json.loads(data))
@@ -61,7 +61,7 @@ def fields_of(name: str, data: bytes) -> Fields:
 
 
 def damaged(name: str, problem: Exception) -> StateCorruptError:
-    """Return the error of a file that is not what it has to be."""
+    """Return the error for a damaged file."""
     return StateCorruptError(
         f"{name} of the folder telemetry cannot be read: {problem}",
         hint="nothing but watching depends on it: remove it, and the app writes it again.",

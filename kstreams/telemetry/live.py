@@ -1,4 +1,4 @@
-"""`live.json`: what an app is doing now.
+"""`live.json`: the current activity of an app.
 
     {"f": 1, "app": "shop", "run": "9f0c..", "version": "0.9.0",
      "state": "running",                       a value of `AppState`
@@ -9,12 +9,12 @@
                            "partitions": {"lines/0": [2220, 2231, 1700000000000]}, "ends_ms": ..,
                            "kept": {"lines": [3000000, null]}}}}
 
-It is written each `every_ms`, and when the state changes; all times are ms since the epoch. An app
-that is not heard for several times `every_ms` hangs, or is dead, whatever `state` says.
-`partitions` has for each the offset of the first record that is not committed, where it ends, and
-the timestamp of that first record (null where there is none, or it is not known). `kept` has for
-each log whose place fills up with what is not committed: its bytes, and how many more it keeps
-before it drops what was not read (null: all).
+The app writes the file every `every_ms` and when its state changes; all times are ms since the
+epoch. An app that has not written for several times `every_ms` hangs or is dead, whatever
+`state` contains. `partitions` has the offset of the first uncommitted record, the end offset, and
+the timestamp of that record (null if there is no record, or it is not known). `kept` has,
+for each log whose storage retains uncommitted data, the retained bytes and the bytes that still
+fit before unread data is dropped (null: no limit).
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _PATIENCE = 5
 
 @dataclass(frozen=True)
 class LiveQuery:
-    """What one query is doing.
+    """The current activity of a query.
 
     Attributes:
-        batch: Number of the batch under way, or of the last one; None before any.
+        batch: Number of the current or last batch; None before any.
         phase: `wait`, `job`, `commit` or `publish`.
-        since_ms: Since when, ms since the epoch.
-        committed: The last batch that was committed; None before any.
-        partitions: What its topics have that is not committed.
-        ends_ms: When the topics were asked for that; None: not yet.
-        kept: What places keep for its logs until that is committed, by their names.
+        since_ms: Start of the phase, ms since the epoch.
+        committed: The last committed batch; None before any.
+        partitions: The uncommitted offsets by partition.
+        ends_ms: Time when the end offsets were read; None before the first time.
+        kept: Data retained for the query's logs until the next commit, by log name.
     """
 
     batch: int | None
@@ -58,7 +58,7 @@ class LiveQuery:
 
     @property
     def lag(self) -> int:
-        """How many offsets are not committed."""
+        """Number of uncommitted offsets."""
         return sum(unread.records for unread in self.partitions.values())
 
     def to_json(self) -> dict[str, Any]:
@@ -75,7 +75,7 @@ class LiveQuery:
 
     @classmethod
     def from_json(cls, data: object) -> LiveQuery:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` describes the first wrong field."""
         fields = Fields(data)
         places = parse_keys(TopicPartition, fields.mapping("partitions"))
         return cls(
@@ -91,20 +91,20 @@ class LiveQuery:
 
 @dataclass(frozen=True)
 class Live:
-    """What an app is doing.
+    """The current activity of an app.
 
     Attributes:
-        app: Its id.
-        run: Id of its driver.
+        app: The app id.
+        run: Id of the driver.
         state: A value of `AppState`.
-        started_ms: When this run began, ms since the epoch.
-        heard_ms: When this was written.
-        every_ms: How often it is written.
-        paused: Why it plans nothing; None where it is not paused.
-        spark_ui: Where Spark shows what it does; None: nowhere.
-        version: Of the library.
-        lost: How many reports were lost in this run, since they could not be written in time.
-        queries: By name.
+        started_ms: Start of this run, ms since the epoch.
+        heard_ms: Time of this document, ms since the epoch.
+        every_ms: Interval between two documents, ms.
+        paused: The pause of the app; None if it is not paused.
+        spark_ui: Address of the Spark UI; None if there is none.
+        version: Version of the library.
+        lost: Number of reports of this run that could not be written in time.
+        queries: The activity by query name.
     """
 
     app: str
@@ -120,7 +120,7 @@ class Live:
     queries: Mapping[str, LiveQuery] = field(default_factory=dict)
 
     def is_heard(self, now_ms: int) -> bool:
-        """Tell whether the app was heard lately: within five times the time between two beats."""
+        """Return whether the document is younger than five intervals."""
         return now_ms - self.heard_ms <= _PATIENCE * self.every_ms
 
     def to_json(self) -> dict[str, Any]:
@@ -144,7 +144,7 @@ class Live:
 
     @classmethod
     def from_json(cls, fields: Fields) -> Live:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` describes the first wrong field."""
         paused, spark_ui = fields.anything("paused"), fields.anything("spark_ui")
         return cls(
             fields.text("app"),

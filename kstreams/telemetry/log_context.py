@@ -1,4 +1,4 @@
-"""What the lines of a log are about: the app, the query and the batch of whoever writes them."""
+"""The context of log lines: the app, query and batch of the thread that writes them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CONTEXT: ContextVar[dict[str, str | int] | None] = ContextVar("kstreams_log", d
 
 @contextmanager
 def log_context(**fields: str | int) -> Iterator[None]:
-    """Let what this thread logs inside be about these, and what it is about already."""
+    """Add names to the context of this thread's log lines, until the block ends."""
     token = _CONTEXT.set({**present_log_context(), **fields})
     try:
         yield
@@ -29,5 +29,5 @@ def note_in_log(**fields: str | int) -> None:
 
 
 def present_log_context() -> Mapping[str, str | int]:
-    """Return what this thread's lines are about."""
+    """Return the context of this thread's log lines."""
     return _CONTEXT.get() or {}

@@ -33,22 +33,22 @@ _DIGITS = 6
 
 @dataclass(frozen=True)
 class Minute:
-    """What the batches of a query have done that were committed in one minute.
+    """The batches of a query that were committed in one minute.
 
     Attributes:
-        query: Its name.
-        start_ms: When the minute began, ms since the epoch.
-        batches: How many there were.
-        records: How many records they processed, each stage counted.
-        source_records: How many of them came from topics.
-        seconds: How long they took.
-        longest: The seconds of the longest.
+        query: Name of the query.
+        start_ms: Start of the minute, ms since the epoch.
+        batches: Number of batches.
+        records: Number of processed records, counted at each stage.
+        source_records: Number of records from topics.
+        seconds: Total duration of the batches, s.
+        longest: Duration of the longest batch, s.
         phases: Seconds by phase.
-        nodes: What each node took, gave and dropped.
-        node_seconds: How long nodes took, by samples.
-        lag: The most offsets that were left after a batch.
-        latency: Of the records that were read.
-        log: What was asked of the durable log.
+        nodes: Records in, out and dropped by node.
+        node_seconds: Seconds by node, estimated from samples.
+        lag: The largest number of unread offsets after a batch.
+        latency: Latency of the source records.
+        log: Requests to the durable log.
     """
 
     query: str
@@ -120,7 +120,7 @@ class Minute:
 
     @classmethod
     def from_json(cls, fields: Fields) -> Minute:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` describes the first wrong field."""
         records, source_records = (checked_integer(n, "a count") for n in fields.items("rec"))
         total, longest = fields.items("secs")
         seconds = checked_seconds({"total": total, "longest": longest})

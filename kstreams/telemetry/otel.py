@@ -1,8 +1,8 @@
-"""What an app does, told to OpenTelemetry by its API: metrics and traces, in the driver alone.
+"""Metrics and traces of an app through the OpenTelemetry API, in the driver only.
 
-Who gives the SDK decides where it goes: a program of the user's, or `kstreams run --otel`
-(`otel_sdk.py`). Workers know nothing of it: what they have measured comes to the driver with their
-answers, and becomes spans with a given start and end.
+The process configures the SDK and its exporters: the user's program, or `kstreams run --otel`
+(`otel_sdk.py`). Workers do not use OpenTelemetry. They send their measurements to the driver with
+their results, and the driver makes spans with explicit start and end times.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.util.types import Attributes
 
-from kstreams.batch.busy import PROCESS, READ, RESTORE, WRITE
 from kstreams.batch.progress import COMMIT, JOB, PLAN, PUBLISH
 from kstreams.batch.report import AppState, BatchReport, TaskReport
+from kstreams.batch.worker_times import PROCESS, READ, RESTORE, WRITE
 from kstreams.clock import Clock
 from kstreams.embedded.connection import Embedded
 from kstreams.errors import KStreamsError
@@ -38,14 +38,14 @@ _MOST_TASKS = 64
 
 
 class OtelWatcher:
-    """A `Watcher` that tells OpenTelemetry's API; what it tells is dropped where there is no SDK.
+    """A `Watcher` that reports to the OpenTelemetry API; without an SDK the API drops the data.
 
-    A batch is a span `kstreams.batch`; below it are `plan`, `job`, `commit` and `publish`, and
-    below `job` of each task `poll TOPIC`, `process GROUP` and `send TOPIC`.
+    A batch is a span `kstreams.batch` with the children `plan`, `job`, `commit` and `publish`. A
+    task is the spans `poll TOPIC`, `process GROUP` and `send TOPIC` below `job`.
 
     Args:
-        app: Id of the app.
-        clock: Its clock.
+        app: The app id.
+        clock: The clock of the app.
     """
 
     def __init__(self, app: str, clock: Clock) -> None:
@@ -90,6 +90,8 @@ class OtelWatcher:
         self._requests = count("kstreams.log.requests", "{request}", "To the durable log.")
         self._bytes = count("kstreams.log.io", "By", "Of the durable log.")
         self._restores = count("kstreams.restores", "{restore}", "Tasks that were restored.")
+        self._moves = count("kstreams.task.moves", "{move}", "Tasks that changed their worker.")
+        self._topic_bytes = count("kstreams.topic.io", "By", "Keys and values of topics.")
         gauges: dict[str, tuple[str, str, Callable[[], Iterable[Observation]]]] = {
             "kstreams.source.lag": ("{record}", "Offsets that are not read.", self._lag),
             "kstreams.record.latency": ("s", "How old records were at their commit.", self._ages),
@@ -102,7 +104,7 @@ class OtelWatcher:
     # ------------------------------------------------------------ what the app says
 
     def begin(self) -> None:
-        """Do nothing: there is nothing to tell yet."""
+        """Do nothing: no query has started."""
 
     def opened(self, app: OpenApp) -> None:
         """Learn which nodes read and write which topics."""
@@ -111,7 +113,7 @@ class OtelWatcher:
         self._take_in(app.outline)
 
     def entered(self, state: AppState) -> None:
-        """Tell the state when metrics are collected."""
+        """Store the state for the next collection of metrics."""
         self._state = state
 
     def began(self, query: str, batch: int, planned_s: float) -> None:
@@ -130,7 +132,7 @@ class OtelWatcher:
             note_in_log(trace_id=trace.format_trace_id(span.get_span_context().trace_id))
 
     def committed(self, report: BatchReport) -> None:
-        """End the span of a batch, and count what it did."""
+        """End the span of the batch, and add its counts to the metrics."""
         self._reports[report.query] = report
         self._count(report)
         span = self._spans.pop(report.query, None)
@@ -154,7 +156,7 @@ class OtelWatcher:
         span.end(end)
 
     def failed(self, error: KStreamsError) -> None:
-        """End what is under way as failed; the error's text, which may quote a record, stays."""
+        """End open spans as failed, without the error's text, which may quote a record."""
         for span in self._spans.values():
             span.set_attribute(names.ERROR_TYPE, kind_of(error))
             span.set_status(Status(StatusCode.ERROR))
@@ -162,7 +164,7 @@ class OtelWatcher:
         self._spans.clear()
 
     def close(self) -> None:
-        """End what is under way: its batch comes again."""
+        """End open spans. The interrupted batches will be retried."""
         for span in self._spans.values():
             span.end()
         self._spans.clear()
@@ -244,6 +246,11 @@ class OtelWatcher:
             for reason, number in counts.dropped.items():
                 self._dropped.add(number, {**about, "kstreams.reason": reason})
             self._count_messages(node, counts.records_in, counts.records_out)
+        for topic, counts_of in report.topics.items():
+            about = {**own, names.DESTINATION: topic}
+            for way, size in (("in", counts_of.bytes_in), ("out", counts_of.bytes_out)):
+                self._topic_bytes.add(size, {**about, "kstreams.direction": way})
+        self._moves.add(sum(move.from_worker is not None for move in report.moves), own)
         for node, seconds in report.node_seconds.items():
             self._node_busy.add(seconds, {**own, "kstreams.node": node})
         for task in report.tasks:

@@ -1,7 +1,9 @@
-"""The names that OpenTelemetry is told: conventions' where there are some, else `kstreams.*`.
+"""Names of metrics, spans and attributes.
 
-The conventions for messaging are under development: a branch renames `messaging.system`, so that
-all names are here.
+Names of the conventions where they exist, else `kstreams.*`.
+
+The messaging conventions are in development, and a branch renames `messaging.system`. So all names
+are in this module.
 
 Source: OpenTelemetry's semantic conventions for messaging, schema 1.44.0.
 """

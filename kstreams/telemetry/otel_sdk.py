@@ -19,14 +19,14 @@ __all__ = ("exporting",)
 
 @contextmanager
 def exporting(app: str) -> Iterator[None]:
-    """Send what is told to OpenTelemetry meanwhile, and what is left at the end.
+    """Export metrics and traces until the block ends, then flush them.
 
-    Where it goes, how often, and as what, is said by OpenTelemetry's own environment variables,
-    such as `OTEL_EXPORTER_OTLP_ENDPOINT` (http://localhost:4318 by default) and
-    `OTEL_METRIC_EXPORT_INTERVAL`. Once a process.
+    The environment variables of OpenTelemetry configure the export, for example
+    `OTEL_EXPORTER_OTLP_ENDPOINT` (http://localhost:4318 by default) and
+    `OTEL_METRIC_EXPORT_INTERVAL`. Use it once per process.
 
     Args:
-        app: The service's name, unless `OTEL_SERVICE_NAME` says another.
+        app: The service name, unless `OTEL_SERVICE_NAME` sets another.
     """
     resource = Resource.create()
     if str(resource.attributes.get("service.name")).startswith("unknown_service"):

@@ -1,4 +1,4 @@
-"""`topology.json`: the nodes of an app and what leads to what, as it was started last.
+"""`topology.json`: the nodes and edges of an app at its last start.
 
     {"f": 1, "name": "shop", "fingerprint": "..", "groups": [
         {"name": "lines", "query": "lines", "tasks": 4,
@@ -10,10 +10,9 @@
      "dead_letters": [["lines", "lines-dead"]]}
 
 The kinds of nodes are `source`, `processor`, `join`, `repartition`, `loop`, `loop-end` and `sink`.
-A repartition edge is among the nodes of the group that it leaves. `topic` is what a source reads,
-or a sink writes to, by its name or label. A source that is a log has its label in `log`.
-`dead_letters` are nodes with the topics that they set records aside in; earlier versions of the
-library have not written them.
+A repartition edge is a node of the group that writes to it. `topic` is the name or label of the
+topic of a source or sink. A source of a log has its label in `log`. `dead_letters` are pairs of
+a node and its dead-letter topic; earlier versions of the library did not write them.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kstreams.graph.execution import ExecutionPlanner
+from kstreams.graph.columns.execution import ExecutionPlanner
 from kstreams.graph.named_topics import dead_letter_topics
 from kstreams.graph.nodes import (
     AnyNode,
@@ -46,11 +45,11 @@ class StoreOutline:
     """A store.
 
     Attributes:
-        name: Its name.
-        kind: The name of its kind.
-        key: The name of its key's serde.
-        value: The name of its value's serde.
-        changelog: The topic of its changelog; None: it has none.
+        name: Name of the store.
+        kind: Name of the store kind.
+        key: Name of the key serde.
+        value: Name of the value serde.
+        changelog: The changelog topic; None without a changelog.
     """
 
     name: str
@@ -65,14 +64,14 @@ class NodeOutline:
     """A node.
 
     Attributes:
-        name: Its name.
-        kind: What it is; see the module.
-        topic: What it reads or writes, if it is a source or a sink.
-        execution: Whether it runs by records or by columns, and why; empty where that is no
-            question.
-        stores: Those that it reads and writes.
-        reads: Those of global tables that it reads.
-        log: What a source reads that is no topic, by its label.
+        name: Name of the node.
+        kind: Kind of the node, see the module.
+        topic: The topic of a source or sink.
+        execution: Execution by records or by columns, with the reason; empty for nodes without
+            a choice.
+        stores: Names of the stores that the node reads and writes.
+        reads: Names of the global tables that the node reads.
+        log: Label of the log of a source that is not a topic.
     """
 
     name: str
@@ -89,11 +88,11 @@ class GroupOutline:
     """A partition group.
 
     Attributes:
-        name: Its name.
-        query: The query that runs it.
-        tasks: How many tasks it has.
-        nodes: In topological order.
-        stores: By name.
+        name: Name of the group.
+        query: The query that runs the group.
+        tasks: Number of tasks.
+        nodes: The nodes in topological order.
+        stores: The stores, sorted by name.
     """
 
     name: str
@@ -105,14 +104,14 @@ class GroupOutline:
 
 @dataclass(frozen=True)
 class Outline:
-    """A topology, as data.
+    """A topology as data.
 
     Attributes:
-        name: Its name.
-        fingerprint: Differs when the topology does.
-        groups: In topological order.
-        edges: Pairs of nodes' names: what the first gives, the second takes.
-        dead_letters: Pairs of a node and the topic that it sets records aside in.
+        name: Name of the topology.
+        fingerprint: A digest that differs between topologies.
+        groups: The groups in topological order.
+        edges: Pairs of node names; records go from the first to the second.
+        dead_letters: Pairs of a node and its dead-letter topic.
     """
 
     name: str
@@ -161,7 +160,7 @@ class Outline:
         )
 
     def sinks(self) -> tuple[NodeOutline, ...]:
-        """Return the nodes that write what leaves the app."""
+        """Return the sink nodes of the app."""
         nodes = (node for group in self.groups for node in group.nodes)
         return tuple(node for node in nodes if node.kind == "sink")
 
@@ -176,7 +175,7 @@ class Outline:
 
     @classmethod
     def from_json(cls, fields: Fields) -> Outline:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` describes the first wrong field."""
         return cls(
             fields.text("name"),
             fields.text("fingerprint"),

@@ -1,4 +1,4 @@
-"""Reads what apps tell of themselves: for pages, metrics and the command line; without Spark."""
+"""Read the telemetry files of an app, for pages, metrics and the command line, without Spark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from kstreams.batch.report import BatchReport
-from kstreams.checkpoint.home import CheckpointHome
+from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.errors import StateCorruptError
 from kstreams.state.log.fields import Fields
 from kstreams.telemetry.counters import Counters
@@ -30,36 +30,36 @@ from kstreams.telemetry.report_lines import from_line, reports_name
 __all__ = ("TelemetryReader",)
 
 T = TypeVar("T")
-"""What is read."""
+"""The type of a parsed document or line."""
 
 _MINUTES_A_DAY = 1_440
 
 
 @dataclass(frozen=True)
 class TelemetryReader:
-    """What an app tells of itself, read anew at each call; from any process, and of a dead app too.
+    """Reads the telemetry of an app from any process, also after the app has stopped.
 
-    An app that was not started since it was told to, or runs an earlier version of the library,
-    has no such files: then there is nothing, which is no error. Each method reads one file; in
-    an object storage that is a LIST, and a GET or some, so do not ask ten times a second there.
+    An app that has no telemetry, or ran an earlier version of the library, has no files: methods
+    then return None or nothing. Each method reads one file; in an object storage, a call costs a
+    LIST and one or more GETs, so do not poll it many times a second.
 
     All methods raise:
         CheckpointMismatchError: A later version of the library has written the file.
-        StateCorruptError: It is damaged; a damaged line is passed over.
-        OSError, StoreError: It cannot be read.
+        StateCorruptError: The file is damaged; damaged lines are skipped.
+        OSError, StoreError: The file cannot be read.
 
     Args:
-        home: The app's checkpoint.
+        home: The checkpoint of the app.
     """
 
     home: CheckpointHome
 
     def live(self) -> Live | None:
-        """Return what the app is doing, or did last; None: not recorded."""
+        """Return the current or last activity of the app; None if it is not recorded."""
         return self._document(LIVE, Live.from_json)
 
     def counters(self) -> Counters | None:
-        """Return what has added up since the app was started; None: not recorded."""
+        """Return the sums since the start of the app; None if they are not recorded."""
         return self._document(COUNTERS, Counters.from_json)
 
     def topology(self) -> Outline | None:
@@ -67,19 +67,19 @@ class TelemetryReader:
         return self._document(TOPOLOGY, Outline.from_json)
 
     def reports(self, query: str, most: int = 100) -> list[BatchReport]:
-        """Return the last batches of a query, oldest first; without `totals`.
+        """Return the last batches of a query, oldest first, without `totals`.
 
         Args:
-            query: Its name.
-            most: How many at most.
+            query: Name of the query.
+            most: Maximum number of batches.
         """
         return self._lines(reports_name(query), most, lambda fields: from_line(query, fields))
 
     def minutes(self, most: int = 3 * _MINUTES_A_DAY) -> list[Minute]:
-        """Return what queries have done by the minute, oldest first.
+        """Return the minutes of all queries, oldest first.
 
         Args:
-            most: How many lines at most: one a minute and query.
+            most: Maximum number of lines, one for each minute and query.
         """
         found: dict[tuple[str, int], Minute] = {}
         for minute in self._lines(MINUTES, most, Minute.from_json):
@@ -88,7 +88,7 @@ class TelemetryReader:
         return list(found.values())
 
     def failures(self) -> list[Failure]:
-        """Return what the app has failed by, oldest first; the last 20."""
+        """Return the last 20 failures of the app, oldest first."""
         return self._lines(FAILURES, MOST_FAILURES, Failure.from_json)
 
     def _document(self, name: str, read: Callable[[Fields], T]) -> T | None:

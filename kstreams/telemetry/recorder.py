@@ -1,4 +1,4 @@
-"""Writes what an app tells of itself into its checkpoint, in a thread beside the batches."""
+"""Write the telemetry of an app into its checkpoint, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from queue import Empty, Full, Queue
 from typing import TypeVar
 
 from kstreams.batch.report import AppState, BatchReport
-from kstreams.checkpoint.home import CheckpointHome
 from kstreams.checkpoint.pause import Pause
-from kstreams.checkpoint.telemetry_files import TelemetryFiles
+from kstreams.checkpoint.storage.home import CheckpointHome
+from kstreams.checkpoint.storage.telemetry_files import TelemetryFiles
 from kstreams.clock import Clock
 from kstreams.errors import KStreamsError
 from kstreams.telemetry.counters import Counters
@@ -34,7 +34,7 @@ from kstreams.telemetry.watching import OpenApp
 __all__ = ("Recorder",)
 
 T = TypeVar("T")
-"""What waits in a queue."""
+"""The type of the items of a queue."""
 
 _LOG = logging.getLogger(__name__)
 _MOST_WAITING = 1_000
@@ -44,16 +44,16 @@ _PATIENCE_S = 5.0
 class Recorder:
     """A `Watcher` that writes files; see `kstreams.telemetry`.
 
-    What it is told waits in a queue of bounded length: where the files cannot be written in time,
-    reports are lost, and counted. A file that cannot be written is logged, and fails nothing.
+    Events wait in bounded queues. If the files cannot be written in time, reports are dropped and
+    counted. A file that cannot be written is logged, and fails nothing.
 
     Args:
-        home: The app's checkpoint.
-        app: Its id.
-        run: Id of its driver.
-        clock: Its clock.
-        texts: Whether messages of failures are written that may quote a record.
-        paused: Returns why the app plans nothing; None where it is not paused.
+        home: The checkpoint of the app.
+        app: The app id.
+        run: Id of the driver.
+        clock: The clock of the app.
+        texts: Whether to write messages of failures that may quote a record.
+        paused: Returns the pause of the app; None if it is not paused.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Recorder:
         self._wake.set()
 
     def began(self, query: str, batch: int, planned_s: float) -> None:
-        """Do nothing: what a query is doing is asked for with each beat."""
+        """Do nothing: each write asks queries for their activity."""
 
     def committed(self, report: BatchReport) -> None:
         """Write down the report, with the next beat."""
@@ -117,7 +117,7 @@ class Recorder:
             self._lost += 1
 
     def failed(self, error: KStreamsError) -> None:
-        """Write down what the app has failed by."""
+        """Queue the failure for the next write."""
         now = self._clock.now_ms()
         failure = Failure.of(error, ms=now, run=self._run_id, texts=self._texts)
         try:
@@ -126,7 +126,7 @@ class Recorder:
             self._lost += 1
 
     def close(self) -> None:
-        """Write what is left, for some seconds at most."""
+        """Write the remaining events, and wait for at most five seconds."""
         self._ended.set()
         self._wake.set()
         if self._unread is not None:
@@ -157,7 +157,7 @@ class Recorder:
         return self._files
 
     def _write(self, files: TelemetryFiles, *, ends: bool) -> None:
-        """Write what is new; the sign of life first."""
+        """Write new events, `live.json` first."""
         files.replace(LIVE, to_bytes(self._live(files).to_json()))
         if self._opened is not None and not self._outlined:
             files.replace(TOPOLOGY, to_bytes(self._opened.outline.to_json()))
@@ -182,7 +182,7 @@ class Recorder:
             files.replace(COUNTERS, to_bytes(self._counters.to_json()))
 
     def _full_minutes(self, reports: list[BatchReport], *, ends: bool) -> list[Minute]:
-        """Return the minutes that are over, and keep those that are not."""
+        """Return the complete minutes, and keep the others."""
         full: list[Minute] = []
         for report in reports:
             more = Minute.of(report)
@@ -225,7 +225,7 @@ class Recorder:
 
 
 def _drained(queue: Queue[T]) -> list[T]:
-    """Return what waits, and no more than the queue may hold: others come meanwhile."""
+    """Return the items of a queue, at most as many as it can hold."""
     found: list[T] = []
     try:
         while len(found) < _MOST_WAITING:

@@ -11,12 +11,16 @@
                              {"counts": 1200}, 1700000000000]},
      "lat": {"counts": [0, 3, ..], "sum_ms": 90},
      "log": [5, 13789, 0, 0, 0, 0],            PUT and bytes, GET and bytes, LIST, DELETE
-     "samples": [["count", "late", "lines/3", 1902]]}
+     "samples": [["count", "late", "lines/3", 1902]],
+     "topics": {"lines": [1227, 91022, 0, 0]},
+     "moves": {"by-word/3": ["host/4711", "host/4722", true]}}
 
 `rec` is records processed and those of topics; a node has in, out, held, and dropped by reason; a
 task has records, bytes written to the log, worker, attempts, whether it was restored, seconds by
 phase, and by node as far as samples tell (`""`: no node's), the rows of its stores before the
 batch, and when it began by its worker's clock. The longest 256 tasks are there. `lat` is `Latency`.
+A topic has records and bytes in, records and bytes out; a move has the worker before (null: none),
+the worker now, and whether the state was restored. Earlier versions wrote neither.
 Reading gives a `BatchReport` without `totals`, which are in the commit. Files are of 8 MB, two for
 each query; in an object storage the last hour or more is kept.
 """
@@ -29,12 +33,14 @@ from typing import Any
 
 from kstreams.batch.latency import Latency
 from kstreams.batch.report import BatchReport, TaskReport
+from kstreams.batch.task_moves import TaskMove
 from kstreams.ids import TaskId, TopicPartition, parse_keys, text_keys
 from kstreams.names import path_step
 from kstreams.state.log.fields import Fields, WrongFieldError, checked_integer, checked_text
+from kstreams.state.log.topic_counts import bounded_topics, topics_from_json, topics_to_json
 from kstreams.state.log.totals import NodeCounts, by_reason
 from kstreams.state.log.traffic import Traffic
-from kstreams.task.drop_sample import DropSample
+from kstreams.task.progress.drop_sample import DropSample
 
 __all__ = ("checked_seconds", "from_line", "reports_name", "to_line")
 
@@ -51,6 +57,7 @@ def to_line(report: BatchReport) -> dict[str, Any]:
     """Return a report as plain data."""
     longest = nlargest(_MOST, report.tasks, key=lambda task: sum(task.seconds.values()))
     named = {task.task for task in longest}
+    moves = report.moves[:_MOST]
     lag = nlargest(_MOST, report.lag.items(), key=lambda item: item[1])
     return {
         "b": report.batch,
@@ -67,15 +74,17 @@ def to_line(report: BatchReport) -> dict[str, Any]:
         "lat": report.latency.to_json(),
         "log": report.log.to_json(),
         "samples": [sample.to_json() for sample in report.samples],
+        "topics": topics_to_json(bounded_topics(report.topics)),
+        "moves": {str(m.task): [m.from_worker, m.to_worker, m.restored] for m in moves},
     }
 
 
 def from_line(query: str, fields: Fields) -> BatchReport:
-    """Read what `to_line` returned; `ValueError` says what is wrong with it.
+    """Parse the result of `to_line`; a `ValueError` describes the first wrong field.
 
     Args:
-        query: Whose report it is.
-        fields: The line's.
+        query: Name of the query.
+        fields: The fields of the line.
     """
     records, source_records = (checked_integer(n, "a count") for n in fields.items("rec"))
     nodes = {name: NodeCounts.from_json(c) for name, c in fields.mapping("nodes").items()}
@@ -100,11 +109,16 @@ def from_line(query: str, fields: Fields) -> BatchReport:
         latency=Latency.from_json(fields.anything("lat")),
         samples=tuple(map(DropSample.from_json, fields.items("samples"))),
         jobs=fields.integer("jobs", least=1),
+        topics=topics_from_json(fields.mapping("topics", {})),
+        moves=tuple(
+            _read_move(task, move)
+            for task, move in parse_keys(TaskId, fields.mapping("moves", {})).items()
+        ),
     )
 
 
 def checked_seconds(data: Mapping[str, object]) -> dict[str, float]:
-    """Return seconds by a name; `ValueError` says what is wrong with them."""
+    """Return seconds by name; a `ValueError` describes the first wrong field."""
     return {name: _number(seconds) for name, seconds in data.items()}
 
 
@@ -149,6 +163,15 @@ def _read_task(task: TaskId, data: object) -> TaskReport:
             )
         case _:
             raise WrongFieldError(f"what task {task} has done is not nine fields")
+
+
+def _read_move(task: TaskId, data: object) -> TaskMove:
+    match data:
+        case [before, worker, bool(restored)]:
+            known = None if before is None else checked_text(before, "a worker")
+            return TaskMove(task, known, checked_text(worker, "a worker"), restored)
+        case _:
+            raise WrongFieldError(f"the move of task {task} is not three fields")
 
 
 def _rounded(seconds: Mapping[str, float]) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""What topics have that an app has not committed, asked of the topics themselves."""
+"""Read the uncommitted offsets of an app from its topics."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ("EndOffsets", "Unread", "unread", "unread_of")
 
 _LOG = logging.getLogger(__name__)
 _MOST_READ = 64
-"""Of how many partitions the first record is read, each time: those that are furthest behind."""
+"""Maximum number of partitions whose first record is read, those with the largest lag."""
 
 
 class EndOffsets(Protocol):
-    """Tells where topics end."""
+    """Returns the end offsets of topics."""
 
     def end_offsets(self, topic: str) -> dict[int, int]:
         """Return the offset after the last record, by partition; raises `UnknownTopicError`."""
@@ -28,12 +28,13 @@ class EndOffsets(Protocol):
 
 
 class Unread(NamedTuple):
-    """What a partition has that is not committed.
+    """The uncommitted offsets of a partition.
 
     Attributes:
-        next_offset: Of the first record that is not committed.
+        next_offset: Offset of the first uncommitted record.
         end_offset: The offset after the last record.
-        oldest_ms: The first one's timestamp, ms since the epoch; None: not known, or there is none.
+        oldest_ms: Timestamp of the first uncommitted record, ms since the epoch; None if there is
+            no such record, or it is not known.
     """
 
     next_offset: int
@@ -42,10 +43,9 @@ class Unread(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many offsets that is.
+        """Number of uncommitted offsets.
 
-        On Kafka the markers of transactions, and records that compaction has removed, are among
-        them.
+        On Kafka the offsets of transaction markers and of compacted records count too.
         """
         return max(self.end_offset - self.next_offset, 0)
 
@@ -53,14 +53,14 @@ class Unread(NamedTuple):
 def unread_of(
     connection: Connection, positions: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, Unread]:
-    """Return what is not read, by partition; without topics that are gone.
+    """Return the uncommitted offsets by partition, without deleted topics.
 
     Args:
-        connection: Where the topics are.
-        positions: Where reading goes on.
+        connection: The connection to the topics.
+        positions: The next offset to read of each partition.
 
     Raises:
-        KStreamsError: The topics cannot be asked.
+        KStreamsError: The topics cannot be read.
     """
     with closing(connection.admin()) as admin, closing(connection.reader()) as reader:
         return unread(admin, reader, positions)
@@ -69,17 +69,17 @@ def unread_of(
 def unread(
     ends: EndOffsets, reader: TopicReader, positions: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, Unread]:
-    """Return what is not read, by partition; without topics that are gone.
+    """Return the uncommitted offsets by partition, without deleted topics.
 
-    The first record is read of the 64 partitions that are furthest behind, for its time.
+    The first record of the 64 partitions with the largest lag is read for its timestamp.
 
     Args:
-        ends: Tells where topics, or logs, end.
+        ends: Returns the end offsets of topics or logs.
         reader: Reads topics.
-        positions: Where reading goes on.
+        positions: The next offset to read of each partition.
 
     Raises:
-        KStreamsError: The topics cannot be asked.
+        KStreamsError: The topics cannot be read.
     """
     found: dict[TopicPartition, Unread] = {}
     for topic in sorted({place.topic for place in positions}):

@@ -1,4 +1,4 @@
-"""Asks topics, beside the batches, what an app has not committed."""
+"""Read the uncommitted offsets of an app in a thread of its own."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _EVERY_S = 5.0
 
 
 class Look(NamedTuple):
-    """What was found of a query.
+    """The uncommitted offsets of a query.
 
     Attributes:
-        partitions: What it has not committed.
-        ms: When that was asked, ms since the epoch; None: not yet.
-        kept: What places keep for its logs, by their names.
+        partitions: The uncommitted offsets by partition.
+        ms: Time of the reading, ms since the epoch; None before the first one.
+        kept: Data retained for the query's logs, by log name.
     """
 
     partitions: Mapping[TopicPartition, Unread]

@@ -1,11 +1,11 @@
-"""Who watches an app, as its settings say."""
+"""The watchers of an app, by its settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.pause import Pause
+from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.clock import Clock
 from kstreams.errors import PluginError
 from kstreams.telemetry.recorder import Recorder
@@ -17,16 +17,16 @@ __all__ = ("watchers_of",)
 def watchers_of(
     settings: AppSettings, run: str, clock: Clock, paused: Callable[[], Pause | None]
 ) -> Watchers:
-    """Return an app's watchers.
+    """Return the watchers of an app.
 
     Args:
-        settings: The app's.
-        run: Id of its driver.
-        clock: Its clock.
-        paused: Returns why the app plans nothing; None where it is not paused.
+        settings: The settings of the app.
+        run: Id of the driver.
+        clock: The clock of the app.
+        paused: Returns the pause of the app; None if it is not paused.
 
     Raises:
-        PluginError: OpenTelemetry is to be told, and is not installed.
+        PluginError: The settings enable OpenTelemetry, and it is not installed.
     """
     found: list[Watcher] = []
     telemetry = settings.telemetry

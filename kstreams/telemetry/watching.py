@@ -1,4 +1,4 @@
-"""Who watches an app: what the app tells them, and when."""
+"""Watchers of an app: the callbacks for its events."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ __all__ = ("OpenApp", "OpenQuery", "Watcher", "Watchers")
 
 @dataclass(frozen=True)
 class OpenQuery:
-    """A query that runs. Any thread may call its functions.
+    """A running query. Its functions may be called from any thread.
 
     Attributes:
-        sources: What it reads.
-        doing: Returns what it is doing.
-        committed: Returns the last batch that was committed; None before any.
-        positions: Returns the first offset of each partition that is not committed.
+        sources: The sources of the query.
+        doing: Returns the current activity of the query.
+        committed: Returns the last committed batch; None before any.
+        positions: Returns the first uncommitted offset of each partition.
     """
 
     sources: tuple[SourceNode, ...]
@@ -36,13 +36,13 @@ class OpenQuery:
 
 @dataclass(frozen=True)
 class OpenApp:
-    """An app that was opened.
+    """An opened app.
 
     Attributes:
-        outline: Its topology.
-        queries: By name.
-        connection: Where its topics are.
-        spark_ui: Where Spark shows what it does; None: nowhere.
+        outline: The topology of the app.
+        queries: The queries by name.
+        connection: The connection to the topics.
+        spark_ui: Address of the Spark UI; None if there is none.
     """
 
     outline: Outline
@@ -52,40 +52,40 @@ class OpenApp:
 
 
 class Watcher(Protocol):
-    """Is told what an app does, in the app's threads: it holds nobody up, and raises nothing."""
+    """Callbacks for the events of an app, in the app's threads; they must not block or raise."""
 
     def begin(self) -> None:
-        """Hear that the app has its checkpoint to itself, and starts."""
+        """Handle the start of the app, after it has locked its checkpoint."""
         ...
 
     def opened(self, app: OpenApp) -> None:
-        """Hear that its queries run."""
+        """Handle the start of the app's queries."""
         ...
 
     def entered(self, state: AppState) -> None:
-        """Hear into which state it has come."""
+        """Handle a new state of the app."""
         ...
 
     def began(self, query: str, batch: int, planned_s: float) -> None:
-        """Hear of a batch that begins, in the thread that runs it; planning it took some time.
+        """Handle the start of a batch, in the thread that runs it.
 
         Args:
-            query: Whose batch.
-            batch: Its number.
-            planned_s: How long it took to plan it, seconds.
+            query: Name of the query.
+            batch: Number of the batch.
+            planned_s: Duration of planning, s.
         """
         ...
 
     def committed(self, report: BatchReport) -> None:
-        """Hear of a batch that is committed and published."""
+        """Handle a batch that was committed and published."""
         ...
 
     def failed(self, error: KStreamsError) -> None:
-        """Hear by what it has failed."""
+        """Handle a failure of the app."""
         ...
 
     def close(self) -> None:
-        """Hear that it lets go of its checkpoint; a second call does nothing."""
+        """Handle the release of the checkpoint; a second call does nothing."""
         ...
 
 
@@ -95,36 +95,36 @@ class Watchers(tuple[Watcher, ...]):
     __slots__ = ()
 
     def begin(self) -> None:
-        """Tell all of them; see `Watcher`."""
+        """Call all watchers."""
         for each in self:
             each.begin()
 
     def opened(self, app: OpenApp) -> None:
-        """Tell all of them; see `Watcher`."""
+        """Call all watchers."""
         for each in self:
             each.opened(app)
 
     def entered(self, state: AppState) -> None:
-        """Tell all of them; see `Watcher`."""
+        """Call all watchers."""
         for each in self:
             each.entered(state)
 
     def began(self, query: str, batch: int, planned_s: float) -> None:
-        """Tell all of them; see `Watcher`."""
+        """Call all watchers."""
         for each in self:
             each.began(query, batch, planned_s)
 
     def committed(self, report: BatchReport) -> None:
-        """Tell all of them; see `Watcher`."""
+        """Call all watchers."""
         for each in self:
             each.committed(report)
 
     def failed(self, error: KStreamsError) -> None:
-        """Tell all of them; see `Watcher`."""
+        """Call all watchers."""
         for each in self:
             each.failed(error)
 
     def close(self) -> None:
-        """Tell all of them; see `Watcher`."""
+        """Call all watchers."""
         for each in self:
             each.close()

@@ -7,22 +7,24 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from typing_extensions import Self
 
 from kstreams._types import K, V
+from kstreams.batch.limits import QueryLimits
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_settings import EdgeTarget, TaskSettings
-from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.totals import totals_after
 from kstreams.clock import FakeClock, WatchedClock, to_ms
 from kstreams.connection import RawRecord
 from kstreams.errors import TopologyError
+from kstreams.graph.checks.partitions import partition_counts
 from kstreams.graph.framed_topics import prepare_topics
-from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.ids import TaskId
 from kstreams.log import Log
-from kstreams.processors.interceptor import Interceptor
+from kstreams.processors.interceptor import Interceptor, checked_interceptors
 from kstreams.record import Headers, Record
 from kstreams.sink import Sink
 from kstreams.state.backend.working import StateBackend
@@ -30,8 +32,9 @@ from kstreams.state.log.loop_objects import LoopPart, object_names
 from kstreams.state.log.totals import Totals, by_reason
 from kstreams.state.stores.readable import Ranges
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.task.queues import Queue
+from kstreams.testing.driver_batch import DriverBatch, passed_by
 from kstreams.testing.driver_io import DriverIO
+from kstreams.testing.driver_outside import DriverOutside
 from kstreams.testing.driver_sinks import DriverSinks
 from kstreams.testing.driver_sources import DriverSources
 from kstreams.testing.driver_tables import DriverTables
@@ -48,7 +51,7 @@ S = TypeVar("S")
 """The live type of a store."""
 
 
-class TopologyTestDriver:
+class TopologyTestDriver(DriverOutside):
     """Runs a topology on made-up topics, and lets a test look at everything.
 
     The tasks are the very ones that run on Spark; each call of `pipe` or `pipe_batch` is
@@ -100,6 +103,7 @@ class TopologyTestDriver:
         real_sinks: bool = False,
         real_sources: bool = False,
     ) -> None:
+        super().__init__()
         prepare_topics(topology)
         self.topology = topology
         self.clock = FakeClock(start if isinstance(start, int) else to_ms(start))
@@ -112,26 +116,30 @@ class TopologyTestDriver:
         self._looped: dict[str, tuple[LoopPart, ...]] = {}
         self._io = DriverIO(self._topics, limits or {})
         self._sinks = DriverSinks(topology, real=real_sinks)
-        self._batch = 0
         self._sources = DriverSources(topology, self._topics, self.clock, real=real_sources)
         self._read = self._sources.io(self._io)
         self._recreate = recreate_processors
         self._check_keys = check_keys
-        self._given = tuple(interceptors)
+        self._given = checked_interceptors(interceptors)
         self._backend = state
         self._temporary: TemporaryDirectory[str] | None = None
         self._home = directory
         if state is not None and directory is None:
             self._temporary = TemporaryDirectory(prefix="kstreams-driver-")
             self._home = Path(self._temporary.name)
-        self._counts = group_partitions(topology, self._sources.counts())
+        counts = partition_counts(topology, self._sources.counts())
+        self._counts, self._uneven = counts.tasks, counts.uneven
+        self._limits = {
+            groups[0].name: QueryLimits(groups, [self._counts[group.name] for group in groups])
+            for groups in topology.pipelines()
+        }
         self._fingerprint = topology.fingerprint()
         for group in topology.groups:
             for spec in group.stores:
                 if spec.changelog is not None:
                     self._topics.create(spec.changelog, self._counts[group.name])
         self._edges = {
-            edge.name: EdgeTarget(stage, self._counts[group.name])
+            edge.name: EdgeTarget(stage, self._uneven.of_input(edge.name, self._counts[group.name]))
             for groups in topology.pipelines()
             for stage, group in enumerate(groups)
             for edge in group.from_tasks
@@ -144,10 +152,11 @@ class TopologyTestDriver:
             ]
 
     def _task(self, group: PartitionGroup, partition: int) -> DriverTask:
-        count, interceptors, made = self._counts[group.name], self._given, group
+        counts = self._uneven.inputs_of(group, self._counts[group.name])
+        interceptors, made = self._given, group
         if self._check_keys and group.stores:
-            interceptors = (*self._given, KeyCheck(group, count))
-            made = with_batch_checks(group, partition, count)
+            interceptors = (*self._given, KeyCheck(group, counts))
+            made = with_batch_checks(group, partition, counts)
         settings = TaskSettings(
             made,
             partition,
@@ -155,7 +164,7 @@ class TopologyTestDriver:
             producer=str(TaskId(group.name, partition)),
             edges=self._edges,
             interceptors=interceptors,
-            partitions=count if self._check_keys else None,
+            partitions=counts if self._check_keys else None,
             tables={spec.name: self._tables.of(spec.name) for spec in group.global_stores},
             keeps_processors=not self._recreate,
             life=self.topology.name,
@@ -250,6 +259,17 @@ class TopologyTestDriver:
         while sum(self._run_pipeline(groups) for groups in pipelines):
             pass
 
+    @property
+    def finished(self) -> bool:
+        """Whether a run of the app would end by itself now; see `App.run`.
+
+        A made-up log is unbounded: a test may write more to it.
+        """
+        return all(
+            self._sources.are_finished(self._tasks_of(groups), self._limits[groups[0].name])
+            for groups in self.topology.pipelines()
+        )
+
     def advance_wall_clock(self, by: timedelta) -> None:
         """Move the wall clock; punctuators that are due fire in every task."""
         self.clock.advance(by)
@@ -318,6 +338,7 @@ class TopologyTestDriver:
     def close(self) -> None:
         """Close the processors and stores."""
         with ExitStack() as stack:
+            stack.callback(self._close_views)
             if self._temporary is not None:
                 stack.callback(self._temporary.cleanup)
             stack.callback(self._sinks.close)
@@ -326,7 +347,7 @@ class TopologyTestDriver:
                 for task in tasks:
                     stack.callback(task.close)
 
-    def __enter__(self) -> TopologyTestDriver:
+    def __enter__(self) -> Self:
         """Return the driver."""
         return self
 
@@ -339,13 +360,9 @@ class TopologyTestDriver:
             return self.clock.now_ms()
         return timestamp if isinstance(timestamp, int) else to_ms(timestamp)
 
-    def _store_tasks(self, spec: StoreSpec[Any]) -> list[DriverTask]:
-        try:
-            group = self.topology.group_of_store(spec.name)
-        except KeyError:
-            known = ", ".join(repr(s.name) for s in self.topology.stores) or "none"
-            raise TopologyError(f"no store {spec.name!r}; stores: {known}") from None
-        return self._tasks[group.name]
+    def _tasks_of(self, groups: Iterable[PartitionGroup]) -> list[tuple[int, DriverTask]]:
+        """Return the tasks of chained groups, with the numbers of their stages."""
+        return [(n, task) for n, group in enumerate(groups) for task in self._tasks[group.name]]
 
     def _run_pipeline(
         self,
@@ -355,40 +372,21 @@ class TopologyTestDriver:
         close_windows: bool = False,
     ) -> bool:
         """Run one batch of chained groups; keep all of it, or nothing."""
-        tasks = [
-            (stage, task) for stage, group in enumerate(groups) for task in self._tasks[group.name]
-        ]
+        tasks = self._tasks_of(groups)
         self._sources.look()
-        slices = [self._sources.fresh(task) for _, task in tasks]
+        limits = self._limits[groups[0].name]
+        stopped = limits.stopped(passed_by(tasks))
+        slices = [self._sources.fresh(task, stopped) for _, task in tasks]
         looped = self._looped.get(groups[0].name, ())
         if not always and not any(slices) and not looped:
             return False
         self._tables.refresh()
-        wall_ms, since_ms = self._watched.now_ms(), self._watched.since_ms
         self._batch += 1
-        forwarded: dict[tuple[int, int], list[Queue]] = {}
-        statuses: list[TaskStatus] = []
-        try:
-            for (stage, task), own in zip(tasks, slices, strict=True):
-                call = TaskCall(
-                    own,
-                    wall_ms,
-                    since_ms,
-                    close_windows,
-                    loops=tuple(part for part in looped if task.takes(part)),
-                )
-                edges = forwarded.pop((stage, task.partition), ())
-                result = task.runner.run(call, self._read.read(own), edges, batch=self._batch)
-                for each in result.forwarded:
-                    forwarded.setdefault((each.stage, each.task), []).append(each.queue)
-                statuses.append(result.status)
-        except BaseException:
-            self._io.discard()
-            for _, task in tasks:
-                task.undo()
-            raise
-        for _, task in tasks:
-            task.keep()
+        wall_ms = self._watched.now_ms()
+        call = TaskCall((), wall_ms, self._watched.since_ms, close_windows)
+        batch = DriverBatch(tasks, slices, limits, self._read.read, self._io.discard)
+        statuses = batch.run(call, looped, self._batch)
+        changed = [(task, task.keep()) for _, task in tasks]
         self._io.publish()
         self._sinks.publish(statuses)
         loops = tuple(part for status in statuses for part in status.loops)
@@ -396,5 +394,7 @@ class TopologyTestDriver:
         self.dropped = by_reason(self.totals.nodes)
         self._looped[groups[0].name] = loops
         self._objects.delete(object_names(looped))
+        if self._versions is not None:
+            self._versions.keep(self._batch, wall_ms, changed)
         self.lines.extend(line for status in statuses for line in status.lines)
         return True

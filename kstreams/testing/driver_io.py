@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kstreams.batch.sinks import outputs_of
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.graph.topology import PartitionGroup
 from kstreams.raw_batch import NO_LIMIT
 from kstreams.state.log.commits import Output
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import Queue
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.records.queues import Queue
 from kstreams.testing.driver_topics import DriverTopics, PlacedRows
 from kstreams.topic_limits import NO_LIMITS, TopicLimits
 

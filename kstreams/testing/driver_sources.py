@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 from kstreams._types import K, V
+from kstreams.batch.limits import QueryLimits
 from kstreams.batch.logs.feed import logs_of
 from kstreams.batch.logs.io import LogIO, close_readers
 from kstreams.batch.topic_io import TopicIO
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.clock import Clock
 from kstreams.errors import TopologyError, UnknownTopicError
 from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import Topology
 from kstreams.ids import TopicPartition
-from kstreams.log import Log, LogContents
+from kstreams.log import Log, LogContents, is_bounded
 from kstreams.made_logs.rate_log import RateLog
+from kstreams.testing.driver_batch import passed_by
 from kstreams.testing.driver_task import DriverTask
 from kstreams.testing.driver_topics import DriverTopics
 from kstreams.topic import Topic
@@ -54,17 +58,32 @@ class DriverSources:
                 self._contents[name] = (
                     log.contents(self._clock) if isinstance(log, RateLog) else log.contents()
                 )
-            self._ends[name] = self._contents[name].ends()
+            if name not in self._ends or not is_bounded(log):
+                self._ends[name] = self._contents[name].ends()
 
-    def fresh(self, task: DriverTask) -> tuple[Slice, ...]:
-        """Return what a task has to read."""
+    def fresh(self, task: DriverTask, stopped: Collection[str] = ()) -> tuple[Slice, ...]:
+        """Return what a task has to read.
+
+        Args:
+            task: The task.
+            stopped: Topics that are not read any more.
+        """
         found: list[Slice] = []
         for node in task.group.sources:
+            if node.topic.name in stopped:
+                continue
             if node.topic.name in self._logs:
                 found += self._of_log(node, task)
             elif (one := self._topics.fresh(node, task)) is not None:
                 found.append(one)
         return tuple(found)
+
+    def are_finished(self, tasks: Sequence[tuple[int, DriverTask]], limits: QueryLimits) -> bool:
+        """Tell whether a pipeline's tasks get no more records that have an effect."""
+        stopped = limits.stopped(passed_by(tasks))
+        sources = {node.topic.name for _, task in tasks for node in task.group.sources} - stopped
+        bounded = {name for name, log in self._logs.items() if is_bounded(log)}
+        return sources <= bounded and not any(self.fresh(task, stopped) for _, task in tasks)
 
     def _of_log(self, node: SourceNode, task: DriverTask) -> list[Slice]:
         name, partition = node.topic.name, task.partition

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+from kstreams.errors import NoCheckpointError
 from kstreams.global_tables.open_tables import OpenTables
 from kstreams.global_tables.opening import app_table_source
 from kstreams.global_tables.sources import AppTableSource
 from kstreams.global_tables.table import across, moving
 from kstreams.graph.global_tables import GlobalDefinition
 from kstreams.graph.topology import Topology
-from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.memory import Memory, MemoryStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import TableAccess
 from kstreams.testing.driver_task import DriverTask
 
@@ -30,28 +34,67 @@ class DriverTables:
         tasks: Returns the tasks of a group.
 
     Raises:
-        NoCheckpointError: The app whose table is to be read is not there.
+        CheckpointMismatchError: The app whose table is to be read has no such table.
     """
 
     def __init__(self, topology: Topology, tasks: Callable[[str], list[DriverTask]]) -> None:
         self._topology = topology
         self._tasks = tasks
         self._tables = {table.store.name: table for table in topology.globals}
-        self._apps: dict[str, AppTableSource] = {
-            name: app_table_source(table, table.app)
-            for name, table in self._tables.items()
-            if table.app is not None
-        }
+        self._apps: dict[str, AppTableSource] = {}
+        self._missing: dict[str, NoCheckpointError] = {}
+        for name, table in self._tables.items():
+            if table.app is not None:
+                try:
+                    self._apps[name] = app_table_source(table, table.app)
+                except NoCheckpointError as exc:  # a test may fill the table instead
+                    self._missing[name] = exc
         self._opened = OpenTables(lambda settings: settings.open())
         self._now: dict[str, TableAccess] = {}
-        self.refresh()
+        self._filled: dict[str, Any] = {}
+        self._read_apps()
+
+    def is_of_app(self, store: str) -> bool:
+        """Return whether a store is a table of another app."""
+        table = self._tables.get(store)
+        return table is not None and table.app is not None
+
+    def fill(self, spec: StoreSpec[Any], rows: Mapping[Any, Any]) -> None:
+        """Put rows into the table of another app, which is then not read any more.
+
+        Raises:
+            StoreKindError: The store's kind cannot be filled.
+        """
+        name = spec.name
+        self._apps.pop(name, None)
+        self._missing.pop(name, None)
+        store = self._filled.get(name)
+        if store is None:
+            own = self._tables[name].store
+            store = self._filled[name] = own.open(Overlay(MemoryStore([name])))
+            self._now[name] = own.kind.table(own, store)
+        for key, value in rows.items():
+            spec.kind.fill(store, key, value)
+
+    def forget(self, store: str) -> None:
+        """Read a table of the topology anew: a test has filled it."""
+        self._now.pop(store, None)
 
     def of(self, store: str) -> TableAccess:
         """Return what reads a table, from batch to batch."""
         return moving(self._tables[store].store, lambda: self._present(store))
 
     def refresh(self) -> None:
-        """Bring the tables of other apps to what these have committed."""
+        """Bring the tables of other apps to what these have committed.
+
+        Raises:
+            NoCheckpointError: An app is not there, and its table was not filled.
+        """
+        for missing in self._missing.values():
+            raise missing.with_traceback(None)
+        self._read_apps()
+
+    def _read_apps(self) -> None:
         for name, source in self._apps.items():
             self._now[name] = self._opened.open(
                 self._tables[name].store,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from kstreams.batch.task_run import TaskRun
 from kstreams.batch.task_settings import TaskSettings
@@ -11,8 +13,10 @@ from kstreams.errors import KStreamsError
 from kstreams.graph.topology import PartitionGroup
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.objects import ObjectStore
-from kstreams.state.backend.working import StateBackend, WorkingStore
+from kstreams.state.backend.working import Changes, StateBackend, StoreChanges, WorkingStore
+from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.loop_objects import LoopPart
+from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.testing.resident_state import ResidentState
 
 __all__ = ("DriverTask", "opened_store")
@@ -61,11 +65,37 @@ class DriverTask:
         loops = (loop.name for loop in self.group.loops)
         return part.task == self.partition and part.loop in loops
 
-    def keep(self) -> None:
-        """Keep what the batch did."""
-        self.state.keep()
+    def contents(self) -> Changes:
+        """Return all that the stores hold, as changes of empty stores."""
+        working = self.state.working
+        return {
+            spec.name: StoreChanges(list(working.scan(spec.name, None, None)))
+            for spec in self.group.stores
+        }
+
+    def fill(self, spec: StoreSpec[S], rows: Mapping[Any, Any]) -> tuple[Changes, ...]:
+        """Put rows into a store between two batches, and return what changed, in order.
+
+        Raises:
+            StoreKindError: The store's kind cannot be filled.
+        """
+        waiting = self.state.write_waiting()
+        overlay = Overlay(self.state.working, times=self.state.overlay.times)
+        store = spec.open(overlay)
+        for key, value in rows.items():
+            spec.kind.fill(store, key, value)
+        changes = overlay.changes()
+        self.state.write(changes)
+        with suppress(KStreamsError):  # processors may have read the store as it was
+            self.runner.discard()
+        return waiting, changes
+
+    def keep(self) -> Changes:
+        """Keep what the batch did, and return what that changed."""
+        changes = self.state.keep()
         if not self.runner.has_processors:
             self.state.overlay.forget()
+        return changes
 
     def undo(self) -> None:
         """Return to what was kept last, with new processors."""

@@ -9,7 +9,7 @@ from typing import cast
 import pyarrow as pa
 
 from kstreams._types import K, V
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.connection import RawRecord
 from kstreams.errors import PartitionCountError, TopologyError
 from kstreams.graph.nodes import SourceNode
@@ -39,6 +39,7 @@ class DriverTopics:
         self._partitions = partitions
         self._logs: dict[str, list[list[RawRecord]]] = {}
         self._unread: dict[str, list[RawRecord]] = {}
+        self._deleted = 0
 
     def count(self, topic: str) -> int:
         """Return a topic's partition count; 1 for one that is not named."""
@@ -49,6 +50,24 @@ class DriverTopics:
     def create(self, topic: str, partitions: int) -> None:
         """Make a topic with so many partitions, whatever is said of others."""
         self._logs[topic] = [[] for _ in range(partitions)]
+
+    def ensure(self, topic: str) -> None:
+        """Create a topic that is missing."""
+        self.records(topic)
+
+    def delete(self, topic: str) -> None:
+        """Delete a topic and its records."""
+        del self._logs[topic]
+        self._unread.pop(topic, None)
+        self._deleted += 1
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the topics that exist, sorted."""
+        return tuple(sorted(self._logs))
+
+    def id_of(self, topic: str) -> str:
+        """Return an id that changes when topics are deleted."""
+        return f"{topic}-{self._deleted}"
 
     def append(
         self, record: RawRecord, partitioner: Partitioner, partition: int | None = None
@@ -61,10 +80,10 @@ class DriverTopics:
             partition: Where to put it instead.
         """
         topic = record.topic
-        logs = self._log(topic)
+        logs = self.records(topic)
         if partition is None:
             partition = target(partitioner, record.key, len(logs), count(sum(map(len, logs))))
-        self._check(topic, partition)
+        self.check(topic, partition)
         row = (partition, record.timestamp, record.key, record.value, record.headers)
         self.add((topic, [row]))
 
@@ -77,10 +96,10 @@ class DriverTopics:
             TopologyError: A partitioner names a partition that the topic does not have.
         """
         for topic, rows in by_topic(table):
-            count = len(self._log(topic))
+            count = len(self.records(topic))
             partitions = targets(partitioner, rows.column("key").combine_chunks(), count).tolist()
             for partition in set(partitions):
-                self._check(topic, partition)
+                self.check(topic, partition)
             columns = [objects_of(rows.column(name)) for name in ("timestamp", "key", "value")]
             headers = headers_of(rows.column("headers"))
             yield topic, list(zip(partitions, *columns, headers, strict=True))
@@ -88,15 +107,20 @@ class DriverTopics:
     def add(self, placed: PlacedRows) -> None:
         """Add records to the partitions that they name."""
         topic, rows = placed
-        logs, unread = self._log(topic), self._unread.setdefault(topic, [])
+        logs, unread = self.records(topic), self._unread.setdefault(topic, [])
         for partition, timestamp, key, value, headers in rows:
             log = logs[partition]
             record = RawRecord(topic, partition, len(log), timestamp, key, value, headers)
             log.append(record)
             unread.append(record)
 
-    def _check(self, topic: str, partition: int) -> None:
-        count = len(self._log(topic))
+    def check(self, topic: str, partition: int) -> None:
+        """Make sure that a topic has a partition.
+
+        Raises:
+            TopologyError: It has not.
+        """
+        count = len(self.records(topic))
         if not 0 <= partition < count:
             raise TopologyError(f"topic {topic!r} has {count} partitions, not {partition}")
 
@@ -108,13 +132,13 @@ class DriverTopics:
         """Return what a source has that a task has not processed, or None."""
         topic, partition = node.topic.name, task.partition
         start = task.state.meta.next_offsets.get(TopicPartition(topic, partition), 0)
-        logs = self._log(topic)
+        logs = self.records(topic)
         end = len(logs[partition]) if partition < len(logs) else 0
         return Slice(node.name, topic, partition, start, end) if start < end else None
 
     def table(self, records: Slice) -> pa.Table:
         """Return records of a partition, in columns of `INPUT_SCHEMA`."""
-        log = self._log(records.topic)[records.partition]
+        log = self.records(records.topic)[records.partition]
         rows = log[records.from_offset : records.to_offset]
         columns = [
             pa.array([row.offset for row in rows], pa.int64()),
@@ -125,7 +149,8 @@ class DriverTopics:
         ]
         return pa.Table.from_arrays(columns, schema=INPUT_SCHEMA)
 
-    def _log(self, topic: str) -> list[list[RawRecord]]:
+    def records(self, topic: str) -> list[list[RawRecord]]:
+        """Return a topic's records by partition, after creating the topic if it is missing."""
         found = self._logs.get(topic)
         if found is None:
             found = self._logs[topic] = [[] for _ in range(self.count(topic))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +26,7 @@ __all__ = ("KeyCheck", "with_batch_checks")
 class KeyCheck:
     """An interceptor around the stateful record processors of one group."""
 
-    def __init__(self, group: PartitionGroup, partitions: int) -> None:
+    def __init__(self, group: PartitionGroup, partitions: Mapping[str, int]) -> None:
         self._checks = _checks(group, partitions)
 
     def bind(
@@ -66,7 +66,9 @@ class KeyCheck:
         return checked
 
 
-def with_batch_checks(group: PartitionGroup, partition: int, partitions: int) -> PartitionGroup:
+def with_batch_checks(
+    group: PartitionGroup, partition: int, partitions: Mapping[str, int]
+) -> PartitionGroup:
     """Return one task's group with its stateful batch processors checked too."""
     checks = _checks(group, partitions)
     nodes = tuple(
@@ -148,14 +150,15 @@ def _is_anywhere(topic: Topic[Any, Any]) -> bool:
     return topic.misplaced == "count" or topic.key.plain is not topic.key
 
 
-def _checks(group: PartitionGroup, partitions: int) -> dict[str, _Check]:
+def _checks(group: PartitionGroup, partitions: Mapping[str, int]) -> dict[str, _Check]:
     if any(_is_anywhere(source.topic) for source in group.sources):
         return {}
-    return {
-        node.name: _Check(node.name, _entry(group, node.name), partitions)
+    entries = {
+        node.name: _entry(group, node.name)
         for node in group.processors
         if node.stores or node.reads or isinstance(node, JoinNode)
     }
+    return {name: _Check(name, entry, partitions[entry.name]) for name, entry in entries.items()}
 
 
 def _checked(node: ProcessorNode, check: _Check, partition: int) -> Callable[[], AnyProcessor]:

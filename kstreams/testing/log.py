@@ -10,7 +10,8 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
-from kstreams.log import Log, LogContents, Piece
+from kstreams.log import Log, LogContents, Piece, is_bounded
+from kstreams.made_logs.bounded_log import bounded
 from kstreams.raw_batch import INPUT_SCHEMA, NO_LIMIT
 from kstreams.serde.objects import objects_of
 
@@ -163,6 +164,16 @@ class LogContract(Generic[K, V]):
         assert again == log == self.make()
         assert (again.name, again.label) == (log.name, log.label)
         assert log.name
+
+    def test_it_says_whether_it_is_bounded_wherever_it_travels(self) -> None:
+        log = self.make()
+        assert isinstance(getattr(log, "bounded", False), bool)
+        assert is_bounded(pickle.loads(pickle.dumps(log))) == is_bounded(log)  # noqa: S301  # our own
+
+    def test_it_has_no_fewer_records_when_it_is_bounded(self) -> None:
+        self.add(_values(0, 20))
+        assert is_bounded(bounded(self.make()))
+        assert _all(bounded(self.make())) == _all(self.make())
 
     def _texts(self, rows: dict[int, list[_Row]]) -> list[str]:
         data = pa.array([row[3] for part in rows.values() for row in part], pa.binary())

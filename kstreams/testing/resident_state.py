@@ -16,7 +16,7 @@ from kstreams.state.log.loop_objects import LoopPart, read_loops, write_loops
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.traffic import Traffic
 from kstreams.state.stores.spec import S, StoreSpec
-from kstreams.task.meta import TaskMeta
+from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.testing.by_hand import ByHand
 
 __all__ = ("ResidentState",)
@@ -37,6 +37,7 @@ class ResidentState:
         partition: Number of the task.
 
     Attributes:
+        working: The stores.
         overlay: Over the stores.
         meta: What the task remembers besides.
         folder: None: output waits where the system has its temporary files.
@@ -49,7 +50,7 @@ class ResidentState:
     def __init__(self, working: WorkingStore, objects: ObjectStore, partition: int) -> None:
         self.overlay = Overlay(working)
         self.meta = TaskMeta()
-        self._working = working
+        self.working = working
         self._objects = objects
         self._partition = partition
         self._changes: Changes = {}
@@ -95,11 +96,23 @@ class ResidentState:
         """Return nothing: there is no durable log."""
         return _NO_TRAFFIC
 
-    def keep(self) -> None:
-        """Make what was committed last the version that counts."""
-        self._working.write(self._changes)
+    def keep(self) -> Changes:
+        """Make what was committed last the version that counts, and return its changes."""
+        self.working.write(self._changes)
         self.overlay.committed()
         self._kept = self.meta.to_json()
+        return self._changes
+
+    def write(self, changes: Changes) -> None:
+        """Change the version that counts, between two batches."""
+        self.working.write(changes)
+        self.overlay.forget()
+
+    def write_waiting(self) -> Changes:
+        """Write what a test has put into stores since the last batch, and return it."""
+        waiting = self.overlay.changes()
+        self.write(waiting)
+        return waiting
 
     def undo(self) -> None:
         """Return to the version that counts."""
@@ -112,4 +125,4 @@ class ResidentState:
 
     def close(self) -> None:
         """Close the stores."""
-        self._working.close()
+        self.working.close()

@@ -16,7 +16,7 @@ import pyarrow as pa
 from kstreams.errors import RecordRefusedError
 from kstreams.record import Record
 from kstreams.sink import CommitId, RefusedRow, Sink, Writer
-from kstreams.task.results import SinkInput
+from kstreams.task.output.results import SinkInput
 
 __all__ = ("GivenResults", "SinkContract")
 

@@ -1,12 +1,15 @@
-"""Views: read an app's stores from outside, while it runs or when it is gone.
+"""Views: read an app's stores from any process, while the app runs or after it has stopped.
 
 `View(app, store)` reads one store at a committed version, from any process that reaches the app's
-checkpoint and durable log: it takes no lock and writes nothing there. Ranges are `ViewScan`
-iterators; `View.follow` calls back after each commit and returns a `Following`, to stop it. A view
-of what `every` or `at_most_every` holds back has `BufferedResult` values. What it looks at may be a
-`ViewedApp`, or a `ViewedQuery`, which says what a committed batch is: a `QueryVersion`.
+checkpoint and durable log; it takes no lock and writes nothing there. Ranges are `KeyScan`
+iterators with `seek`, other rows `ViewScan` iterators. `View.follow` calls back after each commit
+and returns a `Following`, which stops the callbacks; `View.follow_rows` passes the `RowChanges` of
+the version to the callback, an iterable of `RowChange`. A view of the results that `every` or
+`at_most_every` holds back has `BufferedResult` values. The source of a view may be a `ViewedApp`
+or a `ViewedQuery`, which returns its committed batches as `QueryVersion`.
 
-`RemoteView(url, store, token=...)` reads the same over HTTP, from `kstreams serve`.
+`TopicView(topic, connection)` reads any compacted topic as a table, with the `PartitionProgress` of
+each partition. `RemoteView(url, store, token=...)` reads the same over HTTP, from `kstreams serve`.
 
 Example:
     >>> from kstreams import INT64, TEXT, View, timestamped_store
@@ -20,17 +23,25 @@ Example:
 from __future__ import annotations
 
 from kstreams.state.stores.buffered import BufferedResult
-from kstreams.views.following import Following
+from kstreams.views.commit_callbacks import Following
 from kstreams.views.place import QueryVersion, ViewedApp, ViewedQuery
 from kstreams.views.remote_view import RemoteView
-from kstreams.views.scan import ViewScan
+from kstreams.views.row_changes import RowChange, RowChanges
+from kstreams.views.scan import KeyScan, ViewScan
+from kstreams.views.topic_settings import PartitionProgress
+from kstreams.views.topic_view import TopicView
 from kstreams.views.view import View
 
 __all__ = (
     "BufferedResult",
     "Following",
+    "KeyScan",
+    "PartitionProgress",
     "QueryVersion",
     "RemoteView",
+    "RowChange",
+    "RowChanges",
+    "TopicView",
     "View",
     "ViewScan",
     "ViewedApp",

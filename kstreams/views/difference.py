@@ -1,4 +1,4 @@
-"""What differs in a store between two versions, row by row, in the store's order."""
+"""The differences of a store between two versions, row by row, in the order of the store."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class ChangedRow(NamedTuple):
 
 
 def changed_rows(before: StoreReads[Any], after: StoreReads[Any]) -> Iterator[ChangedRow | None]:
-    """Yield the rows that are in one version alone, and None for each that is in both.
+    """Yield the rows that exist in only one version, and None for each row in both.
 
-    Both are read side by side, so little is held in memory. A row that has changed comes twice,
-    first as it was. Rows are equal where their values are, or what is shown of them is.
+    Both versions are read side by side, so memory holds few rows. A changed row comes twice, first
+    the earlier one. Rows are equal if their values, or the shown forms of these, are equal.
 
     Args:
         before: Reads of the store at the earlier version.
-        after: Reads of the same store at the later one.
+        after: Reads of the same store at the later version.
 
     Raises:
-        StoreKindError: The store's kind does not say what rows it has.
+        StoreKindError: The store kind does not describe its rows.
     """
     text = RowText(before.spec, key_serde(before), columns_of(before))
     both = merge(_scan(before, 0), _scan(after, 1), key=itemgetter(0))

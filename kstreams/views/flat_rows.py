@@ -1,4 +1,4 @@
-"""The rows of a store as flat tuples, for whoever shows or exports them."""
+"""The rows of a store as flat tuples, for display and export."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _Row = tuple[Any, ...]
 
 
 def columns_of(view: StoreReads[Any]) -> tuple[str, ...]:
-    """Return the names of what `rows_of` yields."""
+    """Return the column names of the tuples that `rows_of` yields."""
     return row_columns(view.spec)
 
 
 def row_columns(spec: StoreSpec[Any]) -> tuple[str, ...]:
-    """Return the same of a store's definition."""
+    """Return the column names of the rows of a store definition."""
     columns = spec.kind.columns
     is_windowed = spec.key.type_token is Windowed
     return ("key", "start_ms", "end_ms", *columns[1:]) if is_windowed else columns
 
 
 def key_serde(view: StoreReads[Any]) -> Serde[Any]:
-    """Return the serde of what `rows_of` yields as keys: of windowed ones, their own key's."""
+    """Return the serde of the keys that `rows_of` yields: without windows, if keys are windowed."""
     return row_key(view.spec)
 
 
 def row_key(spec: StoreSpec[Any]) -> Serde[Any]:
-    """Return the same of a store's definition."""
+    """Return the serde of the row keys of a store definition."""
     key: Any = spec.key
     found: Serde[Any] = key.parts[0] if key.type_token is Windowed else key
     return found
@@ -63,16 +63,16 @@ def lies_by_key(view: StoreReads[Any]) -> bool:
 def rows_of(
     view: StoreReads[Any], start: object = None, end: object = None, *, reverse: bool = False
 ) -> Iterator[_Row]:
-    """Yield the rows of a store, as flat tuples; those that lie by time are all looked at.
+    """Yield the rows of a store as flat tuples. Stores in the order of time are scanned completely.
 
     Args:
         view: A view of the store.
         start: The first key; None is open.
-        end: The key to stop before; None is open.
-        reverse: From the last to the first.
+        end: The exclusive end key; None is open.
+        reverse: Whether to yield the last row first.
 
     Raises:
-        StoreKindError: The store's kind does not say what rows it has.
+        StoreKindError: The store kind does not describe its rows.
     """
     found = rows_looked_at(view, start, end, reverse=reverse)
     return (row for row in found if row is not None)
@@ -86,19 +86,19 @@ def rows_looked_at(
     times: Times = (None, None),
     reverse: bool = False,
 ) -> Iterator[_Row | None]:
-    """Yield what `rows_of` does, and None for each row that had to be looked at and is none.
+    """Yield the rows of `rows_of`, and None for each scanned row that does not match.
 
-    So whoever takes them can stop, or let others go on, wherever the rows that are wanted lie.
+    So the caller can stop, or yield to others, even if few rows match.
 
     Args:
         view: A view of the store.
         start: The first key; None is open.
-        end: The key to stop before; None is open.
-        times: Of windows and sessions, from which start on, and before which; in ms.
-        reverse: From the last to the first.
+        end: The exclusive end key; None is open.
+        times: Start times of windows and sessions, ms: the first one and the exclusive end.
+        reverse: Whether to yield the last row first.
 
     Raises:
-        StoreKindError: As `rows_of`; or times are given for rows without a start.
+        StoreKindError: See `rows_of`; or `times` is given for rows without a start time.
     """
     kind, by_key = view.spec.kind, lies_by_key(view)
     columns = columns_of(view)
@@ -122,7 +122,7 @@ def rows_looked_at(
 
 
 def flat_parts(view: StoreReads[Any], row: Any) -> list[_Row]:  # noqa: ANN401  # of the kind
-    """Return a row of the kind's `scan` as what `rows_of` yields: one tuple, or more."""
+    """Return the flat tuples of one row of the kind's `scan`."""
     parts = view.spec.kind.flat(row)
     if not _has_windows(view):
         return [*parts]
@@ -130,11 +130,11 @@ def flat_parts(view: StoreReads[Any], row: Any) -> list[_Row]:  # noqa: ANN401  
 
 
 def rows_of_key(view: StoreReads[Any], key: object, times: Times) -> Iterator[_Row]:
-    """Yield what a store has of a key, as flat tuples without the key.
+    """Yield the rows of a key as flat tuples without the key.
 
     Raises:
-        StoreKindError: The store's kind does not say what rows it has; or times are given for
-            one that has none to choose.
+        StoreKindError: The store kind does not describe its rows; or times are given for a
+            store without times.
     """
     kind = view.spec.kind
     if times != (None, None) and not kind.has_times:

@@ -15,7 +15,7 @@ from kstreams.state.stores.readable import (
     Ranges,
     ScansPrefixes,
 )
-from kstreams.views.scan import ViewScan
+from kstreams.views.scan import KeyScan, ViewScan
 from kstreams.views.store_reads import StoreReads
 
 __all__ = ("NamedReads",)
@@ -23,25 +23,25 @@ __all__ = ("NamedReads",)
 S_co = TypeVar("S_co", covariant=True)
 """The live type of a store."""
 T = TypeVar("T")
-"""Type of what is read."""
+"""Type of the result of a read."""
 P = ParamSpec("P")
-"""What else the store's method takes."""
+"""The other parameters of the store's method."""
 
 
 class NamedReads(StoreReads[S_co], Generic[S_co]):
-    """The part of a view that reads as the live store does, over all partitions.
+    """The part of a view with the live store's read methods, over all partitions.
 
-    A view of a store offers those of these methods that the live store has, and they take
-    and yield what its methods do: types and arguments follow from there, for custom kinds
-    of stores too. Iterations keep the view at its version until they end.
+    A view of a store has those of these methods that the live store has, with the same arguments
+    and results; this includes custom store kinds. Iterations keep the view at its version until
+    they end.
     """
 
     def get(self: NamedReads[Gets[K, P, T]], key: K, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what the store has for a key; what that is for none, the store says."""
+        """Return the value of a key, or the store's value for absent keys."""
         routed_by = self.spec.kind.routed_by(key)
         return self.read_key(routed_by, lambda store: store.get(key, *args, **kwargs))
 
-    def has(self: NamedReads[Holds[K]], key: K) -> bool:
+    def has(self: NamedReads[Holds[K, object]], key: K) -> bool:
         """Return whether the store has anything for a key."""
         kind = self.spec.kind
         return self.read_key(kind.routed_by(key), lambda store: store.get(key)) != kind.absent
@@ -52,11 +52,19 @@ class NamedReads(StoreReads[S_co], Generic[S_co]):
         end: K | None = None,
         *,
         reverse: bool = False,
-    ) -> ViewScan[T]:
-        """Yield rows with `start <= key < end`, in key order; None leaves a side open."""
-        return self._by_key(lambda store: store.range(start, end, reverse=reverse), reverse=reverse)
+    ) -> KeyScan[K, T]:
+        """Yield rows with `start <= key < end`, in key order; None leaves a side open.
 
-    def items(self: NamedReads[Ranges[K, T]]) -> ViewScan[T]:
+        `seek(key)` of the iteration jumps to a key.
+        """
+        return self._key_range(
+            lambda store, low, high, *, reverse: store.range(low, high, reverse=reverse),
+            start,
+            end,
+            reverse=reverse,
+        )
+
+    def items(self: NamedReads[Ranges[K, T]]) -> KeyScan[K, T]:
         """Yield all rows, in key order."""
         return self.range()
 
@@ -70,7 +78,7 @@ class NamedReads(StoreReads[S_co], Generic[S_co]):
     def history(
         self: NamedReads[HasHistory[K, P, T]], key: K, /, *args: P.args, **kwargs: P.kwargs
     ) -> ViewScan[T]:
-        """Yield what a key had at any time of a span."""
+        """Yield the versions of a key within a time span."""
         return self.scan_key(key, lambda store: store.history(key, *args, **kwargs))
 
     def fetch(
@@ -92,7 +100,7 @@ class NamedReads(StoreReads[S_co], Generic[S_co]):
     def fetch_range(
         self: NamedReads[FetchesRange[P, T]], *args: P.args, **kwargs: P.kwargs
     ) -> ViewScan[T]:
-        """Yield what `fetch_all` yields, of some keys."""
+        """Yield the rows of `fetch_all` for a range of keys."""
         return self.scan(
             lambda store: store.fetch_range(*args, **kwargs),
             order=self.spec.kind.order(self.spec),

@@ -1,34 +1,35 @@
-"""One version of a store, held: it stays what it is, whatever is committed meanwhile."""
+"""A pinned version of a store, which later commits do not change."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from kstreams.state.backend.working import WorkingStore
 from kstreams.state.cache.times import FixedTimes
 from kstreams.state.stores.spec import S
-from kstreams.views.replica import State
+from kstreams.views.layered_copy import State
 from kstreams.views.scan import ViewScan
 
 __all__ = ("Pinned", "PinnedFrom")
 
 T = TypeVar("T")
-"""Type of what is read."""
+"""Type of the result of a read."""
 
 
 class PinnedFrom(Protocol):
-    """What a pinned version asks of whoever moves on."""
+    """The reader interface that a pinned version needs."""
 
     @property
     def lock(self) -> AbstractContextManager[bool]:
-        """Return what is held for each look: a working copy is for one thread at a time."""
+        """Return the lock to hold during each read: a working copy serves one thread at a time."""
         ...
 
     @property
     def life(self) -> str:
-        """Return what names the line of versions."""
+        """Return the identity of the sequence of versions."""
         ...
 
     @property
@@ -42,22 +43,23 @@ class PinnedFrom(Protocol):
 
 
 class Pinned(Generic[S]):
-    """A `VersionReader` of one committed version, as long as it is referred to.
+    """A `VersionReader` of one committed version, while it is referenced.
 
-    It costs what has changed since: hold it for the length of a read. When the app was reset or
-    upgraded meanwhile its reads raise `StoreError`.
+    It keeps all changes since that version in memory, so hold it for one read only. After a reset
+    or an upgrade of the app its reads raise `StoreError`.
 
     Args:
-        reader: Has the version.
-        batch: Of the version; None before the first.
-        wall_ms: When that was committed.
-        states: Its partitions that will be read.
+        reader: The reader that has the version.
+        batch: Batch of the version; None before the first.
+        wall_ms: Time of the commit, ms since the epoch.
+        states: The states of the partitions to read.
+        store: Name of the store.
 
     Attributes:
-        batch: As above.
-        wall_ms: As above, in ms since the epoch by the app's clock.
-        life: Names the line of versions that it is one of.
-        partitions: How many tasks have a part of the store.
+        batch: Batch of the version; None before the first.
+        wall_ms: Time of the commit by the app's clock, ms since the epoch.
+        life: Identity of the sequence of versions.
+        partitions: Number of tasks with a part of the store.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Pinned(Generic[S]):
         batch: int | None,
         wall_ms: int | None,
         states: Mapping[int, State[S]],
+        store: str,
     ) -> None:
         self.batch = batch
         self.wall_ms = wall_ms
@@ -74,13 +77,14 @@ class Pinned(Generic[S]):
         self._of = reader.partitions_of
         self._lock = reader.lock
         self._states = states
+        self._store = store
 
     def partitions_of(self, key: object) -> Sequence[int]:
         """Return where a key may be, of the partitions that will be read."""
         return tuple(self._states) if len(self._states) == 1 else self._of(key)
 
     def read(self, partitions: Sequence[int], look: Callable[[Sequence[S]], T]) -> T:
-        """Return what a function makes of the live stores of partitions."""
+        """Call a function with the live stores of partitions, and return its result."""
         with self._lock:
             return look([self._states[each].live() for each in partitions])
 
@@ -89,6 +93,39 @@ class Pinned(Generic[S]):
         with self._lock:
             state = self._states[partition]
             return look(state.stored, state.times)
+
+    def stored_values(self, partition: int, rows: Sequence[bytes]) -> list[bytes | None]:
+        """Return encoded rows of one partition by their keys."""
+        return self.read_stored(partition, lambda stored, _: stored.multi_get(self._store, rows))
+
+    def stored_pairs(self, partition: int, chunk: int) -> Iterator[tuple[bytes, bytes]]:
+        """Yield the encoded rows of one partition by key, read a chunk at a time."""
+        start: bytes | None = None
+        while True:
+
+            def rows(
+                stored: WorkingStore, _: FixedTimes, start: bytes | None = start
+            ) -> list[tuple[bytes, bytes]]:
+                return list(islice(stored.scan(self._store, start, None), chunk))
+
+            found = self.read_stored(partition, rows)
+            yield from found
+            if len(found) < chunk:
+                return
+            start = found[-1][0] + b"\x00"
+
+    def is_readable(self) -> bool:
+        """Return whether its working copies are still there: an upgrade or a reset drops them."""
+        with self._lock:
+            return not any(state.copy.closed for state in self._states.values())
+
+    def changed_since(self, older: Pinned[S], partition: int) -> set[bytes] | None:
+        """Return the keys of rows of a partition that changed after an older version.
+
+        None where that is not known, because the partition was restored in between.
+        """
+        with self._lock:
+            return self._states[partition].changed_since(older._states[partition])
 
     def scan(
         self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]

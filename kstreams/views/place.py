@@ -1,12 +1,12 @@
-"""What a view looks at."""
+"""The sources of views: apps, and streaming queries on DataFrames."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from kstreams.checkpoint.named_home import CheckpointName
+from kstreams.checkpoint.storage.named_home import CheckpointName
 from kstreams.graph.topology import Topology
 from kstreams.ids import TaskId
 from kstreams.state.backend.objects import ObjectStoreSettings
@@ -16,16 +16,16 @@ __all__ = ("QueryVersion", "ViewedApp", "ViewedQuery")
 
 @runtime_checkable
 class ViewedApp(Protocol):
-    """What a view needs of an `App`."""
+    """The part of `App` that a view needs."""
 
     @property
     def topology(self) -> Topology:
-        """Return what it runs."""
+        """Return the topology of the app."""
         ...
 
     @property
     def checkpoint(self) -> CheckpointName:
-        """Return what its checkpoint is called by."""
+        """Return the name of the app's checkpoint."""
         ...
 
     @property
@@ -36,16 +36,16 @@ class ViewedApp(Protocol):
 
 @runtime_checkable
 class ViewedQuery(Protocol):
-    """What a view needs of a streaming query that keeps its progress elsewhere: on DataFrames."""
+    """A streaming query on DataFrames, which keeps its progress in Spark's checkpoint."""
 
     @property
     def topology(self) -> Topology:
-        """Return what it runs."""
+        """Return the topology of the query."""
         ...
 
     @property
     def name(self) -> str:
-        """Return what it is called in errors."""
+        """Return the name of the query for errors."""
         ...
 
     @property
@@ -58,11 +58,11 @@ class ViewedQuery(Protocol):
         ...
 
     def committed(self, batch: int) -> QueryVersion:
-        """Return the state as of a committed batch.
+        """Return the state at a committed batch.
 
         Raises:
-            StoreError: It is not retained.
-            StateCorruptError: What the query has there cannot be read.
+            StoreError: The batch is not retained.
+            StateCorruptError: The state of the query cannot be read.
         """
         ...
 
@@ -75,8 +75,10 @@ class QueryVersion:
         wall_ms: The batch's wall time, ms since the epoch.
         tasks: By partition group, how many tasks it has.
         pointers: By task, the version of its state that counts, as JSON text.
+        store_partitions: Partition counts of stores that have fewer than their group has tasks.
     """
 
     wall_ms: int
     tasks: Mapping[str, int]
     pointers: Mapping[TaskId, str]
+    store_partitions: Mapping[str, int] = field(default_factory=dict)

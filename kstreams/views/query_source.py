@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from kstreams.checkpoint.store_place import partitioner_of, routing_of, store_group
+from kstreams.checkpoint.savepoint.store_place import partitioner_of, routing_of, store_group
 from kstreams.errors import StoreError
 from kstreams.partitioner import Partitioner
 from kstreams.state.backend.objects import ObjectStore
@@ -109,12 +109,21 @@ class QueryStore:
                 hint="Give as_of= the number of a batch that Spark retains.",
             )
         found = self._viewed.committed(version)
-        self._partitions = found.tasks.get(self.group)
+        tasks = found.tasks.get(self.group)
+        self._partitions = found.store_partitions.get(self._spec.name, tasks)
         return Commit(version, "", found.wall_ms, found.pointers)
 
     def routing(self) -> str | None:
-        """Return the name of the rule that leads from the store's keys to tasks, if known."""
-        return routing_of(self._viewed.topology.shape()[self.group], self._spec)
+        """Return the name of the rule that leads from the store's keys to tasks, if known.
+
+        It is not where an edge has a partition count of its own: the store may have fewer
+        partitions than its group has tasks.
+        """
+        shape = self._viewed.topology.shape()[self.group]
+        own = {entry["partitions"] for entry in shape["entries"].values()}
+        if own - {None} and len(own) + len(shape["sources"]) > 1:
+            return None
+        return routing_of(shape, self._spec)
 
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
         """Return what leads from the store's keys to tasks; None when that is not known."""

@@ -1,4 +1,4 @@
-"""The version that a view stands at, and working copies of its partitions."""
+"""The current version of a view, and working copies of its partitions."""
 
 from __future__ import annotations
 
@@ -8,71 +8,46 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
-from kstreams.clock import Clock, steady_ms
+from kstreams.clock import SystemClock, steady_ms
 from kstreams.errors import (
     KStreamsError,
     LogMismatchError,
     NoCheckpointError,
-    PluginError,
     StateCorruptError,
     StoreError,
 )
-from kstreams.partitioner import Partitioner
-from kstreams.plugins import load_plugin
-from kstreams.state.backend.memory import Memory
-from kstreams.state.backend.working import StateBackend
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.views.layered_copy import State
 from kstreams.views.pinned import Pinned
-from kstreams.views.replica import Replica, State
+from kstreams.views.reader_settings import ReaderSettings
+from kstreams.views.replica import Replica
 from kstreams.views.scan import ViewScan
-from kstreams.views.state_source import StateSource, ViewedStore
+from kstreams.views.state_source import ViewedStore
 from kstreams.views.version import Version
 
-__all__ = ("Reader", "ReaderSettings")
+__all__ = ("Reader",)
 
 T = TypeVar("T")
-"""Type of what is read."""
+"""Type of the result of a read."""
 
-_IN_MEMORY_BYTES = 64 * 1024 * 1024
 _ATTEMPTS = 20
-
-
-@dataclass(frozen=True)
-class ReaderSettings:
-    """How a view reads; see `View` for the meanings.
-
-    Attributes:
-        beside: Whether somebody calls `Reader.advance` beside the reads, which then take the
-            newest version that is at hand.
-        kept: How many versions before the newest can be read too, `beside` alone.
-    """
-
-    source: StateSource
-    as_of: int | str | None
-    max_age_ms: int
-    backend: StateBackend | None
-    partitioner: Partitioner | None
-    clock: Clock
-    beside: bool = False
-    kept: int = 0
+_MACHINE = SystemClock()
 
 
 class Reader(Generic[S]):
     """Moves working copies of a store's partitions from commit to commit.
 
-    What a version needs is read and decoded without the lock that readers take; then they see
-    it at once, in one step.
+    A version is read and decoded without the lock of readers; readers then see all of it at once.
 
     Args:
         spec: The store.
-        settings: See there.
+        settings: The settings of the view.
     """
 
     def __init__(self, spec: StoreSpec[S], settings: ReaderSettings) -> None:
@@ -106,17 +81,17 @@ class Reader(Generic[S]):
 
     @property
     def place(self) -> ViewedStore:
-        """Where the store is."""
+        """The store in its checkpoint."""
         return self._place
 
     @property
     def life(self) -> str:
-        """What names the line of versions that the store has, until its app begins again."""
+        """The identity of the sequence of versions, which changes when the app is reset."""
         return str(self._place.life)
 
     @property
     def partitions(self) -> int:
-        """How many tasks have a part of the store."""
+        """Number of tasks with a part of the store."""
         return self._place.partitions
 
     def versions(self) -> list[int]:
@@ -143,10 +118,10 @@ class Reader(Generic[S]):
             return self.version
 
     def advance(self) -> int | None:
-        """Move to the newest version, for readers beside; what fails is raised to them.
+        """Move to the newest version in a background thread; reads raise the error of a failure.
 
         Returns:
-            The version that they see.
+            The version that readers see.
         """
         try:
             self.refresh()
@@ -238,14 +213,14 @@ class Reader(Generic[S]):
         return any(version.batch == batch for version in (self._version, *self._kept))
 
     def pin(self, partitions: Sequence[int] | None, at: int | None = None) -> Pinned[S] | None:
-        """Return a version to be held; None where a partition has to be restored first.
+        """Return a pinned version; None if a partition must be restored first.
 
         Args:
-            partitions: Which will be read; None is all.
-            at: The version, one that `has` knows; None is the present one.
+            partitions: The partitions to read; None for all.
+            at: A version that `has` knows; None for the current one.
 
         Raises:
-            StoreError: The version is not kept any more.
+            StoreError: The version is not kept.
         """
         with self.lock:
             self._check_open()
@@ -255,26 +230,78 @@ class Reader(Generic[S]):
             if not all(partition in version.states for partition in wanted):
                 return None
             states = {partition: version.states[partition] for partition in wanted}
-            return Pinned(self, version.batch, version.wall_ms, states)
+            return Pinned(self, version.batch, version.wall_ms, states, self._spec.name)
+
+    def hold(self) -> Pinned[S]:
+        """Return the present version with all partitions ready, to be held."""
+        for _ in range(_ATTEMPTS):
+            found = self.pin(None)
+            if found is not None:
+                return found
+            self.restore(range(self.partitions))
+        raise self._reset_all_the_time()
+
+    def evict(self, partitions: Sequence[int], remove: Callable[[S], object]) -> None:
+        """Remove rows from the working copies of partitions, until a commit writes them again.
+
+        Args:
+            partitions: The partitions.
+            remove: Called with each live store; deletes the rows.
+        """
+        with self._moving:
+            self._check_open()
+            version = self._version
+            for partition in partitions:
+                if partition not in version.states:
+                    self._make_ready(version, partition)
+                with self.lock:
+                    state = version.states[partition]
+                    changes = state.without(remove)
+                    if changes:
+                        version.states[partition] = self._replicas[partition].evict(state, changes)
+            if not self._settings.beside:
+                self._fold()
+
+    def recovered(self) -> bool:
+        """Return whether all partitions are ready at the newest version, or the fixed one."""
+        with self._moving:
+            self._check_open()
+            version = self._version
+            if self._settings.as_of is None:
+                if self._settings.source.stamp() != self._place.stamp:
+                    return False
+                newest = self._place.batches()[-1:]
+                if newest != ([] if version.batch is None else [version.batch]):
+                    return False
+            return all(partition in version.states for partition in range(self.partitions))
+
+    def recover(self, until_ms: int | None) -> bool:
+        """Make all partitions ready at the newest version; see `MovingReader.recover`."""
+        for partition in range(self.partitions):
+            if until_ms is not None and steady_ms(_MACHINE) >= until_ms:
+                return False
+            self.restore((partition,))
+        self.refresh()
+        return self.recovered()
 
     def restore(self, partitions: Sequence[int]) -> None:
-        """Make partitions ready at the present version; reads of others go on meanwhile.
+        """Make partitions ready at the current version, without blocking reads of other partitions.
 
         Raises:
-            StateCorruptError: An object is damaged, or has been collected.
+            StateCorruptError: An object is damaged or was deleted.
         """
         self.read(partitions, len)
 
     def read(self, partitions: Sequence[int], look: Callable[[Sequence[S]], T]) -> T:
-        """Look at partitions, all at one version: the newest, if it may not be older.
+        """Read partitions at one version, the newest if the current one is too old.
 
         Args:
-            partitions: Which.
-            look: Called with their live stores, which it may not keep.
+            partitions: The partitions.
+            look: Called with the live stores, and must not keep them.
 
         Raises:
-            StateCorruptError: An object is damaged; or the version has been collected while
-                it was held by an iteration or by `as_of`.
+            StateCorruptError: An object is damaged, or the version was deleted while an
+                iteration or `as_of` held it.
         """
         return self._read(partitions, lambda states: look([state.live() for state in states]))
 
@@ -313,7 +340,10 @@ class Reader(Generic[S]):
             except StateCorruptError:
                 if attempt == _ATTEMPTS - 1 or self.refresh() == before:
                     raise
-        raise StoreError(f"the view of store {self._spec.name!r} is reset all the time")
+        raise self._reset_all_the_time()
+
+    def _reset_all_the_time(self) -> StoreError:
+        return StoreError(f"the view of store {self._spec.name!r} is reset all the time")
 
     def _version_at(self, batch: int) -> Version[S]:
         for version in (self._version, *self._kept):
@@ -331,29 +361,20 @@ class Reader(Generic[S]):
             version = self._version
             for partition in partitions:
                 if partition not in version.states:
-                    state = self._state(version, partition)
-                    with self.lock:
-                        version.states[partition] = state
+                    self._make_ready(version, partition)
+
+    def _make_ready(self, version: Version[S], partition: int) -> None:
+        state = self._state(version, partition)
+        with self.lock:
+            version.states[partition] = state
 
     def _new_replica(self, partition: int, version: Version[S]) -> Replica[S]:
         place = self._place
         home = self._home / str(self._generation) / str(partition)
         home.mkdir(parents=True)
         log = DurableLog(place.objects, place.task_key(partition))
-        return Replica(self._spec, log, self._backend(version), home)
-
-    def _backend(self, version: Version[S]) -> StateBackend:
-        """Return what was asked for, else RocksDB for what is too large for memory."""
-        if self._settings.backend is not None:
-            return self._settings.backend
-        size = sum(p.snapshot_bytes + p.delta_bytes for p in version.pointers.values())
-        if size <= _IN_MEMORY_BYTES:
-            return Memory()
-        try:
-            make = load_plugin("kstreams.stores", "rocksdb")
-        except (PluginError, ImportError):
-            return Memory()
-        return cast("Callable[[], StateBackend]", make)()
+        backend = self._settings.backend_for(version.state_bytes)
+        return Replica(self._spec, log, backend, home)
 
     def _drop_all(self) -> None:
         self._generation += 1

@@ -7,15 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from kstreams.checkpoint.store_place import partitioner_of
+from kstreams.checkpoint.parameter_notes import misread_by
+from kstreams.checkpoint.savepoint.store_place import partitioner_of
 from kstreams.errors import CheckpointMismatchError, ServerUnavailableError, StoreError
 from kstreams.partitioner import Partitioner
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.times import BEFORE_ALL
 from kstreams.state.log.commits import SEED
-from kstreams.state.log.fields import MOST
+from kstreams.state.log.fields import MOST, Fields
 from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.views.pinned import Pinned
 from kstreams.views.remote_rows import RemoteRows
 from kstreams.views.scan import ViewScan
 from kstreams.views.server_client import BegunAgainError, ServerClient
@@ -24,7 +26,7 @@ from kstreams.views.wire import Found, decode_found
 __all__ = ("RemoteReader",)
 
 T = TypeVar("T")
-"""Type of what is read."""
+"""Type of the result of a read."""
 
 _ATTEMPTS = 20
 
@@ -79,7 +81,7 @@ class RemoteReader(Generic[S]):
 
     @property
     def partitions(self) -> int:
-        """How many tasks have a part of the store."""
+        """Number of tasks with a part of the store."""
         return self._place.partitions
 
     def partitions_of(self, key: object) -> Sequence[int]:
@@ -110,6 +112,16 @@ class RemoteReader(Generic[S]):
         if schema != self._spec.schema():
             raise CheckpointMismatchError(
                 f"store {self._spec.name!r} of the server is {schema}, not {self._spec.schema()}",
+                hint="read it by the definition that the app has of it.",
+            )
+        recorded = {
+            name: value
+            for name, value in Fields(said.anything("parameters") or {}).all().items()
+            if isinstance(value, (str, int))
+        }
+        if misread := misread_by(recorded, self._spec.parameters()):
+            raise CheckpointMismatchError(
+                f"store {self._spec.name!r} of the server would be misread: {misread}",
                 hint="read it by the definition that the app has of it.",
             )
         known = said.anything("version") is not None
@@ -186,6 +198,40 @@ class RemoteReader(Generic[S]):
         with self._lock:
             if reading.began and not self._scans:
                 self.version, self.wall_ms = reading.version, reading.wall_ms
+
+    def recovered(self) -> bool:
+        """Return whether reads see the newest version: always, without an open iteration."""
+        with self._lock:
+            held, version = self._scans > 0, self.version
+        return self._as_of is not None or not held or self._look().version == version
+
+    def recover(self, until_ms: int | None) -> bool:
+        """Move to the newest version, which the server has ready for reads."""
+        self.refresh()
+        return self.recovered()
+
+    def evict(self, partitions: Sequence[int], remove: Callable[[S], object]) -> None:
+        """Refuse: the server has the working copies.
+
+        Raises:
+            StoreError: Always.
+        """
+        raise self._no_copy("evict")
+
+    def hold(self) -> Pinned[S]:
+        """Refuse: the server has the working copies.
+
+        Raises:
+            StoreError: Always.
+        """
+        raise self._no_copy("follow_rows")
+
+    def _no_copy(self, method: str) -> StoreError:
+        return StoreError(
+            f"{method} needs a working copy, and a remote view of store "
+            f"{self._spec.name!r} has none",
+            hint="use a View, which reads the app's checkpoint; or follow, and read what you need.",
+        )
 
     def _find_again(self) -> None:
         """Notice that the app was reset or upgraded."""

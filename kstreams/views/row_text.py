@@ -28,6 +28,11 @@ class RowText:
         self._columns = columns
         self._serdes = [key if n == 0 else spec.value for n, _ in enumerate(columns)]
 
+    @classmethod
+    def of_key(cls, spec: StoreSpec[Any], key: Serde[Any]) -> RowText:
+        """Return a `RowText` of what `flat_of_key` yields, for `row(..., key=False)`."""
+        return cls(spec, key, ("key", *spec.kind.columns_of_key))
+
     def row(self, parts: tuple[Any, ...], *, key: bool) -> dict[str, object]:
         """Return a row; `parts` are without the key where `key` is false."""
         skip = 0 if key else 1

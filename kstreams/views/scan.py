@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from itertools import chain
 from typing import Generic, TypeVar
 
-__all__ = ("ViewScan",)
+from kstreams._types import K
+from kstreams.errors import StoreError
+
+__all__ = ("KeyScan", "ViewScan")
 
 T = TypeVar("T")
 """Type of what is yielded."""
+
+_NO_ROW = object()
 
 
 class ViewScan(Generic[T]):
@@ -52,3 +58,47 @@ class ViewScan(Generic[T]):
 
     def __del__(self) -> None:
         self.close()
+
+
+class KeyScan(ViewScan[T], Generic[K, T]):
+    """A `ViewScan` in the order of keys, which can jump to a key.
+
+    Args:
+        scan: The iteration from its start; the `KeyScan` takes its place.
+        rows_from: Returns the rows of the same range that follow from a key on.
+    """
+
+    def __init__(self, scan: ViewScan[T], rows_from: Callable[[K], Iterator[T]]) -> None:
+        with scan._lock:
+            super().__init__(scan._rows or iter(()), scan._lock, scan._ended)
+            scan._rows = None  # the view stays at its version until this iteration ends
+        self._rows_from = rows_from
+
+    def __iter__(self) -> KeyScan[K, T]:
+        return self
+
+    def seek(self, key: K) -> bool:
+        """Jump to a key: the next row is the first one at the key or after it.
+
+        With `reverse=True` that is the last row at the key or before it. The range of the
+        iteration stays in force, and so does its version. A jump back is possible too.
+
+        Returns:
+            Whether there is such a row. Without one the iteration has no next row, and stays
+            open for another `seek` until `next` is called.
+
+        Raises:
+            StoreError: The iteration has ended.
+            SerializationError: The key is not one of this store.
+
+        Source: goka's `Iterator.Seek`.
+        """
+        with self._lock:
+            if self._rows is None:
+                raise StoreError(
+                    "seek on an iteration that has ended", hint="begin another with view.range()."
+                )
+            rows = self._rows_from(key)
+            first = next(rows, _NO_ROW)
+            self._rows = iter(()) if first is _NO_ROW else chain((first,), rows)  # type: ignore[arg-type]  # a row: not the mark
+            return first is not _NO_ROW

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kstreams.checkpoint.home import CheckpointHome
-from kstreams.checkpoint.store_place import StorePlace
+from kstreams.checkpoint.savepoint.store_place import StorePlace
+from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.partitioner import Partitioner
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.backend.task_key import TaskKey

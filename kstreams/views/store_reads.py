@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from heapq import merge
-from itertools import chain
-from typing import Any, Generic, TypeVar
+from itertools import chain, takewhile
+from typing import Any, Generic, Protocol, TypeVar
 
+from kstreams._types import K
 from kstreams.aggregators.top_n import C
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.views.scan import ViewScan
+from kstreams.views.scan import KeyScan, ViewScan
 from kstreams.views.version_reader import VersionReader
 
 __all__ = ("StoreReads",)
 
 S_co = TypeVar("S_co", covariant=True)
 """The live type of a store."""
+S_contra = TypeVar("S_contra", contravariant=True)
+"""The live type of a store."""
+K_contra = TypeVar("K_contra", contravariant=True)
+"""Type of the keys."""
 T = TypeVar("T")
-"""Type of what is read."""
+"""Type of the result of a read."""
+T_co = TypeVar("T_co", covariant=True)
+"""Type of the result of a read."""
+
+
+class _KeyRows(Protocol[S_contra, K_contra, T_co]):
+    """Reads a range of keys of a live store."""
+
+    def __call__(
+        self, store: S_contra, low: K_contra | None, high: K_contra | None, /, *, reverse: bool
+    ) -> Iterator[T_co]:
+        """Return the rows with `low <= key < high`, in the order of keys."""
+        ...
 
 
 class StoreReads(Generic[S_co]):
-    """The part of a view that hands out the live stores of partitions, to be read only.
+    """The part of a view that passes the live stores of partitions to functions, for reading only.
 
-    What a kind of store offers to views by the names of its own is made of these:
+    Methods of a custom store kind are read with it:
     `view.read_key(member, lambda store: store.rank(member))`.
 
     Args:
-        spec: The store's definition.
-        reader: Its versions.
+        spec: The definition of the store.
+        reader: The versions of the store.
 
     Attributes:
-        spec: The store's definition.
+        spec: The definition of the store.
     """
 
     def __init__(self, spec: StoreSpec[S_co], reader: VersionReader[S_co]) -> None:
@@ -39,7 +56,7 @@ class StoreReads(Generic[S_co]):
         self._reader = reader
 
     def read(self, look: Callable[[Sequence[S_co]], T]) -> T:
-        """Return what a function makes of all partitions, at one version.
+        """Call a function with all partitions at one version, and return its result.
 
         Args:
             look: Called with the live stores, by partition.
@@ -47,13 +64,13 @@ class StoreReads(Generic[S_co]):
         return self._reader.read(self._everywhere(), look)
 
     def read_key(self, key: object, look: Callable[[S_co], T]) -> T:
-        """Return what a function makes of the partition of a key.
+        """Call a function with the partition of a key, and return its result.
 
-        Where the rule that routes keys is not known, of the first partition where it is not
-        what the kind's stores have for absent keys: None, as a rule.
+        If the partitioner is not known, all partitions are tried; the result is the first one that
+        is not the kind's value for absent keys, usually None.
 
         Args:
-            key: What the app's records are routed by.
+            key: The key that routes the app's records.
             look: Called with the live store.
         """
         absent = self.spec.kind.absent
@@ -78,8 +95,8 @@ class StoreReads(Generic[S_co]):
 
         Args:
             rows: Called with each live store; returns its rows in order.
-            order: What they are sorted by.
-            reverse: Whether they come from the last to the first.
+            order: Returns the sort key of a row.
+            reverse: Whether the rows come from the last to the first.
         """
         return self._reader.scan(
             self._everywhere(),
@@ -90,8 +107,8 @@ class StoreReads(Generic[S_co]):
         """Yield the rows of a key.
 
         Args:
-            key: What the app's records are routed by.
-            rows: Called with the live store of its partition; returns the rows.
+            key: The key that routes the app's records.
+            rows: Called with the live store of the key's partition; returns the rows.
         """
         return self._reader.scan(
             self._reader.partitions_of(key), lambda stores: chain.from_iterable(map(rows, stores))
@@ -102,9 +119,53 @@ class StoreReads(Generic[S_co]):
 
     def _by_key(self, rows: Callable[[S_co], Iterable[T]], *, reverse: bool) -> ViewScan[T]:
         """Yield rows that begin with their key, in the order of keys."""
+        return self.scan(rows, order=self._key_order(), reverse=reverse)
+
+    def _key_range(
+        self, rows: _KeyRows[S_co, K, T], start: K | None, end: K | None, *, reverse: bool
+    ) -> KeyScan[K, T]:
+        """Yield rows with `start <= key < end` that begin with their key, in the order of keys.
+
+        Args:
+            rows: Returns the rows of a live store in a range of keys, in order.
+            start: The first key; None leaves the side open.
+            end: The key to stop before; None leaves the side open.
+            reverse: From the last to the first.
+        """
+        order = self._key_order()
+        held: list[S_co] = []
+
+        def merged(low: K | None, high: K | None) -> Iterator[T]:
+            parts = (rows(store, low, high, reverse=reverse) for store in held)
+            return merge(*parts, key=order, reverse=reverse)
+
+        def begin(stores: Sequence[S_co]) -> Iterator[T]:
+            held.extend(stores)
+            return merged(start, end)
+
+        def rows_from(key: K) -> Iterator[T]:
+            place = serialize(key)
+            if not reverse:
+                before = start is not None and place < serialize(start)
+                return merged(start if before else key, end)
+            if end is not None and serialize(end) <= place:
+                return merged(start, end)
+            if start is not None and place < serialize(start):
+                return iter(())
+            return chain(self._at_key(held, rows, key), merged(start, key))
+
+        serialize = self.spec.key.ordered.serialize
+        return KeyScan(self._reader.scan(self._everywhere(), begin), rows_from)
+
+    def _at_key(self, stores: Iterable[S_co], rows: _KeyRows[S_co, K, T], key: K) -> Iterator[T]:
+        """Yield the rows of one key."""
+        order = self._key_order()
+        place = self.spec.key.ordered.serialize(key)
+        for store in stores:
+            yield from takewhile(
+                lambda row: order(row) == place, rows(store, key, None, reverse=False)
+            )
+
+    def _key_order(self) -> Callable[[Any], bytes]:
         data = self.spec.key.ordered.serialize
-
-        def order(row: Any) -> bytes:  # noqa: ANN401  # erased types
-            return data(row[0])
-
-        return self.scan(rows, order=order, reverse=reverse)
+        return lambda row: data(row[0])

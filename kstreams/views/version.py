@@ -7,17 +7,17 @@ from typing import Generic
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.stores.spec import S
-from kstreams.views.replica import State
+from kstreams.views.layered_copy import State
 
 __all__ = ("Version",)
 
 
 class Version(Generic[S]):
-    """One committed version, as far as it has been read.
+    """One committed version, as far as its partitions have been read.
 
     Args:
         commit: The commit; None before the first.
-        group: Of which the store is.
+        group: The partition group that owns the store.
     """
 
     def __init__(self, commit: Commit | None, group: str) -> None:
@@ -32,6 +32,11 @@ class Version(Generic[S]):
     def batch(self) -> int | None:
         """The batch, or None before the first."""
         return None if self.commit is None else self.commit.batch
+
+    @property
+    def state_bytes(self) -> int:
+        """The size of the group's state in the log, in bytes."""
+        return sum(p.snapshot_bytes + p.delta_bytes for p in self.pointers.values())
 
     @property
     def wall_ms(self) -> int | None:

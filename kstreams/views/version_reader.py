@@ -1,4 +1,4 @@
-"""What a view reads through: whatever brings live stores of partitions, all at one version."""
+"""The interface through which a view reads live stores of partitions at one version."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ("VersionReader",)
 S_co = TypeVar("S_co", covariant=True)
 """The live type of a store."""
 T = TypeVar("T")
-"""Type of what is read."""
+"""Type of the result of a read."""
 
 
 class VersionReader(Protocol[S_co]):
@@ -28,7 +28,7 @@ class VersionReader(Protocol[S_co]):
         ...
 
     def read(self, partitions: Sequence[int], look: Callable[[Sequence[S_co]], T]) -> T:
-        """Return what a function makes of the live stores of partitions."""
+        """Call a function with the live stores of partitions, and return its result."""
         ...
 
     def scan(

@@ -1,28 +1,39 @@
-"""Reads that stand at a committed version, and move to newer ones."""
+"""Reads at a committed version, with moves to newer versions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
+from typing_extensions import Self
+
+from kstreams._types import K
+from kstreams.clock import SystemClock, steady_ms, to_ms
+from kstreams.errors import ExecutionError, Where
+from kstreams.state.stores.readable import Holds
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.views.following import Following
+from kstreams.views.commit_callbacks import Following
 from kstreams.views.named_reads import NamedReads
+from kstreams.views.pinned import Pinned
+from kstreams.views.row_changes import RowChanges, VersionSteps, check_reports_rows
 from kstreams.views.version_reader import VersionReader
 
 __all__ = ("MovingReader", "VersionedReads")
 
 S_co = TypeVar("S_co", covariant=True)
 """The live type of a store."""
-V = TypeVar("V", bound="VersionedReads[object]")
-"""The view that is entered."""
+T = TypeVar("T")
+"""Type of the result of the store's `get`."""
 
 _POLL = timedelta(milliseconds=100)
+_PAUSE_S = 0.02
+_MACHINE = SystemClock()
 
 
 class MovingReader(VersionReader[S_co], Protocol[S_co]):
-    """A `VersionReader` that stands at a version of its own."""
+    """A `VersionReader` with a current version that can move."""
 
     @property
     def version(self) -> int | None:
@@ -39,20 +50,48 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
         ...
 
     def refresh(self) -> int | None:
-        """Move to the newest version and return it; while an iteration is open, stay."""
+        """Move to the newest version and return it; an open iteration prevents the move."""
+        ...
+
+    def recovered(self) -> bool:
+        """Return whether all partitions are ready at the newest version, or the fixed one."""
+        ...
+
+    def recover(self, until_ms: int | None) -> bool:
+        """Make all partitions ready at the newest version, and return whether they are.
+
+        Args:
+            until_ms: The machine's steady time at which to give up between partitions.
+        """
+        ...
+
+    def evict(self, partitions: Sequence[int], remove: Callable[[S_co], object]) -> None:
+        """Remove rows from the working copies of partitions.
+
+        Raises:
+            StoreError: The view has no working copies.
+        """
+        ...
+
+    def hold(self) -> Pinned[Any]:
+        """Return the present version with all partitions ready; it stays readable while held.
+
+        Raises:
+            StoreError: The view has no working copies.
+        """
         ...
 
     def close(self) -> None:
-        """Let go of what it keeps; a second call does nothing."""
+        """Release resources; a second call does nothing."""
         ...
 
 
 class VersionedReads(NamedReads[S_co], Generic[S_co]):
-    """The part of a view that says at which version it is; a context, which closes it.
+    """The part of a view with its version; a context manager that closes the view.
 
     Args:
-        spec: The store's definition.
-        versions: Its versions.
+        spec: The definition of the store.
+        versions: The versions of the store.
     """
 
     def __init__(self, spec: StoreSpec[S_co], versions: MovingReader[S_co]) -> None:
@@ -61,7 +100,7 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
 
     @property
     def version(self) -> int | None:
-        """The committed batch that the view stands at; None before the app's first."""
+        """The batch of the view's current version; None before the app's first commit."""
         return self._versions.version
 
     @property
@@ -74,29 +113,120 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
         return self._versions.versions()
 
     def refresh(self) -> int | None:
-        """Move to the newest version and return it; while an iteration is open, stay."""
+        """Move to the newest version and return it; an open iteration prevents the move."""
         return self._versions.refresh()
 
     def follow(self, callback: Callable[[int], None], *, poll: timedelta = _POLL) -> Following:
-        """Call back with the version now and after each commit, in a thread of its own.
+        """Call back with the current version and after each commit, in a thread of its own.
 
-        Commits that come faster than the callback returns are passed over, to the newest.
-        Reads inside the callback see that version or a newer one.
+        If commits come faster than the callback returns, it is called with the newest only. Reads
+        inside the callback see that version or a newer one.
 
         Args:
             callback: Called with the version.
-            poll: How often to look.
+            poll: Interval between two refreshes.
 
         Returns:
-            What ends it: `close()`, or the end of a `with`; raises what the callback raised.
+            A `Following`. Its `close()`, or the end of a `with` block, stops the callbacks, and
+            raises an `ExecutionError` if the callback or a read has failed.
         """
         return Following(self.refresh, callback, poll)
 
+    def follow_rows(
+        self: VersionedReads[Holds[K, T]],
+        callback: Callable[[RowChanges[K, T]], None],
+        *,
+        poll: timedelta = _POLL,
+    ) -> Following:
+        """Call back with the changed rows of each new version, in a thread of its own.
+
+        The first call has all rows. Versions that come faster than the callback returns are merged:
+        then `old` is the value of the previous callback. A change costs two point reads; nothing
+        else is read. Rows hidden by a key's time to live are reported when the app deletes them.
+        Evicted keys are not reported.
+
+        Args:
+            callback: Called with the `RowChanges` of a version; iterate over them inside it.
+            poll: Interval between two refreshes.
+
+        Returns:
+            A `Following`. Its `close()`, or the end of a `with` block, stops the callbacks, and
+            raises an `ExecutionError` if the callback or a read has failed.
+
+        Raises:
+            StoreKindError: Stores of this kind do not report rows, for example window stores.
+            StoreError: The view is remote: it has no working copies to compare.
+
+        Source: goka's `WithViewCallback`.
+        """
+        check_reports_rows(self.spec.kind)
+        steps = VersionSteps(self.spec, self._versions.hold)
+        self._versions.hold()
+
+        def call(_: int) -> None:
+            changes: RowChanges[K, T] | None = steps.next(lambda store, key: store.get(key))
+            if changes is not None:
+                callback(changes)
+
+        return Following(self.refresh, call, poll)
+
+    def evict(self: VersionedReads[Holds[K, object]], key: K) -> None:
+        """Remove a key from the view's working copy; the app's state stays as it is.
+
+        Reads of this view find nothing for the key from then on, until a commit writes the key
+        again. It may come back earlier, where the copy is restored: when the app was upgraded,
+        or merged the deltas that the view had not read. An open iteration, which holds its
+        version, still has it.
+
+        Args:
+            key: As `get` takes it.
+
+        Raises:
+            StoreKindError: Keys of stores of this kind cannot be evicted.
+            StoreError: A remote view: it has no working copy.
+
+        Source: goka's `View.Evict`.
+        """
+        kind = self.spec.kind
+        partitions = self._reader.partitions_of(kind.routed_by(key))
+        self._versions.evict(partitions, lambda store: kind.evict(store, key))
+
+    @property
+    def recovered(self) -> bool:
+        """Whether the view has caught up: all partitions are ready at the newest commit.
+
+        With `as_of`, at that version. Partitions become ready at their first read, or by
+        `wait_recovered`; of a remote view they are the server's.
+
+        Source: goka's `View.Recovered`.
+        """
+        return self._versions.recovered()
+
+    def wait_recovered(self, timeout: timedelta | None = None) -> None:
+        """Restore all partitions, and return when the view has caught up with the newest commit.
+
+        Args:
+            timeout: Maximum time to wait; None waits without a limit. It is looked at between
+                partitions.
+
+        Raises:
+            ExecutionError: The timeout passed first.
+        """
+        until_ms = None if timeout is None else steady_ms(_MACHINE) + to_ms(timeout)
+        while not self._versions.recover(until_ms):
+            if until_ms is not None and steady_ms(_MACHINE) >= until_ms:
+                raise ExecutionError(
+                    f"the view of store {self.spec.name!r} has not caught up within {timeout}",
+                    hint="give a longer timeout; an open iteration keeps a view at its version.",
+                    where=Where(store=self.spec.name),
+                )
+            time.sleep(_PAUSE_S)
+
     def close(self) -> None:
-        """Let go of working copies and connections; a second call does nothing."""
+        """Close connections and delete working copies; a second call does nothing."""
         self._versions.close()
 
-    def __enter__(self: V) -> V:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

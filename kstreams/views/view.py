@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
-from kstreams.checkpoint.named_home import CheckpointName, home_of
-from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.checkpoint.savepoint.store_place import checkpoint_of
+from kstreams.checkpoint.storage.named_home import CheckpointName, home_of
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.errors import CheckpointMismatchError
 from kstreams.graph.topology import Topology
@@ -14,10 +14,11 @@ from kstreams.partitioner import Partitioner
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.views.following import Following
+from kstreams.views.commit_callbacks import Following
 from kstreams.views.place import ViewedApp, ViewedQuery
 from kstreams.views.query_source import QuerySource
-from kstreams.views.reader import Reader, ReaderSettings
+from kstreams.views.reader import Reader
+from kstreams.views.reader_settings import ReaderSettings
 from kstreams.views.state_source import CheckpointSource, StateSource
 from kstreams.views.versioned_reads import VersionedReads
 
@@ -30,48 +31,48 @@ S_co = TypeVar("S_co", covariant=True)
 class View(VersionedReads[S_co], Generic[S_co]):
     """Reads a committed store of a running or stopped app, from any process.
 
-    Each read sees all partitions at one committed batch, never a part of one: the newest,
+    Each read sees all partitions at one committed batch, never a part of one: the newest batch,
     unless `as_of` fixes it. An iteration keeps the view at its version until it ends. The
     app is not disturbed: no lock is taken, and nothing is written to the checkpoint.
 
     A view keeps working copies of the partitions that were read, in this process's memory
     or in RocksDB below the temporary directory. A copy is restored at the first read of its
-    partition; after that each commit costs what it changed, and a point read what the
-    backend's costs. Threads may share a view.
+    partition; after that each commit costs the decoding of its changes, and a point read costs
+    a read of the backend. Threads may share a view.
 
-    Which reads there are follows from the live store, whose methods they mirror: `get`,
-    `has`, `range` and `items` where rows lie by key; `fetch` and `fetch_all` where a key has
-    several (what waits for `every` and `at_most_every` is in the last of the aggregation's
-    `stores`); `history` for versioned stores; and for custom kinds whatever theirs have by
-    these names. `read`, `read_key`, `scan` and `scan_key` take any function of a live store.
+    A view has the read methods of the live store: `get`, `has`, `range` and `items` for stores
+    ordered by key; `fetch` and `fetch_all` for stores with several rows of a key (results held by
+    `every` and `at_most_every` are in the last of the aggregation's `stores`); `history` for
+    versioned stores; and methods of custom kinds with these names. `read`, `read_key`, `scan` and
+    `scan_key` take any function of a live store.
 
     Args:
-        source: The app's checkpoint: its directory, its URL (`s3://bucket/app`) or the settings
-            of its storage; the app's id where it is below `.kstreams`; or the app. For a query
+        source: The app's checkpoint: its directory, its URL (`s3://bucket/app`), the settings
+            of its storage, or the app id of a checkpoint below `.kstreams`; or the app. For a query
             on DataFrames, a `kstreams.frames.FrameState`.
         store: The app's own definition of the store.
-        log: Where the app keeps its durable log, if not in its checkpoint.
-        as_of: Stay at an earlier version: the batch of one that is retained
-            (`App(retained_batches=...)`), or the name of a savepoint.
-        max_age: How old the version of a read may be, before newer ones are looked for.
-            By default every read looks.
-        advance_every: How often to look for newer versions in a thread of its own, instead of
-            in reads: then no read waits for a commit to be decoded, and each sees the newest
-            version that is ready. None, the default, has no such thread.
-        backend: Keeps the working copies; by default memory, and RocksDB, if it is
+        log: The app's durable log, if it is not in the checkpoint.
+        as_of: Stay at an earlier version: a retained batch (`App(retained_batches=...)`), or the
+            name of a savepoint.
+        max_age: Maximum age of a version before a read looks for a newer one. By default every
+            read looks.
+        advance_every: Interval at which a background thread looks for newer versions. Reads then
+            never wait for a commit to be decoded, and see the newest version that is ready. None,
+            the default, starts no thread.
+        backend: The backend of the working copies; by default memory, and RocksDB, if it is
             installed, for state of more than 64 MiB in the log.
-        partitioner: The rule by which the app's keys were routed, if it is not Kafka's. Where
-            the rule is not known, or store and topics have keys of different serdes, a key
-            is looked for in all partitions.
-        clock: Tells how old a version is.
+        partitioner: The partitioner of the app's keys, if it is not Kafka's default. If it is
+            not known, or store and topics have different key serdes, a key is searched in all
+            partitions.
+        clock: The clock for the age of a version.
 
     Raises:
         NoCheckpointError: There is no checkpoint at `source`.
-        CheckpointMismatchError: It has no such store, or by another definition.
+        CheckpointMismatchError: The checkpoint has no such store, or another definition of it.
         StoreError: The version is not retained.
         SavepointError: There is no such savepoint.
 
-    Source: `KafkaStreams#store` (interactive queries), for all partitions at once and by a
+    Source: `KafkaStreams#store` (interactive queries), for all partitions at once and at a
     consistent version; goka's `View`.
     """
 
@@ -113,7 +114,7 @@ class View(VersionedReads[S_co], Generic[S_co]):
 
 
 def _nothing(_: int) -> None:
-    """Do nothing at a new version: whoever reads sees it."""
+    """Do nothing at a new version; reads see it."""
 
 
 def _state_source(

@@ -57,10 +57,10 @@ def encode_found(found: Found) -> bytes:
 
 
 def decode_found(data: bytes) -> Found:
-    """Read what `encode_found` has written.
+    """Parse the bytes of `encode_found`.
 
     Raises:
-        StoreError: The bytes are something else.
+        StoreError: The bytes have another format.
     """
     try:
         (length,) = _LENGTH.unpack_from(data)

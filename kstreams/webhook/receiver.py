@@ -19,7 +19,7 @@ from starlette.routing import Route
 from kstreams.errors import IntakeError
 from kstreams.intake.contract import Delivery, Receiver
 from kstreams.quoting import text_of
-from kstreams.serve.doors import Doors
+from kstreams.serve.authentication import Doors
 from kstreams.serve.guard import Guard
 from kstreams.serve.listening import bound, config_of, url_of
 from kstreams.serve.problems import Problem, answer_of

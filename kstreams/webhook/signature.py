@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal, Protocol
 
+from kstreams.options import checks_options
+
 __all__ = ("HmacSignature", "Signature", "StandardWebhooks")
 
 _SHORTEST_SECRET = 16
@@ -36,6 +38,7 @@ class Signature(Protocol):
         ...
 
 
+@checks_options
 @dataclass(frozen=True)
 class HmacSignature:
     """A header with the HMAC of the body, as GitHub, Shopify and many others send.

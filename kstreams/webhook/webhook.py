@@ -42,6 +42,8 @@ class Webhook(Intake):
         certificate: File of its TLS certificate; with `key_file`.
         key_file: File of the private key.
         behind_proxy: Whether something in front of it speaks TLS.
+        forwarded_allow_ips: Addresses and networks of proxies whose `X-Forwarded-For` names the
+            sender; the header is ignored from everyone else.
         max_bytes: Of a body.
         max_waiting_bytes: Of all bodies that are not settled.
         max_connections: Open at once.
@@ -53,7 +55,8 @@ class Webhook(Intake):
     Raises:
         ValueError: There is neither signature nor token, the path is none, or a bound is not
             positive.
-        ServeError: A token is too short, or it would listen to other machines without TLS.
+        ServeError: A token is too short, a proxy's address is none, or it would listen to other
+            machines without TLS.
     """
 
     tells_sender: ClassVar[bool] = True
@@ -70,6 +73,7 @@ class Webhook(Intake):
     certificate: Path | None = None
     key_file: Path | None = None
     behind_proxy: bool = False
+    forwarded_allow_ips: tuple[str, ...] = ()
     max_bytes: int = 1024 * 1024
     max_waiting_bytes: int = 64 * 1024 * 1024
     max_connections: int = 256
@@ -130,4 +134,5 @@ def listening_of(webhook: Webhook) -> Listening:
         webhook.key_file,
         webhook.behind_proxy,
         limits,
+        forwarded_allow_ips=webhook.forwarded_allow_ips,
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, TypeVar, overload
 
 from kstreams._types import K, S, V
-from kstreams.aggregators.aggregator import Aggregator
+from kstreams.aggregators.aggregator import Aggregator, can_merge
 from kstreams.errors import TopologyError
+from kstreams.options import checks_options
 from kstreams.processors.columns import Execution
 from kstreams.processors.emission import (
     AtMostEvery,
@@ -79,6 +80,7 @@ def windowed_aggregate(
     emit: EachUpdate | OncePerBatch | Every | AtMostEvery = ...,
     execution: Execution = ...,
 ) -> WindowedSupplier[K, V, A | None]: ...
+@checks_options
 def windowed_aggregate(
     windows: TimeWindows | SlidingWindows | SessionWindows,
     aggregator: Aggregator[Any, Any, Any, Any],
@@ -119,7 +121,8 @@ def windowed_aggregate(
 
     Raises:
         TopologyError: The store is of another kind than the windows need, or of other
-            windows, or its value serde is not the aggregator's.
+            windows; its value serde is not the aggregator's; or sessions and sliding windows
+            have an aggregator that cannot merge states.
 
     Example:
         >>> from kstreams import INT64, TEXT
@@ -145,9 +148,20 @@ def windowed_aggregate(
             f"state is {aggregator.state.name}",
             hint="give the store value=aggregator.state.",
         )
+    _check_merge(windows, aggregator, store.name)
     return WindowedSupplier(
         AggregationPlan(windows, aggregator, store, emit, execution), by_records, column_processor
     )
+
+
+def _check_merge(windows: object, aggregator: object, store: str) -> None:
+    """Check that an aggregator can merge states, where windows need that."""
+    if isinstance(windows, (SessionWindows, SlidingWindows)) and not can_merge(aggregator):
+        raise TopologyError(
+            f"{type(windows).__name__} merge states, and the aggregator of store {store!r} has no "
+            "merge function",
+            hint="pass one: fold(..., merge=lambda earlier, later: ...).",
+        )
 
 
 def _kinds(

@@ -11,6 +11,7 @@ from kstreams.processors.emission import AtMostEvery, EachUpdate, Emission, Ever
 from kstreams.state.stores.emit_buffer.kind import emit_buffer_store
 from kstreams.state.stores.rate_limit.kind import rate_limit_store
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.windowed import NEVER_ENDS
 
 __all__ = ("AggregationPlan", "Routes")
 
@@ -47,6 +48,17 @@ class AggregationPlan:
     def emits_on_close(self) -> bool:
         """Whether a result is forwarded when its window closes, and only then."""
         return isinstance(self.emit, OnClose)
+
+    def ends_with_run(self, last_end: int) -> bool:
+        """Return whether a run that closes windows closes those of this aggregation.
+
+        Windows without an end close only to emit their final result; other emissions have
+        forwarded their results already.
+
+        Args:
+            last_end: The last end of an open window, in ms.
+        """
+        return self.emits_on_close or last_end < NEVER_ENDS
 
     @property
     def holds_back(self) -> bool:

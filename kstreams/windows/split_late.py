@@ -12,7 +12,7 @@ from kstreams.windows.plan import Routes
 from kstreams.windows.supplier import WindowedSupplier
 
 if TYPE_CHECKING:
-    from kstreams.graph.builder import TopologyBuilder
+    from kstreams.graph.building.builder import TopologyBuilder
     from kstreams.graph.nodes import Node
 
 __all__ = ("split_late",)

@@ -7,13 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from kstreams._types import K
+from kstreams.aggregators.aggregator import aggregator_parameters
+from kstreams.parameters import Parameters, parameters_of
 from kstreams.processors.closure import ClosureProcessor
 from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
-from kstreams.processors.emission import OncePerBatch
+from kstreams.processors.emission import AtMostEvery, Emission, Every, OncePerBatch
 from kstreams.processors.processor import BaseProcessor
+from kstreams.processors.supplier import StoreParameters
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
 from kstreams.windows.kinds.hopping import HoppingWindows
+from kstreams.windows.kinds.unlimited import never_closes
 from kstreams.windows.plan import AggregationPlan, Routes
 
 __all__ = ("WindowedSupplier",)
@@ -52,9 +56,34 @@ class WindowedSupplier(Generic[K, V, A]):
         return (self.plan.store,) if held is None else (self.plan.store, held)
 
     @property
+    def keyed_stores(self) -> tuple[StoreSpec[object], ...]:
+        """Return the store of states."""
+        return (self.plan.store,)
+
+    @property
+    def store_parameters(self) -> StoreParameters:
+        """Return the windows and the aggregator, on which the rows of each store depend."""
+        plan, held = self.plan, self.plan.emission_store
+        own = {**parameters_of("windows", plan.windows), **aggregator_parameters(plan.aggregator)}
+        found: dict[str, Parameters] = {plan.store.name: own}
+        if held is not None and isinstance(plan.emit, (Every, AtMostEvery)):
+            found[held.name] = {**own, "emit.interval_ms": plan.emit.interval_ms}
+        return found
+
+    @property
     def execution(self) -> Execution:
         """Return how the node is to run."""
         return self.plan.execution
+
+    @property
+    def window_emission(self) -> Emission:
+        """Return when results are forwarded."""
+        return self.plan.emit
+
+    @property
+    def needs_end_of_run(self) -> bool:
+        """Return whether no window closes before the end of a run, and results come then only."""
+        return self.plan.emits_on_close and never_closes(self.plan.windows)
 
     @property
     def at_batch_end(self) -> bool:

@@ -1,18 +1,23 @@
-"""Hold updates back, and forward the last one of each key."""
+"""Buffer updates, and forward the last one of each key."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar, overload
 
 from kstreams._types import K, V
+from kstreams.options import checks_options
+from kstreams.parameters import Parameters, parameters_of
 from kstreams.processors.closure import ClosureProcessor
-from kstreams.processors.supplier import StoreSupplier
+from kstreams.processors.emission import AtMostEvery, Emission, Every, OncePerBatch
+from kstreams.processors.supplier import StoreParameters, StoreSupplier
 from kstreams.state.stores.buffer.kind import BUFFER
 from kstreams.state.stores.buffer.store import BufferStore
 from kstreams.state.stores.kind import check_kind
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
+from kstreams.windows.kinds.unlimited import never_closes
 from kstreams.windows.records.suppress import SuppressProcessor
 from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
 
@@ -26,19 +31,80 @@ VOut = TypeVar("VOut", covariant=True)
 
 @dataclass(frozen=True)
 class _SuppressSupplier(Generic[K, VIn, VOut]):
-    """Makes the processors of `suppress`, and brings their store."""
+    """Makes the processors of `suppress`, and brings their store.
+
+    Args:
+        until: When records are released.
+        store: Definition of the buffer.
+        emissions: The emission of each windowed aggregation above, by node.
+    """
 
     until: UntilWindowCloses | UntilTimeLimit
     store: StoreSpec[Any]
+    emissions: Mapping[str, Emission] = field(default_factory=dict)
 
     def __call__(self) -> ClosureProcessor[K, VIn, K, VOut]:
         """Return a new processor."""
-        return SuppressProcessor(self.until, self.store)
+        once = self._by_window and any(
+            isinstance(emission, OncePerBatch) for emission in self.emissions.values()
+        )
+        return SuppressProcessor(self.until, self.store, at_batch_end=once)
+
+    def below_windows(self, emissions: Mapping[str, Emission]) -> _SuppressSupplier[K, VIn, VOut]:
+        """Return this supplier for a node below aggregations."""
+        return replace(self, emissions=dict(emissions))
+
+    def problems(self) -> tuple[str, ...]:
+        """Return why results are not final when their window closes, for each such emission."""
+        return tuple(
+            f"suppress(until_window_closes(...)) releases the last result of a window when it "
+            f"closes, and node {node!r} forwards that later, by {_name(emission)}: forward each "
+            "update to suppress, or emit on_close() and leave suppress out"
+            for node, emission in self.emissions.items()
+            if self._by_window and isinstance(emission, (Every, AtMostEvery))
+        )
+
+    @property
+    def needs_end_of_run(self) -> bool:
+        """Return whether no record is released before the end of a run."""
+        until = self.until
+        if isinstance(until, UntilWindowCloses):
+            return never_closes(until.windows)
+        return until.never_releases
+
+    @property
+    def _by_window(self) -> bool:
+        return isinstance(self.until, UntilWindowCloses)
 
     @property
     def stores(self) -> tuple[StoreSpec[Any], ...]:
         """Return the store."""
         return (self.store,)
+
+    @property
+    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return self.stores
+
+    @property
+    def valued_stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return self.stores
+
+    @property
+    def store_parameters(self) -> StoreParameters:
+        """Return the condition: the rows of the buffer are ordered by it."""
+        until = self.until
+        own: Parameters
+        if isinstance(until, UntilWindowCloses):
+            own = {"suppress.until": "window closes", **parameters_of("windows", until.windows)}
+        else:
+            own = {"suppress.until": "time limit", "suppress.limit_ms": until.limit_ms}
+        return {self.store.name: own}
+
+
+def _name(emission: Every | AtMostEvery) -> str:
+    return f"{'every' if isinstance(emission, Every) else 'at_most_every'}({emission.interval})"
 
 
 @overload
@@ -49,18 +115,26 @@ def suppress(
 def suppress(
     until: UntilTimeLimit, *, store: StoreSpec[BufferStore[K, V]]
 ) -> StoreSupplier[K, V, K, V]: ...
+@checks_options
 def suppress(
     until: UntilWindowCloses | UntilTimeLimit, *, store: StoreSpec[Any]
 ) -> StoreSupplier[Any, Any, Any, Any]:
-    """Hold a stream of updates back, and forward the last one of each key.
+    """Buffer a stream of updates, and forward the last one of each key.
+
+    A record that is due is released at once: after each record that enters the buffer, before
+    its bounds are checked, and whenever stream time advances (with `idle_timeout`, also while
+    the topic is quiet). Below an aggregation that emits `once_per_batch()`, windows are
+    released at the end of the batch that closes them.
 
     Args:
         until: `until_window_closes(windows)` or `until_time_limit(...)`.
-        store: Definition of the store for what is held back: a `buffer_store`; one that
-            is `nullable` to hold tombstones back until a time limit, and release them.
+        store: Definition of the buffer, a `buffer_store`; a `nullable` one buffers tombstones
+            too, until a time limit.
 
     Raises:
-        TopologyError: The store is of another kind.
+        TopologyError: The store is of another kind. In `build()`: `until_window_closes` is
+            below an aggregation that emits by `every` or `at_most_every`, and so after the
+            window has closed.
 
     Source: `org.apache.kafka.streams.kstream.KTable#suppress`.
     """

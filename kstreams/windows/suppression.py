@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from kstreams.times import span_ms
+from kstreams.options import checks_options
+from kstreams.times import forever, span_ms
 from kstreams.windows.kinds.contract import Closing
 
 __all__ = (
@@ -21,6 +22,7 @@ Full = Literal["fail", "emit-early"]
 """What happens when there is no room: stop the app, or release what stands first."""
 
 
+@checks_options
 @dataclass(frozen=True)
 class UntilWindowCloses:
     """Hold each window's result back until it is final; made by `until_window_closes`."""
@@ -31,6 +33,7 @@ class UntilWindowCloses:
     full: Full = "fail"
 
 
+@checks_options
 @dataclass(frozen=True)
 class UntilTimeLimit:
     """Hold each key's result back for a span; made by `until_time_limit`."""
@@ -40,14 +43,23 @@ class UntilTimeLimit:
     full: Full
     max_bytes: int | None = None
 
+    @property
+    def never_releases(self) -> bool:
+        """Whether neither stream time nor a bound releases a record."""
+        bounded = self.max_records is not None or self.max_bytes is not None
+        is_long = self.limit_ms >= span_ms("limit", forever)
+        return is_long and not (bounded and self.full == "emit-early")
+
 
 def until_window_closes(
     windows: Closing, *, max_records: int | None = None, max_bytes: int | None = None
 ) -> UntilWindowCloses:
     """Release a window's last result when stream time has closed the window; once only.
 
-    Deleted sessions are forgotten, not released. With a bound, one record more is a
-    `LimitError`, which stops the app: what is final cannot be released early.
+    Deleted sessions are removed from the buffer. With a bound, one record more is a
+    `LimitError`, which stops the app: final results cannot be released early. Below an
+    aggregation that emits `once_per_batch()`, results are released at the end of the batch.
+    `UnlimitedWindows` are released at the end of a run with `close_windows=True` only.
 
     Args:
         windows: The windows of the aggregation above; their end and grace decide.
@@ -65,6 +77,7 @@ def until_window_closes(
     return UntilWindowCloses(windows, max_records, max_bytes)
 
 
+@checks_options
 def until_time_limit(
     limit: timedelta,
     *,
@@ -72,13 +85,16 @@ def until_time_limit(
     max_bytes: int | None = None,
     full: Full = "emit-early",
 ) -> UntilTimeLimit:
-    """Release a key's last record once stream time is so far from its first.
+    """Release a key's last record when stream time is `limit` after its first.
+
+    A record that is older than stream time by the limit is released at once.
 
     Args:
-        limit: Span of stream time from the timestamp of the first record that is held
-            back; later ones do not restart it.
-        max_records: How many records a task holds back at most; None: any number, which
-            fill the store and not the memory.
+        limit: Stream time from the timestamp of the first record in the buffer until the
+            release; later records of the key do not restart it. With `forever`, records are
+            released by the bounds, or at the end of a run that closes windows.
+        max_records: Most records in a task's buffer; None: no bound, as the buffer is in the
+            store and not in memory.
         max_bytes: How many bytes of keys and records, as they are stored.
         full: With one record more: `emit-early` releases those that stand first, `fail`
             is a `LimitError`, which stops the app.

@@ -5,6 +5,7 @@ Read `avro_serde` first (`serde.py`). A schema is a tree (`nodes.py`): read from
 (`canonical.py`). A writer's and a reader's tree become steps (`resolution.py`, `steps/`), which
 read values and columns (`reading.py`, `objects.py`); a reader's tree becomes writers of values
 (`writing.py`) and of columns (`column_writing.py`). `conversions.py` has the logical types.
+The JSON encoding (`json_serde.py`) converts the binary one (`json_datum.py`, `json_content.py`).
 
 Depends on fastavro (which judges schemas), msgspec (which knows types) and on the public names of
 `kstreams`; install them by `pip install 'kstreams-spark[avro]'`.
@@ -21,6 +22,7 @@ except ImportError as exc:
     ) from exc
 
 from kstreams_avro.derive import avro_type
+from kstreams_avro.json_serde import AvroJsonSerde
 from kstreams_avro.serde import avro_schema, avro_serde
 
-__all__ = ("avro_schema", "avro_serde", "avro_type")
+__all__ = ("AvroJsonSerde", "avro_schema", "avro_serde", "avro_type")

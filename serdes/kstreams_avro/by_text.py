@@ -9,14 +9,25 @@ from kstreams import Serde
 from kstreams.serde import SerdeByText, SerdeRequest
 from kstreams_avro.serde import avro_serde
 
-__all__ = ("BY_TEXT",)
+__all__ = ("BY_TEXT", "JSON_BY_TEXT")
 
 
-def _make(request: SerdeRequest) -> Serde[Any]:
+def _binary(request: SerdeRequest) -> Serde[Any]:
+    return avro_serde(schema=_schema_file(request))
+
+
+def _json(request: SerdeRequest) -> Serde[Any]:
+    return avro_serde(schema=_schema_file(request), encoding="json")
+
+
+def _schema_file(request: SerdeRequest) -> Path:
     if not request.text:
-        raise ValueError("the file of a schema is wanted")
-    return avro_serde(schema=Path(request.text))
+        raise ValueError("the name of a schema file is missing")
+    return Path(request.text)
 
 
-BY_TEXT = SerdeByText("avro:FILE", "Avro without a frame, by the schema in a file", _make)
-"""What `avro` means there."""
+BY_TEXT = SerdeByText("avro:FILE", "Avro without a frame, by the schema in a file", _binary)
+"""The serde `avro` of the command line."""
+
+JSON_BY_TEXT = SerdeByText("avro-json:FILE", "Avro's JSON encoding, likewise", _json)
+"""The serde `avro-json` of the command line."""

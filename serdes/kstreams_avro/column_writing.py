@@ -81,7 +81,7 @@ def _writer(node: Node) -> WriteColumn:
             symbols = pa.array(node.symbols)
             return lambda column: _longs(_numbers_of(column, symbols))
         case Array():
-            return _array(_writer(node.items))
+            return _array(_writer(node.items), nullable=_nullable(node.items))
         case Record():
             return _record(node)
         case Union():
@@ -128,12 +128,12 @@ def _pieces(node: Primitive) -> WriteColumn:
     return write
 
 
-def _array(write: WriteColumn) -> WriteColumn:
+def _array(write: WriteColumn, *, nullable: bool) -> WriteColumn:
     def writes(column: pa.Array) -> pa.Array:
         offsets = column.offsets
         first, last = offsets[0].as_py(), offsets[-1].as_py()
         items = column.values.slice(first, last - first)
-        if items.null_count:
+        if items.null_count and not nullable:
             raise Malformed("an item of a list is null")
         starts = offsets.to_numpy() - first
         counts = np.diff(starts)

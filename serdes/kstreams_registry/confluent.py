@@ -78,7 +78,8 @@ def confluent(
     """
     if not isinstance(serde, SchemaSerde):
         raise TypeError(
-            f"{serde!r} is a serde of no schema: use avro_serde, protobuf_serde or json_schema"
+            f"{serde!r} is not a SchemaSerde\nHint: use avro_serde (in its binary encoding), "
+            "protobuf_serde or json_schema."
         )
     if register not in ("never", "if-compatible"):
         raise ValueError(f"register is 'never' or 'if-compatible', not {register!r}")

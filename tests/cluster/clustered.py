@@ -21,7 +21,7 @@ from devtools.servers.s3 import Bucket
 from devtools.servers.spark_cluster import SparkCluster
 from kstreams import Emitter, Kafka
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.connection import RawRecord
 from kstreams.state.log.commits import Commit
 from tests import word_counter

@@ -69,12 +69,16 @@ class StreamStreamModel(JoinModel):
 
     What is remembered of a side goes by that side's newest record, what closes by the newest of
     both.
+
+    Attributes:
+        early: How many ms too early a side forgets a record: 1 in Kafka Streams.
     """
 
     how: How
     before: int
     after: int
     grace: int
+    early: int = 0
     time: int = -1
     newest: list[int] = field(default_factory=lambda: [-1, -1])
     rows: tuple[list[_Kept], list[_Kept]] = field(default_factory=lambda: ([], []))
@@ -104,10 +108,11 @@ class StreamStreamModel(JoinModel):
 
     def _matches(self, side: int, own: _Kept) -> Iterator[_Kept]:
         early, late = (self.before, self.after) if side == 0 else (self.after, self.before)
-        remembered = self.newest[1 - side] - self.before - self.after - self.grace
+        memory = self.before + self.after + self.grace - self.early
+        remembered = self.newest[1 - side] - memory
         for row in self.rows[1 - side]:
             near = own.time - early <= row.time <= own.time + late
-            if row.key == own.key and near and row.time > remembered and row.fate != "final":
+            if row.key == own.key and near and row.time >= remembered and row.fate != "final":
                 yield row
 
     def _closed(self) -> list[Output]:

@@ -92,7 +92,7 @@ def add_join(
         ValueError: The case does not run so.
     """
     execution = names.execution
-    if execution == "columns" and case.op != "st_join":
+    if execution == "columns" and case.op not in ("ss_join", "st_join"):
         raise ValueError(f"case {case.name}: {case.op} does not run by columns")
     name, joiner = names("join"), _JOINERS[case.how](joined)
     match case.op:
@@ -100,7 +100,13 @@ def add_join(
             store = join_store(names("kept"), key=TEXT, left=TEXT, right=TEXT)
             near = window_of(case)
             return builder.join_streams(
-                name, left_side, right_side, joiner, within=near, store=store
+                name,
+                left_side,
+                right_side,
+                joiner,
+                within=near,
+                store=store,
+                execution=execution,
             )
         case "tt_join":
             table: Any = builder.join_tables(name, left_side, right_side, joiner)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from itertools import chain
 from pathlib import Path
@@ -15,6 +16,7 @@ from tests.conformance.join_models import (
     merged,
     model_of,
 )
+from tests.conformance.memory_edge import RULE, corrected, main
 
 FILES = sorted((Path(__file__).parent / "data").glob("*.jsonl"))
 CASES = [case for case in read_cases(FILES) if case.is_join]
@@ -37,6 +39,24 @@ def test_a_model_gives_what_every_case_expects(op: str) -> None:
         if case.compare == "total":
             found, wanted = [list(chain(*found))], [list(chain(*wanted))]
         assert list(map(Counter, found)) == list(map(Counter, wanted)), case.name
+
+
+def test_cases_at_the_edge_of_the_memory_have_the_answers_of_the_rule(tmp_path: Path) -> None:
+    """All of them, no others, and whatever their files said before."""
+    corrected_names = []
+    for file in FILES:
+        lines = list(map(json.loads, file.read_text().splitlines()))
+        assert [corrected(line) for line in lines] == lines
+        corrected_names += [line["name"] for line in lines if line.get("rule") == RULE]
+        bare = tmp_path / file.name
+        for line in lines:
+            if line.pop("rule", None):
+                del line["rule_out"]
+        bare.write_text("\n".join(map(json.dumps, lines)))
+        assert main([str(bare)]) == 0
+        assert bare.read_text() == file.read_text()
+    assert len(corrected_names) == 9
+    assert {name.split("-")[1] for name in corrected_names} == {"inner", "left", "outer"}
 
 
 def test_a_record_of_two_streams_is_in_pairs_or_alone_once() -> None:

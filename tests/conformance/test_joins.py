@@ -26,7 +26,7 @@ def kind(case: Case) -> str:
 
 CASES = [case for case in read_cases(FILES) if case.is_join]
 KINDS = sorted(set(map(kind, CASES)))
-BY_COLUMNS = [wanted for wanted in KINDS if wanted.startswith("st_join")]
+BY_COLUMNS = [wanted for wanted in KINDS if wanted.startswith(("ss_join", "st_join"))]
 
 
 def of_kind(wanted: str) -> list[Case]:

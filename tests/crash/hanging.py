@@ -14,10 +14,10 @@ from kstreams import TEXT, Embedded, Emitter, Topic, Topology, TopologyBuilder
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.object_home import ObjectHome
-from kstreams.checkpoint.opening import open_for_running
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plans import Plan
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.opening import open_for_running
+from kstreams.checkpoint.storage.object_home import ObjectHome
 from kstreams.errors import FencedError
 from kstreams.state import Memory
 from kstreams.state.log.commits import Commit

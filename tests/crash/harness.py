@@ -13,13 +13,13 @@ import pytest
 
 from kstreams import Embedded, Topology
 from kstreams.batch.worker_state import WorkerState
-from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.beginnings import begin_logs
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
-from kstreams.checkpoint.home import CheckpointHome
-from kstreams.checkpoint.lock import NoLock
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.opening import opened_query
+from kstreams.checkpoint.log_headers import begin_logs
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.opening import opened_query
+from kstreams.checkpoint.storage.home import CheckpointHome
+from kstreams.checkpoint.storage.lock import NoLock
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.global_tables.opening import open_global_tables
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.pipeline import Pipeline
@@ -374,6 +374,7 @@ class Harness:
         if self._starts:
             end_open_versions(self.worker)
         if self.faults.dead:
+            self.worker.background.drain()  # its thread ends with the process: it may hold files
             self.machine.thaw()
             self.faults.dead = False
         self.worker: WorkerState = WorkerState(

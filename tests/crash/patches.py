@@ -10,8 +10,8 @@ from kstreams.batch.batch_size import RecordSizes
 from kstreams.batch.embedded import feed as embedded_feed
 from kstreams.batch.embedded.io import publish
 from kstreams.batch.planner import BatchPlanner
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.spark.batch_jobs import BatchJobs
 from kstreams.state.versions.local import LocalVersions
 

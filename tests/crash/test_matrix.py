@@ -14,8 +14,8 @@ import pytest
 
 from devtools.servers.s3 import Bucket
 from kstreams.batch import query_driver
-from kstreams.checkpoint.fork import ForkSource, fork
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.fork import ForkSource, fork
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.state import CopiesVersions, Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.log.directory import Directory

@@ -62,7 +62,6 @@ def test_an_older_driver_that_hangs_and_goes_on_changes_nothing(
     harness = app(LoopHarness, tmp_path, monkeypatch)
     older, spark = harness.pipeline, harness.spark
     assert older.driver.last is not None
-    batch = older.driver.last.batch + 1
 
     def newer() -> None:
         if harness.pipeline is older:
@@ -83,8 +82,7 @@ def test_an_older_driver_that_hangs_and_goes_on_changes_nothing(
     harness.input += records
     if moment != "before it commits":
         spark.run_batch()
-        batch += 1
-    with pytest.raises(Exception, match=f"batch {batch} .* failed"):
+    with pytest.raises(FencedError):
         spark.run_batch()
     with pytest.raises(FencedError):
         older.check()

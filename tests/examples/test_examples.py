@@ -18,6 +18,10 @@ _ON_SPARK = {
         "4 received, 2 appended, 1 came again, 1 rejected, no gaps",
         "{'ann': 500}",
     ],
+    "first_errors": [
+        "shown: None -> '2.7. 11:00 ERROR'",
+        "and the others:\nshown: None -> '2.7. 14:00 ERROR'",
+    ],
     "savepoint_and_fork": ["its savepoint: 100", "a fork of it, which has read on: 150"],
 }
 _WITH_KAFKA = {
@@ -43,6 +47,7 @@ _WITH_POSTGRES = {
 }
 _IN_MEMORY = {
     "late_records": ["ann, minute from 0 ms: 2 orders", "salt came 0 ms too late"],
+    "top_pages": ["minute 0: / 3, /docs 2, /faq 1"],
     "sessions": ["ann: 3 clicks in 20 minutes", "ann: 2 clicks in 5 minutes"],
     "punctuator": ["order 2: please pay"],
     "dead_letters": ["ann: 125 cents", "set aside b'a lot': ValueError in a processor"],

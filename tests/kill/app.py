@@ -26,7 +26,7 @@ from kstreams import (
     Topology,
     TopologyBuilder,
 )
-from kstreams.io import Connection
+from kstreams.connection import Connection
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import S3
 from tests.kill.barriers import Barriers, GatedLog, GatedProcess

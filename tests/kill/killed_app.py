@@ -16,11 +16,10 @@ from pathlib import Path
 from devtools.processes import alive, ancestor, command, end_session, kill, session
 from devtools.spark_home import spark_home
 from kstreams import INT64, TEXT, Emitter, View
-from kstreams.checkpoint.changelog_restore import ChangelogRestore
+from kstreams.checkpoint.admin.changelog_restore import ChangelogRestore
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
-from kstreams.connection import RawRecord
-from kstreams.io import Connection
+from kstreams.checkpoint.storage.named_home import home_of
+from kstreams.connection import Connection, RawRecord
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from tests.kill.app import MAX_RECORDS, build, checkpoint, connection, once, topics

@@ -34,12 +34,12 @@ from kstreams import (
 from kstreams.app import ForkSource, Migration
 from kstreams.batch.embedded.io import publish
 from kstreams.batch.open_feed import publish_commit
-from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.opening import open_for_running
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.resume import resume
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.opening import open_for_running
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.cli.program import PROGRAM
 from kstreams.cli.verification import Verification
 from kstreams.ids import TaskId, TopicPartition
@@ -55,8 +55,8 @@ from kstreams.state.log.pointer import Pointer
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.versions.local import open_local_home
 from kstreams.state.versions.versions import TaskVersions
-from kstreams.task.changelogs import Changelogs
-from kstreams.task.meta import TaskMeta
+from kstreams.task.output.changelogs import Changelogs
+from kstreams.task.progress.task_meta import TaskMeta
 from tests.outside_store import SCHEME, offer, url_of
 
 __all__ = (

@@ -33,7 +33,7 @@ from devtools.servers.kafka import KafkaBroker
 from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket, S3Server
 from kstreams import Emitter, View
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.connection import RawRecord
 from kstreams.errors import StoreError
 from kstreams.state.log.durable import checked_object

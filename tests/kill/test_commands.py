@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.object_home import ObjectHome
+from kstreams.checkpoint.storage.named_home import home_of
+from kstreams.checkpoint.storage.object_home import ObjectHome
 from kstreams.errors import CheckpointMismatchError, StateCorruptError
 from tests.kill.effects import in_process, killed_at
 from tests.kill.offline import (

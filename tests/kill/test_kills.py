@@ -9,7 +9,7 @@ import pytest
 from devtools.servers.kafka import KafkaBroker
 from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.state.log.directory import Directory
 from tests.kill.barriers import BEFORE_COMMIT
 from tests.kill.how_many import first_kills

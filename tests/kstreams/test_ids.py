@@ -52,6 +52,8 @@ OTHER_JOINS = {
     "stage_settings.py": "ids of producers",
     "task_key.py": "names of objects",
     "task_numbers.py": "names of workers",
+    "topic_reader.py": "names of copies",
+    "values.py": "windows as people read them",
     "windowed.py": "windows as people read them",
     "zipped.py": "paths",
 }

@@ -27,6 +27,7 @@ from kstreams.operators import (
     deduplicate,
     filter_not,
     flat_map_values,
+    limit,
     peek,
     transform,
     transform_values,
@@ -37,6 +38,10 @@ from tests.typing.words import DELETABLE, LINES, split
 builder = TopologyBuilder("blocks")
 lines = builder.add_source("lines", LINES)
 assert_type(lines, Node[bytes, str])
+
+
+def with_key(key: bytes, value: str) -> float:
+    return float(len(key) + len(value))
 
 
 def shout(text: str) -> str:
@@ -65,6 +70,12 @@ assert_type(builder.add_processor("a", map_values(shout), lines), Node[bytes, st
 assert_type(builder.add_processor("b", map_values(lambda v: v.upper()), lines), Node[bytes, str])
 assert_type(builder.add_processor("c", map_values(lambda v: [v]), lines), Node[bytes, list[str]])
 assert_type(builder.add_processor("d", map_values(len), lines, lines), Node[bytes, int])
+both = builder.add_processor("e", map_values(lambda k, v: (k, len(v))), lines)
+assert_type(both, Node[bytes, tuple[bytes, int]])
+assert_type(builder.add_processor("f", map_values(with_key), lines), Node[bytes, float])
+both_parts = builder.add_processor("g", flat_map_values(lambda k, v: [(k, v)]), lines)
+assert_type(both_parts, Node[bytes, tuple[bytes, str]])
+named_with_key: Supplier[bytes, str, bytes, float] = map_values(with_key)
 
 pairs = builder.add_processor("pairs", map_(lambda k, v: (v.upper(), k)), lines)
 assert_type(pairs, Node[str, bytes])
@@ -107,6 +118,11 @@ named: Supplier[bytes, str, bytes, int] = map_values(len)
 assert_type(builder.add_processor("named", named, lines), Node[bytes, int])
 unnamed = flat_map(split)
 assert_type(builder.add_processor("unnamed", unnamed, lines), Node[str, None])
+
+assert_type(builder.add_processor("first", limit(3), lines), Node[bytes, str])
+first_ones = limit(3)
+assert_type(builder.add_processor("first2", first_ones, lines), Node[bytes, str])
+assert_type(builder.add_processor("first3", first_ones, deletable), Node[bytes, "str | None"])
 
 day = timedelta(days=1)
 keyed = builder.add_processor(

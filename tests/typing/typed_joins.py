@@ -153,6 +153,7 @@ class Filter(Processor[str, Message, str, Message]):
 b.add_table("blocked", Topic("blocker-table", key=TEXT, value=INT64), store=BLOCKED)
 rates = b.add_table("rates", Topic("rates", TEXT, RATE), store=RATES)
 assert_type(rates, VersionedTable[str, Rate])
+assert_type(b.derive("same-rates", rates, lambda _, rate: rate), VersionedTable[str, Rate])
 filtered = b.add_processor("filter", Filter, sent, reads=[BLOCKED, RATES])
 b.add_sink("received", RECEIVED, filtered)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from typing_extensions import assert_type
 
 from kstreams import INT64, TEXT, Node, Record, Topic, TopologyBuilder
 from kstreams.aggregators import (
+    NamedResults,
     collect,
     combine,
     count,
@@ -119,6 +122,26 @@ both = combine(count(), top_n(3, INT64), count_distinct(INT64))
 stats = window_store("stats", key=TEXT, value=both.state)
 all_of_them = b.add_processor("stats", windowed_aggregate(MINUTE, both, store=stats), clicks)
 assert_type(all_of_them, Node[Windowed[str], tuple[int, tuple[int, ...], int]])
+most_clicks, total_clicks = max_(INT64), sum_(INT64)
+by_name = combine(clicks=count(), most=most_clicks)
+named = window_store("named", key=TEXT, value=by_name.state)
+named_stats = b.add_processor("named", windowed_aggregate(MINUTE, by_name, store=named), clicks)
+assert_type(named_stats, Node[Windowed[str], NamedResults[int]])
+
+
+class Stats(NamedTuple):
+    """Results by name."""
+
+    clicks: int
+    top: tuple[int, ...]
+
+
+of_class = combine(Stats, clicks=count(), top=top_n(3, INT64))
+typed = window_store("typed", key=TEXT, value=of_class.state)
+typed_stats = b.add_processor("typed", windowed_aggregate(MINUTE, of_class, store=typed), clicks)
+assert_type(typed_stats, Node[Windowed[str], Stats])
+invertible = combine(clicks=count(), total=total_clicks)
+assert_type(invertible.result((1, 2)).total, int)
 latest = last(TEXT)
 newest = window_store("latest", key=TEXT, value=latest.state)
 assert_type(
@@ -144,7 +167,7 @@ def longer(state: int, record: Record[str, str]) -> int:
     return state + len(record.value)
 
 
-folded = fold(INT64, int, longer, merge=max)
+folded = fold(INT64, int, longer)
 assert_type(
     b.add_processor("folded", windowed_aggregate(MINUTE, folded, store=COUNTS), words),
     Node[Windowed[str], int],

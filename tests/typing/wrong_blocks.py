@@ -50,7 +50,7 @@ b.add_processor("p", map_values(halve), lines)  # red
 b.add_processor("p", map_values(halve), deletable)  # red
 b.add_processor("p", map_values(lambda v: v.upper()), totals)  # red
 b.add_processor("p", map_values(lambda v: v.upper()), deletable)  # red
-b.add_processor("p", map_values(lambda k, v: v), lines)  # red
+b.add_processor("p", map_values(lambda k, v, w: v), lines)  # red
 b.add_processor("p", map_(lambda k, v: v), lines)  # red
 b.add_processor("p", map_(lambda k, v: (k, v, v)), lines)  # red
 b.add_processor("p", flat_map(split), totals)  # red

@@ -1,6 +1,6 @@
-"""Aggregation by columns: what the built-in aggregators do, in files of the same names.
+"""Aggregation by columns: the built-in aggregators, in files of the same names.
 
-Read `ColumnForm` first. Depends on serdes alone.
+Read `ColumnForm` first. Depends only on serdes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether an aggregator can work by columns, and why not."""
+"""Choose the column form of an aggregation, or explain why there is none."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def form_or_reason(
     """Return the column form of an aggregation, or the reason why there is none.
 
     Args:
-        aggregator: What is made of the records.
-        key: Serde of the keys that come.
-        value: Serde of the values that come.
+        aggregator: The aggregator.
+        key: Serde of the incoming keys.
+        value: Serde of the incoming values.
         stored: Serde of the keys in the store.
-        objects: Whether states may be objects, rather than numbers.
+        objects: Whether states may be objects instead of numbers.
     """
     form = column_form(aggregator, value)
     if form is None:
@@ -48,7 +48,7 @@ def form_or_reason(
 
 def _name(aggregator: object) -> str:
     """Return the name of a user's class, or of the function that makes a built-in one."""
-    name = type(aggregator).__name__
+    name: str = getattr(aggregator, "made_by", type(aggregator).__name__)
     if not name.startswith("_"):
         return name
     return re.sub("(?<=[a-z])(?=[A-Z])", "_", name[1:]).lower()

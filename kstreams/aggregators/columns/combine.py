@@ -22,7 +22,7 @@ class CombineForm:
     """The form of `combine`.
 
     Args:
-        parts: Each aggregator's form, and how many columns its state has.
+        parts: The form of each aggregator, and the number of columns of its state.
     """
 
     def __init__(self, parts: Sequence[tuple[ColumnForm, int]]) -> None:
@@ -53,8 +53,12 @@ class CombineForm:
 
     def result(self, state: Columns) -> pa.Array:
         """See `ColumnForm`."""
-        results = [form.result(own) for form, own in self._own(state)]
+        results = self.results(state)
         return TupleType(*(result.type for result in results)).of(*results)
+
+    def results(self, state: Columns) -> list[pa.Array]:
+        """Return the results of each aggregator."""
+        return [form.result(own) for form, own in self._own(state)]
 
     def _own(self, state: Columns) -> list[tuple[ColumnForm, Columns]]:
         return [(f, state[place]) for f, place in zip(self._forms, self._slices, strict=True)]

@@ -15,10 +15,10 @@ __all__ = ("EdgeForm",)
 
 
 class EdgeForm(AnyOrder):
-    """The form of `first` and `last`: the time, and the value that stands for it.
+    """The form of `first` and `last`: the state is the time and the value of one record.
 
     Args:
-        latest: The last by time and arrival, rather than the first.
+        latest: Whether to keep the last record by time and arrival instead of the first.
         floats: Whether values are doubles.
     """
 

@@ -15,10 +15,10 @@ __all__ = ("ExtremeForm",)
 
 
 class ExtremeForm(AnyOrder):
-    """The form of `min_` and `max_`; NaN gives way to any number.
+    """The form of `min_` and `max_`; any number replaces NaN.
 
     Args:
-        greatest: The greatest, rather than the smallest.
+        greatest: Whether to keep the greatest value instead of the smallest.
         floats: Whether states are doubles.
     """
 

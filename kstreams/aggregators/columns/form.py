@@ -18,25 +18,24 @@ __all__ = ("AnyOrder", "ColumnForm", "column_form", "keeps_objects")
 
 
 class ColumnForm(Protocol):
-    """What an aggregator does to columns; states are columns of numbers, or of objects.
+    """An aggregator's operations on columns; states are columns of numbers or of objects.
 
-    The columns of a state are those of its serde's layout (`fixed_layout`), in order; a form with
-    `of_objects` has one, of Python's objects.
-    Equal to what the aggregator makes record by record, bit for bit; integers are columns
-    of Python's where int64 does not hold them.
+    A state has the columns of the layout of its serde (`fixed_layout`), in order. A form with
+    `of_objects` has one column of Python objects. Results equal those of aggregation by record, bit
+    for bit. Integers that do not fit into int64 are in columns of Python integers.
     """
 
     @property
     def exact(self) -> bool:
-        """Return whether states merge to the same in any order; doubles that add up do not.
+        """Return whether merges give the same state in any order; sums of doubles do not.
 
-        Where they do not, `reduce` and `scan` go from left to right, as records do.
+        Without exact merges, `reduce` and `scan` go from left to right, as records do.
         """
         ...
 
     @property
     def reads_values(self) -> bool:
-        """Return whether values are looked at: if not, they are not even decoded."""
+        """Return whether the form reads values; if not, they are not decoded."""
         ...
 
     def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
@@ -48,7 +47,7 @@ class ColumnForm(Protocol):
         ...
 
     def scan(self, state: Columns, runs: Runs) -> Columns:
-        """Return the state of each row merged with all before it in its run."""
+        """Return the state of each row merged with all earlier rows of its run."""
         ...
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
@@ -56,16 +55,16 @@ class ColumnForm(Protocol):
         ...
 
     def result(self, state: Columns) -> pa.Array:
-        """Return the results, as a column of Arrow.
+        """Return the results, as an Arrow column.
 
         Raises:
-            SerializationError: A number is no int64.
+            SerializationError: A number is not an int64.
         """
         ...
 
 
 class AnyOrder:
-    """Part of the forms whose states merge to the same in any order."""
+    """Base of the forms whose merges give the same state in any order."""
 
     exact = True
 

@@ -18,7 +18,7 @@ __all__ = ("MeanForm",)
 
 
 class MeanForm:
-    """The form of `mean`: how many, and their sum."""
+    """The form of `mean`: the number of values and their sum."""
 
     reads_values = True
     exact = False

@@ -18,8 +18,8 @@ class OverForm:
     """The form of `over`.
 
     Args:
-        part: Takes the part out of each of a column of values.
-        form: What is done with it.
+        part: Returns the parts of a column of values.
+        form: The form of the aggregator of the parts.
     """
 
     reads_values = True

@@ -1,4 +1,4 @@
-"""The column form of `reducing`, and of extremes of what is no number: states are objects."""
+"""The column form of `reducing`, and of extremes of non-numeric values; states are objects."""
 
 from __future__ import annotations
 

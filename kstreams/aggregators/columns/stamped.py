@@ -1,4 +1,4 @@
-"""States with their timestamps, merged with those that were stored."""
+"""States with their timestamps, merged with stored states."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class StampedForm:
         return *running(_Highest(), state[:1], runs), *self._form.scan(state[1:], runs)
 
     def reduce_onto(self, before: Columns, places: Ints, lifted: Columns, runs: Runs) -> Columns:
-        """Return the state of each run, after what was stored of it.
+        """Return the state of each run, merged after the stored state of the run.
 
         Args:
-            before: What was stored.
-            places: The number of the run that each of those belongs to.
+            before: The stored states.
+            places: The run number of each stored state.
             lifted: The states of the runs' rows.
             runs: The runs.
         """
@@ -63,12 +63,12 @@ class StampedForm:
         return self.reduce(seeded(self.merge, lifted, runs, before, places), runs)
 
     def onto(self, before: Columns, places: Ints, state: Columns) -> Columns:
-        """Merge stored states with some of a batch's.
+        """Merge stored states with some of the batch's states.
 
         Args:
-            before: The stored ones.
-            places: Which of the batch's states each belongs to.
-            state: The batch's.
+            before: The stored states.
+            places: The index of the batch's state that belongs to each stored state.
+            state: The batch's states.
         """
         if not len(places):
             return state
@@ -80,10 +80,10 @@ class StampedForm:
         """Return the state after each row, in the rows' own order.
 
         Args:
-            lifted: The rows' states, sorted by group.
-            groups: Their groups.
-            before: What was stored.
-            places: Which group each of those belongs to.
+            lifted: The states of the rows, sorted by group.
+            groups: The groups of the rows.
+            before: The stored states.
+            places: The group number of each stored state.
         """
         if not self.exact:
             lifted = seeded(self.merge, lifted, groups.runs, before, places)

@@ -22,10 +22,10 @@ _FEW = 64
 class VarianceForm:
     """The form of `variance`: count, mean, and sum of squared distances from the mean.
 
-    Records join one by one, each as a state of its own, as by Chan, Golub and LeVeque.
+    Each record is merged as a state of its own, with the formula of Chan, Golub and LeVeque.
 
     Args:
-        missing: How much less than the count is divided by.
+        missing: The number that is subtracted from the count in the divisor.
     """
 
     reads_values = True

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from kstreams.batch.embedded.io import EmbeddedIO, publish
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.connection import TopicEnds
 from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.connection import Embedded

@@ -9,7 +9,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from kstreams.batch.sinks import outputs_of
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.embedded.connection import Embedded
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.segment import Segment
@@ -21,8 +21,8 @@ from kstreams.partitioner import Partitioner
 from kstreams.pieces import pieces
 from kstreams.raw_batch import INPUT_SCHEMA, NO_LIMIT, TooManyBytesError, by_partition, by_topic
 from kstreams.state.log.commits import Output
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import Queue
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.records.queues import Queue
 from kstreams.topic_limits import LOCAL_LIMITS, TopicLimits
 
 __all__ = ("EmbeddedIO", "publish")

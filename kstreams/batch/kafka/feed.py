@@ -9,7 +9,7 @@ from functools import partial
 import pyarrow as pa
 
 from kstreams.batch.kafka.io import KafkaIO
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.connection import TopicEnds
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition

@@ -9,7 +9,7 @@ from functools import lru_cache
 import pyarrow as pa
 
 from kstreams.batch.sinks import changelog_name, outputs_of
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import KStreamsError, RecordRefusedError, UnknownTopicError
 from kstreams.graph.nodes import SinkNode
 from kstreams.graph.topology import PartitionGroup
@@ -19,10 +19,10 @@ from kstreams.kafka.sink import placed_rows, topic_limits, write_apart, write_ro
 from kstreams.kafka.staged_rows import to_table
 from kstreams.raw_batch import NO_LIMIT
 from kstreams.state.log.commits import Output
-from kstreams.task.columns import rows_of
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import Queue
-from kstreams.task.refusals import Refusals
+from kstreams.task.failures.refusals import Refusals
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.records.columns import rows_of
+from kstreams.task.records.queues import Queue
 from kstreams.topic_limits import TopicLimits
 
 __all__ = ("KafkaIO",)

@@ -8,7 +8,7 @@ from typing import Any
 from kstreams.batch.feed import Feed
 from kstreams.batch.logs.io import LogIO
 from kstreams.batch.logs.positions import LogPositions
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.connection import TopicEnds
 from kstreams.graph.nodes import SourceNode
 from kstreams.ids import TopicPartition

@@ -9,15 +9,15 @@ from typing import Any
 import pyarrow as pa
 
 from kstreams.batch.topic_io import TopicIO
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import KStreamsError
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.log import Log, LogReader, Piece
 from kstreams.raw_batch import INPUT_SCHEMA, NO_LIMIT, ORIGIN, UNREADABLE, TooManyBytesError
 from kstreams.state.log.commits import Output
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import Queue
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.records.queues import Queue
 from kstreams.topic_limits import TopicLimits
 
 __all__ = ("LogIO", "close_readers")

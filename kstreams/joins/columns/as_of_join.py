@@ -11,6 +11,7 @@ import pyarrow as pa
 from kstreams._types import Bools
 from kstreams.joins.columns.look_ups import LookUps, listed
 from kstreams.joins.joiner import Joiner
+from kstreams.joins.table_rows import RowMaker
 from kstreams.processors.columns import LAST_PLACE, PLACE, STREAM_TIME, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.raw_batch import headers_array, headers_of
@@ -35,10 +36,11 @@ class AsOfColumns(LookUps):
 
     Args:
         store: Definition of the table's store.
-        joiner: An inner or a left one.
-        source: What the stream's records come from; None for another column processor.
+        joiner: An inner or a left joiner.
+        source: The source of the stream's records; None for another column processor.
+        maker: Makes the rows of a derived table from those of the store; None for the store's.
         grace_ms: How long records wait, ms.
-        waiting: Where they do: a `queue_store`.
+        waiting: The `queue_store` of the waiting records.
     """
 
     def __init__(
@@ -46,11 +48,12 @@ class AsOfColumns(LookUps):
         store: StoreSpec[Any],
         joiner: Joiner[Any, Any, Any, Any],
         source: ColumnSource | None,
+        maker: RowMaker | None = None,
         *,
         grace_ms: int,
         waiting: StoreSpec[Any],
     ) -> None:
-        super().__init__(store, joiner, source)
+        super().__init__(store, joiner, source, maker)
         self._grace = grace_ms
         self._waiting = waiting
 
@@ -92,7 +95,7 @@ class AsOfColumns(LookUps):
 
     def advance(self, stream_time_ms: int) -> None:
         """Join what waits where stream time goes on without records."""
-        if stream_time_ms <= self.context.idle_time:
+        if 0 <= stream_time_ms <= self.context.idle_time:  # both are -1 before the first
             self._release(stream_time_ms - self._grace)
         super().advance(stream_time_ms)
 

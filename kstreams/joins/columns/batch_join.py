@@ -10,9 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kstreams._types import Bools, Ints
-from kstreams.joins.columns.came import Came
-from kstreams.joins.columns.meeting import NEVER, Arrivals, Known, Met, final_times, meet
-from kstreams.state.stores.join.coding import SETTLED, WAITING
+from kstreams.joins.columns.join_input import Came
+from kstreams.joins.columns.stream_matching import NEVER, Arrivals, Known, Met, final_times, meet
+from kstreams.raw_batch import headers_array
+from kstreams.serde.objects import objects_of
+from kstreams.state.stores.join.coding import SETTLED, WAITING, read_headers
 from kstreams.state.stores.join.columns import JoinColumns, OpenEntries, StoredElements
 from kstreams.state.stores.join.rows import JoinRows
 from kstreams.state.stores.join.setup import Clocks, Setup
@@ -69,10 +71,10 @@ class Outcome:
         alone: Records of the batch that go out when they come.
         closed: Known records that go out later, without a partner.
         closes: What stream time must pass for that, ms.
+        headers: The headers of the closed records.
         late: How many records were too late for anything.
         keys: All keys by number, as the store has them.
         elements: The stored ones' contents.
-        of_itself: Whether there is one stream alone.
     """
 
     known: Known
@@ -80,10 +82,10 @@ class Outcome:
     alone: Ints
     closed: Ints
     closes: Ints
+    headers: pa.Array
     late: int
     keys: pa.Array
     elements: StoredElements
-    of_itself: bool
 
 
 class BatchJoin:
@@ -158,7 +160,7 @@ class BatchJoin:
         waits &= ~settled[count:]
         closes = came.times[own] + self._delays(came.sides[own])
         fresh = np.flatnonzero(waits & (closes < end))
-        old, old_closes = self._due(due, codes, stored, there, met)
+        old, old_closes, old_headers = self._due(due, codes, stored, there, met)
         ended = near.ends & ~settled[rows:count]
         self._settle(stored, there, settled[:rows])
         clocks = self._advanced(int(remembered.sum()))
@@ -169,10 +171,10 @@ class BatchJoin:
             count + np.flatnonzero(alone),
             np.concatenate((old, rows + np.flatnonzero(ended), count + fresh)),
             np.concatenate((old_closes, near.closes[ended], closes[fresh])),
+            self._headers(old_headers, near, ended, own[fresh]),
             late,
             keys,
             before,
-            self.sides == 1,
         )
 
     def meet(self, known: Known) -> Met:
@@ -185,8 +187,9 @@ class BatchJoin:
         sides, times, stream = came.sides[own], came.times[own], came.stream[own]
         kept = self._kept[sides] & ~paired
         final = times < final_times(stream, sides, setup, self._clocks)
-        recent = times > self.arrivals.newest_of(sides, own) - setup.memory
-        late = ~paired & ~self._kept[sides] & ((times < stream - setup.grace) | ~recent)
+        recent = times >= self.arrivals.newest_of(sides, own) - setup.memory
+        has_closed = times + self._delays(sides) < stream
+        late = ~paired & ~self._kept[sides] & (has_closed | ~recent)
         waits = kept & ~final
         return kept & final, waits, waits | (recent & ~(kept & final)), int(late.sum())
 
@@ -229,7 +232,7 @@ class BatchJoin:
             own = own[:0]
         others = 1 - came.sides[own] if self.sides == 2 else came.sides[own]
         times = came.times[own]
-        memory = self.arrivals.newest_of(others, own) - setup.memory + 1
+        memory = self.arrivals.newest_of(others, own) - setup.memory
         newest = np.array(self._beside[:2])
         firsts = np.maximum(times - np.where(others, setup.before, setup.after), memory) // width
         ahead = times + np.where(others, setup.after, setup.before)
@@ -258,12 +261,12 @@ class BatchJoin:
         stored: Stored,
         there: Ints,
         met: Met,
-    ) -> tuple[Ints, Ints]:
-        """Return the known records that entries stand for and that had no partner, and closes."""
+    ) -> tuple[Ints, Ints, list[bytes]]:
+        """Return the known records of entries without a partner, their closes and headers."""
         none = np.zeros(0, np.int64)
         elements = stored.elements.take(there)
         if due is None or not len(codes) or not len(there):
-            return none, none
+            return none, none, []
         order = np.argsort(elements.numbers, kind="stable")
         spots = np.searchsorted(elements.numbers[order], due.numbers)
         spots = order[np.minimum(spots, len(order) - 1)]
@@ -272,7 +275,15 @@ class BatchJoin:
         same &= stored.sides[elements.rows[spots]] == due.sides
         same &= met.settled[spots] == NEVER
         found = np.flatnonzero(same)
-        return spots[found], due.closes[found]
+        return spots[found], due.closes[found], [due.headers[each] for each in found.tolist()]
+
+    def _headers(self, old: list[bytes], near: Near, ended: Bools, fresh: Ints) -> pa.Array:
+        """Return the headers of closed records: of rows, of the tail, and of the batch."""
+        waited = near.elements.headers
+        count = int(ended.sum())
+        tail = [b""] * count if waited is None else objects_of(waited.filter(pa.array(ended)))
+        known = headers_array([read_headers(data) for data in (*old, *tail)])
+        return pa.concat_arrays([known, self._came.headers(fresh)])
 
     def _settle(self, stored: Stored, there: Ints, settled: Bools) -> None:
         """Write the rows in which some have had a partner, unless they are forgotten by now."""
@@ -315,6 +326,7 @@ class BatchJoin:
             numbers[places],
             waits[places].astype(np.int64),
             came.value_bytes(rows),
+            came.header_bytes(rows, waits[places]),
         )
         partnered = np.zeros(len(tail.elements), bool)
         partnered[near.places[settled & (near.elements.fates == WAITING)]] = True

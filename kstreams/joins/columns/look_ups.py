@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from kstreams._types import Ints
+from kstreams.joins.common_joiners import left_value, pair, right_value
 from kstreams.joins.joiner import Joiner
-from kstreams.joins.ready import left_value, pair, right_value
 from kstreams.joins.table_rows import RowMaker
 from kstreams.processors.columns import ColumnSource
 from kstreams.processors.context import BatchContext

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from kstreams._types import Ints
 from kstreams.joins.columns.batch_join import Outcome
-from kstreams.joins.columns.came import NO_KEY, Came
+from kstreams.joins.columns.join_input import NO_KEY, Came
 from kstreams.joins.joiner import Joiner
 from kstreams.processors.columns import STREAM_TIME, ColumnSource
 from kstreams.processors.each_row import each_row
@@ -19,8 +19,8 @@ __all__ = ("ended_results", "results_of")
 
 _NONE = -1
 """The place of a value that is not there."""
-_BEFORE, _OWN, _BEHIND = 0, 1, 3
-"""When a result comes, beside those of its record's own; between 1 and 3 is one with itself."""
+_EXPIRED, _OWN = 0, 1
+"""The order of a record's results: expired ones, then its own; 2 are pairs as a right record."""
 
 
 def results_of(
@@ -30,7 +30,7 @@ def results_of(
     sources: tuple[ColumnSource, ColumnSource],
     held: HeldObjects,
 ) -> pa.Table | None:
-    """Return a batch's results: of each record its pairs, then what its time has closed.
+    """Return a batch's results: for each record what its time expires, then its own results.
 
     Args:
         came: The batch's records.
@@ -43,19 +43,17 @@ def results_of(
     count = len(outcome.elements.times)
     nulls = np.flatnonzero((came.codes == NO_KEY) & _kept(joiner)[came.sides])
     null_sides = came.sides[nulls]
-    if outcome.of_itself and joiner.how == "outer":
-        nulls, null_sides = np.tile(nulls, 2), np.repeat((0, 1), len(nulls))
     whens = np.searchsorted(came.stream, outcome.closes, "right")
-    moved = came.times[whens] < came.stream[whens]  # by a record that went elsewhere
     alone, closed = outcome.alone, outcome.closed
     numbers = np.concatenate((outcome.elements.numbers, _after(outcome, known.places[count:])))
     none = np.zeros(len(alone) + len(nulls), np.int64)
-    rows = np.concatenate((met.places, known.places[alone], nulls, whens))
+    own_rows = np.concatenate((met.places, known.places[alone], nulls))
+    rows = np.concatenate((own_rows, whens))
     turns = np.concatenate(
         (
             _OWN + met.turns,
             np.full(len(none), _OWN),
-            np.where(moved, _BEFORE, _BEHIND),
+            np.full(len(whens), _EXPIRED),
         )
     )
     order = np.lexsort(
@@ -85,7 +83,8 @@ def results_of(
     codes = np.append(np.concatenate((known.codes, np.full(len(nulls), _NONE))), _NONE)
     times = np.concatenate((known.times, came.times[nulls]))
     own = np.maximum(sides[0], sides[1])
-    rows, turns = rows[order], turns[order]
+    rows = rows[order]
+    headers = pa.concat_arrays([came.headers(own_rows), outcome.headers])
     stamps = np.maximum(times[sides[0]], times[sides[1]])
     stamps = np.where(np.minimum(sides[0], sides[1]) == _NONE, times[own], stamps)
     all_keys = sources[0].key.ordered.to_arrow(outcome.keys)
@@ -94,7 +93,7 @@ def results_of(
         {
             "key": all_keys.take(pa.array(np.maximum(of_keys, 0), mask=of_keys == _NONE)),
             "timestamp": pa.array(stamps),
-            "headers": came.headers(np.where((turns >= _OWN) & (turns < _BEHIND), rows, _NONE)),
+            "headers": headers.take(pa.array(order)),
             STREAM_TIME: pa.array(came.stream[rows]),
         }
     )
@@ -117,7 +116,9 @@ def ended_results(
     if not len(closed):
         return None
     keys = sources[0].key.ordered.to_arrow(outcome.keys.take(pa.array(known.codes[closed])))
-    table = pa.table({"key": keys, "timestamp": pa.array(known.times[closed])})
+    headers = outcome.headers.take(pa.array(order))
+    times = pa.array(known.times[closed])
+    table = pa.table({"key": keys, "timestamp": times, "headers": headers})
     values = _Values(Came.none(sources), outcome, closed[:0], sources)
     sides = known.sides[closed]
     arguments = (values.of(np.where(sides == side, closed, _NONE)) for side in (0, 1))

@@ -1,4 +1,4 @@
-"""What joins of streams by columns remember of the records that came: a store, and its blocks."""
+"""The memory of joins of streams by columns: a store and its blocks."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ class RemembersStreams(EachRow):
     """Base of joins of streams by columns.
 
     Args:
-        within: How near the records are.
-        joiner: Of any kind.
-        store: What is remembered.
-        sources: What the left and the right records come from; their keys have one serde.
+        within: The window and the grace.
+        joiner: A joiner of any kind.
+        store: The store of both sides.
+        sources: The sources of the left and the right records; their keys have one serde.
+        of_itself: Whether both sides are one stream and are stored.
     """
 
     def __init__(
@@ -34,16 +35,21 @@ class RemembersStreams(EachRow):
         joiner: Joiner[Any, Any, Any, Any],
         store: StoreSpec[Any],
         sources: tuple[ColumnSource, ColumnSource],
+        *,
+        of_itself: bool = False,
     ) -> None:
         self._within = within
         self._joiner = joiner
         self._spec = store
         self._sources = sources
+        self._of_itself = of_itself
 
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
         super().init(context)
         rows: JoinRows[Any, Any, Any] = JoinRows.of(context.store(self._spec))
-        self._rows, self._columns = rows, JoinColumns(rows)
         self._setup = rows.set_up(Setup.of(*self._within.spans_ms))
+        if self._of_itself:
+            rows.mirror()
+        self._rows, self._columns = rows, JoinColumns(rows)
         self._tail = JoinTail(rows, self._columns, self._setup)

@@ -7,10 +7,10 @@ from typing import ClassVar
 import pyarrow as pa
 
 from kstreams.joins.columns.batch_join import BatchJoin
-from kstreams.joins.columns.came import NO_KEY, NO_VALUE, Came
-from kstreams.joins.columns.meeting import Known, Met, meet_itself
+from kstreams.joins.columns.join_input import NO_KEY, NO_VALUE, Came
 from kstreams.joins.columns.pair_results import results_of
 from kstreams.joins.columns.remembering import RemembersStreams
+from kstreams.joins.columns.stream_matching import Known, Met, meet_itself
 from kstreams.processors.context import BatchContext
 from kstreams.times import FAR_MS
 
@@ -30,10 +30,12 @@ class SelfJoinColumns(RemembersStreams):
         came = Came([table, table.slice(0, 0)], self._sources)
         for reason, code in (("null-value", NO_VALUE), ("null-key", NO_KEY)):
             count = int((came.codes == code).sum())
-            if count and (code == NO_VALUE or self._joiner.how == "inner"):
+            if count:
                 self.context.drop(reason, count)
         tools = self._rows, self._columns, self._tail, self._setup
         outcome = _SelfBatch(*tools, (False, False), came, int(came.stream[-1])).run()
+        if outcome.late:
+            self.context.drop("late", outcome.late)
         results = results_of(came, outcome, self._joiner, self._sources, self.held)
         if results is not None:
             self.context.forward(results)
@@ -45,5 +47,5 @@ class _SelfBatch(BatchJoin):
     sides: ClassVar[int] = 1
 
     def meet(self, known: Known) -> Met:
-        """Return the pairs, of which each record makes one with itself."""
+        """Return the pairs, those of records with themselves included."""
         return meet_itself(self.arrivals, known, self.setup)

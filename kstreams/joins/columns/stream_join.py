@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from kstreams.joins.columns.batch_join import BatchJoin, Outcome
-from kstreams.joins.columns.came import NO_KEY, NO_VALUE, Came
+from kstreams.joins.columns.join_input import NO_KEY, NO_VALUE, Came
 from kstreams.joins.columns.pair_results import ended_results, results_of
 from kstreams.joins.columns.remembering import RemembersStreams
 from kstreams.processors.columns import ColumnJoinProcessor

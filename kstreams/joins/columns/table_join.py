@@ -9,7 +9,7 @@ import pyarrow as pa
 from kstreams.joins.change import Change
 from kstreams.joins.columns.both_values import called_for_both, there
 from kstreams.joins.columns.changes import parted, put_rows
-from kstreams.joins.columns.table_meeting import TableMeeting, TableSide
+from kstreams.joins.columns.table_matching import TableMeeting, TableSide
 from kstreams.joins.joiner import Joiner
 from kstreams.joins.table_rows import TableRows
 from kstreams.processors.columns import ColumnJoinProcessor

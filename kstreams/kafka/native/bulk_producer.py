@@ -39,9 +39,9 @@ class NativeBulkProducer:
     """A `TableProducer` by the compiled loops.
 
     Args:
-        library: Both libraries.
-        options: Those of a producer; they win over the defaults.
-        batch_bytes: As `BulkProducer` has it.
+        library: The compiled loops and librdkafka.
+        options: The producer's options; they override the defaults.
+        batch_bytes: The limit of `BulkProducer`.
 
     Raises:
         KafkaOptionsError: librdkafka does not know an option or its value.

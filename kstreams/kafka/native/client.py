@@ -1,4 +1,4 @@
-"""A client of librdkafka, made by ctypes: its options, what it logs, and what it says of itself."""
+"""A client of librdkafka, made by ctypes: its options, its log and its own errors."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _SAY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ct
 
 
 class NativeClient:
-    """A handle, which is let go of by `close`.
+    """A librdkafka handle, which `close` destroys.
 
-    Callbacks come in the thread that polls, and are rare: one for each error of the client, not for
+    Callbacks run in the thread that polls, and are rare: one for each error of the client, not for
     each record.
 
     Args:
-        library: Both libraries.
+        library: The compiled loops and librdkafka.
         kind: `PRODUCER` or `CONSUMER`.
-        options: librdkafka's, as text.
-        said: Takes the client's own errors.
-        log: Takes what it logs.
+        options: librdkafka's options, as text.
+        said: Receives the client's own errors.
+        log: Receives the client's log lines.
         on_delivery: A ctypes callback for records that were not delivered.
 
     Raises:
@@ -88,7 +88,7 @@ class NativeClient:
         return made
 
     def pass_logs_on(self) -> None:
-        """Log what the client has said since the last call."""
+        """Log the client's log lines since the last call."""
         rk = self._rk
         while event := rk.queue_poll(self._logs, 0):
             if rk.event_type(event) == _LOG_EVENT:
@@ -103,7 +103,7 @@ class NativeClient:
             rk.event_destroy(event)
 
     def close(self) -> None:
-        """Let go of connections, threads and memory; once."""
+        """Close connections and threads, and free memory; call it once."""
         self.pass_logs_on()
         self._rk.set_log_queue(self.address, None)
         self._rk.queue_destroy(self._logs)

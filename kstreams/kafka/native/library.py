@@ -35,7 +35,7 @@ _P, _I32, _I64, _SIZE, _TEXT = (
     ctypes.c_char_p,
 )
 
-_LIBRDKAFKA: dict[str, tuple[Any, ...]] = {  # what is returned, then the arguments
+_LIBRDKAFKA: dict[str, tuple[Any, ...]] = {  # the result, then the arguments
     "abort_transaction": (_P, _P, _I32),
     "assign": (_I32, _P, _P),
     "begin_transaction": (_P, _P),
@@ -159,14 +159,14 @@ class Kernel:
     """The compiled loops, with typed calls.
 
     Args:
-        kernel: They, loaded.
-        librdkafka: What they call, loaded.
+        kernel: The loaded library of the loops.
+        librdkafka: The loaded librdkafka, which the loops call.
 
     Attributes:
         functions: Address of the table of librdkafka's functions; each loop's first argument.
 
     Raises:
-        AttributeError: A function is not there.
+        AttributeError: A function is missing.
     """
 
     def __init__(self, kernel: ctypes.CDLL, librdkafka: ctypes.CDLL) -> None:
@@ -196,8 +196,8 @@ class Library(Kernel):
     """
 
     def __init__(self, kernel: ctypes.CDLL) -> None:
-        # The extension module is linked with librdkafka: what is looked for in the one is found in
-        # the other, wherever a wheel has put it.
+        # The extension module is linked with librdkafka, so symbols of librdkafka are found through
+        # it, wherever a wheel has put the library.
         loaded = ctypes.CDLL(confluent_kafka.cimpl.__file__)
         super().__init__(kernel, loaded)
         self.rk = _Functions(loaded)

@@ -23,20 +23,20 @@ from kstreams.serde.objects import objects_of
 __all__ = ("NativeTableConsumer",)
 
 _MOST = 20_000
-"""How many messages are taken at once."""
+"""The number of messages that one call takes at most."""
 
 _MOST_BYTES = 1 << 30
-"""How many a column of one table has: Arrow's offsets end at twice as many."""
+"""Limit for the bytes of a column of one table: half of the range of Arrow's offsets."""
 
 
 class NativeTableConsumer:
     """A `TableConsumer` by the compiled loops.
 
     Args:
-        library: Both libraries.
-        options: A consumer's, all of them.
-        said: Takes the client's own errors.
-        log: Takes what it logs.
+        library: The compiled loops and librdkafka.
+        options: All options of the consumer.
+        said: Receives the client's own errors.
+        log: Receives the client's log lines.
 
     Raises:
         KafkaException: librdkafka does not know an option or its value.
@@ -141,7 +141,7 @@ class NativeTableConsumer:
             yield place, table.slice(start, end - start)
 
     def _error(self, address: int) -> ReadError:
-        """Return what an error says, and give it back."""
+        """Return the error of a message, and free the message."""
         message = NativeMessage.from_address(address)
         place = message.topic_name(self._rk), message.partition
         found = ReadError(message.error(said=True), place, message.offset)
@@ -150,7 +150,12 @@ class NativeTableConsumer:
 
 
 def _columns(sizes: KernelSizes) -> tuple[KernelColumns, Any]:
-    """Make buffers for so many records; returns where they are, and what makes columns of them."""
+    """Allocate buffers for a number of records.
+
+    Returns:
+        The addresses of the buffers, and a function that makes topics, partitions and a table of
+        them.
+    """
     rows, headed = sizes.rows, sizes.headers > 0
     new = pa.allocate_buffer
     offset, timestamp, topic, partition = new(8 * rows), new(8 * rows), new(8 * rows), new(4 * rows)

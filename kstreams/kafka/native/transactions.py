@@ -13,8 +13,8 @@ class NativeTransactions:
     """A `Transactions` by librdkafka's C functions.
 
     Args:
-        rk: They, without their prefix.
-        address: Of the producer.
+        rk: librdkafka's functions, without their prefix.
+        address: The address of the producer.
     """
 
     def __init__(self, rk: Any, address: int) -> None:  # noqa: ANN401  # foreign functions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -13,9 +14,11 @@ from google.protobuf.message import Message
 
 from kstreams.errors import KStreamsError
 from kstreams.quoting import one_line, text_of
-from kstreams.serve.doors import Doors
+from kstreams.serve.authentication import Doors
+from kstreams.serve.forwarded import TrustedProxies
 from kstreams.serve.problems import Problem, status_of
 from kstreams.serve.roles import Role, require
+from kstreams.serve.settings import Listening
 
 __all__ = ("Call", "handlers_of")
 
@@ -56,21 +59,28 @@ class Call:
     is_stream: bool = False
 
 
-def handlers_of(calls: Sequence[Call], doors: Doors) -> tuple[grpc.GenericRpcHandler, ...]:
-    """Return what answers the calls.
+def handlers_of(
+    calls: Sequence[Call], doors: Doors, settings: Listening
+) -> tuple[grpc.GenericRpcHandler, ...]:
+    """Return the handlers of the calls.
+
+    Each takes a stream of requests, of which it reads one: then it runs before the request has
+    arrived, and checks the token first.
 
     Args:
         calls: All of them.
         doors: Knows the tokens.
+        settings: The server's.
     """
+    gate = _Gate(doors, TrustedProxies(settings.forwarded_allow_ips), settings.limits.head_seconds)
     services: dict[str, dict[str, grpc.RpcMethodHandler[Any, Any]]] = {}
     for call in calls:
         make = (
-            grpc.unary_stream_rpc_method_handler
+            grpc.stream_stream_rpc_method_handler
             if call.is_stream
-            else grpc.unary_unary_rpc_method_handler
+            else grpc.stream_unary_rpc_method_handler
         )
-        answer = _streamed(call, doors) if call.is_stream else _answered(call, doors)
+        answer = _streamed(call, gate) if call.is_stream else _answered(call, gate)
         services.setdefault(call.service, {})[call.name] = make(
             answer,
             request_deserializer=call.request.FromString,
@@ -86,13 +96,13 @@ def _bytes_of(reply: Message) -> bytes:
     return reply.SerializeToString()
 
 
-def _answered(call: Call, doors: Doors) -> Callable[..., Awaitable[Message]]:
-    async def answer(request: Message, context: grpc.aio.ServicerContext[Any, Any]) -> Message:
+def _answered(call: Call, gate: _Gate) -> Callable[..., Awaitable[Message]]:
+    async def answer(_: object, context: grpc.aio.ServicerContext[Any, Any]) -> Message:
         role = Role.OPEN
         try:
-            role = _role(doors, context)
+            role = gate.role_of(context)
             require(role, call.role)
-            reply: Message = await call.run(request)
+            reply: Message = await call.run(await gate.request_of(context))
             return reply
         except Exception as exc:  # noqa: BLE001  # the caller is told, by its kind
             return await _abort(call, role, exc, context)
@@ -100,15 +110,15 @@ def _answered(call: Call, doors: Doors) -> Callable[..., Awaitable[Message]]:
     return answer
 
 
-def _streamed(call: Call, doors: Doors) -> Callable[..., AsyncIterator[Message]]:
+def _streamed(call: Call, gate: _Gate) -> Callable[..., AsyncIterator[Message]]:
     async def answers(
-        request: Message, context: grpc.aio.ServicerContext[Any, Any]
+        _: object, context: grpc.aio.ServicerContext[Any, Any]
     ) -> AsyncIterator[Message]:
         role = Role.OPEN
         try:
-            role = _role(doors, context)
+            role = gate.role_of(context)
             require(role, call.role)
-            async for reply in call.run(request):
+            async for reply in call.run(await gate.request_of(context)):
                 yield reply
         except Exception as exc:  # noqa: BLE001  # as above
             await _abort(call, role, exc, context)
@@ -116,13 +126,51 @@ def _streamed(call: Call, doors: Doors) -> Callable[..., AsyncIterator[Message]]
     return answers
 
 
-def _role(doors: Doors, context: grpc.aio.ServicerContext[Any, Any]) -> Role:
-    given = [
+class _Gate:
+    """Admits calls: checks the token, then reads the request within a time.
+
+    Args:
+        doors: Knows the tokens.
+        proxies: Whose `x-forwarded-for` is believed.
+        seconds: Maximum time for a request to arrive, in seconds.
+    """
+
+    def __init__(self, doors: Doors, proxies: TrustedProxies, seconds: float) -> None:
+        self._doors = doors
+        self._proxies = proxies
+        self._seconds = seconds
+
+    def role_of(self, context: grpc.aio.ServicerContext[Any, Any]) -> Role:
+        """Return the role of the caller's token.
+
+        Raises:
+            Problem: The token is none of the server's.
+        """
+        forwarded = _metadata(context, "x-forwarded-for")
+        address = self._proxies.client_of(_address(context.peer()), forwarded)
+        return self._doors.visitor_of(_metadata(context, "authorization"), address).role
+
+    async def request_of(self, context: grpc.aio.ServicerContext[Any, Any]) -> Message:
+        """Return the request.
+
+        Raises:
+            Problem: There is none, or it does not arrive in time.
+        """
+        try:
+            found = await asyncio.wait_for(context.read(), self._seconds)
+        except asyncio.TimeoutError as exc:
+            raise Problem(504, "the request did not arrive in time") from exc
+        if not isinstance(found, Message):
+            raise Problem(400, "there is no request")
+        return found
+
+
+def _metadata(context: grpc.aio.ServicerContext[Any, Any], wanted: str) -> list[str]:
+    return [
         value.decode("latin-1") if isinstance(value, bytes) else value
         for name, value in context.invocation_metadata() or ()
-        if name == "authorization"
+        if name == wanted
     ]
-    return doors.visitor_of(given, _address(context.peer())).role
 
 
 def _address(peer: str) -> str:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from kstreams.serde.base import Serde
-from kstreams.serve.as_of import AsOf, as_of_in
 from kstreams.serve.grpc import state_pb2 as pb
 from kstreams.serve.paging import Make, Row
 from kstreams.serve.parameters import Parameters, key_of
+from kstreams.serve.pinned_version import Standing
 from kstreams.serve.problems import Problem
-from kstreams.serve.standing import Standing
+from kstreams.serve.version_parameters import AsOf, as_of_in
 from kstreams.views.flat_rows import columns_of, key_serde
 from kstreams.views.row_text import RowText, json_text
 from kstreams.views.store_reads import StoreReads
@@ -105,7 +105,7 @@ def key_rows(
     reads: StoreReads[Any], *, as_json: bool
 ) -> Callable[[list[Row]], tuple[list[pb.Row], int]]:
     """Return what makes messages of the rows of a key."""
-    rows = _Rows(reads, reads.spec.kind.columns, as_json=as_json)
+    rows = _Rows(reads, ("key", *reads.spec.kind.columns_of_key), as_json=as_json)
 
     def made(found: list[Row]) -> tuple[list[pb.Row], int]:
         messages = [rows.made_of_key(row) for row in found]

@@ -14,10 +14,10 @@ from kstreams.serve.settings import Listening, ServeError
 
 __all__ = ("grpc_beside",)
 
-_METADATA_BYTES = 16 * 1024
 _CALLS = 100  # of one connection at once
 _GRACE_SECONDS = 1.0
 _IDLE_MS = 10 * 60 * 1000
+_PROBE_MS = 60 * 1000  # a client that is gone holds no connection for longer
 
 
 def grpc_beside(
@@ -38,14 +38,18 @@ def grpc_beside(
     async def beside(context: Context) -> AsyncIterator[None]:
         limits = settings.limits
         server = grpc.aio.server(
-            handlers=handlers_of(Service(context).calls(), context.doors),
+            handlers=handlers_of(Service(context).calls(), context.doors, settings),
             maximum_concurrent_rpcs=limits.connections,
             options=(
                 ("grpc.max_receive_message_length", limits.body_bytes),
-                ("grpc.max_metadata_size", _METADATA_BYTES),
-                ("grpc.absolute_max_metadata_size", _METADATA_BYTES),
+                ("grpc.max_metadata_size", limits.head_bytes),
+                ("grpc.absolute_max_metadata_size", limits.head_bytes),
                 ("grpc.max_concurrent_streams", _CALLS),
+                ("grpc.max_allowed_incoming_connections", limits.connections),
+                ("grpc.server_handshake_timeout_ms", int(1000 * limits.head_seconds)),
                 ("grpc.max_connection_idle_ms", _IDLE_MS),
+                ("grpc.keepalive_time_ms", _PROBE_MS),
+                ("grpc.keepalive_timeout_ms", int(1000 * limits.send_seconds)),
                 ("grpc.so_reuseport", 0),
             ),
         )

@@ -8,18 +8,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kstreams.serve.as_of import AsOf, as_of_in
 from kstreams.serve.context import Context
-from kstreams.serve.lookup import store_of
+from kstreams.serve.name_lookup import store_of
 from kstreams.serve.pages.app_facts import AppFacts
 from kstreams.serve.pages.cells import Cell, cells_of, key_parameters
 from kstreams.serve.pages.store_versions import versions_of
 from kstreams.serve.pages.visits import Page, Visit
 from kstreams.serve.paging import Make, OpenRows, OpenScans, Row, take_page
 from kstreams.serve.parameters import Parameters
+from kstreams.serve.pinned_version import Standing, stand
 from kstreams.serve.problems import Problem
 from kstreams.serve.served_app import ServedApp, ServedStore
-from kstreams.serve.standing import Standing, stand
+from kstreams.serve.version_parameters import AsOf, as_of_in
 from kstreams.views.difference import changed_rows
 from kstreams.views.flat_rows import columns_of, key_serde
 from kstreams.views.row_text import RowText

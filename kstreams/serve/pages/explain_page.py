@@ -10,7 +10,7 @@ from kstreams.ids import TopicPartition
 from kstreams.serde.values import printable
 from kstreams.serve.context import Context
 from kstreams.serve.explaining import explanation_of
-from kstreams.serve.lookup import store_of
+from kstreams.serve.name_lookup import store_of
 from kstreams.serve.pages.app_facts import AppFacts
 from kstreams.serve.pages.cells import Cell, cells_of, shown_key
 from kstreams.serve.pages.visits import Page, Visit

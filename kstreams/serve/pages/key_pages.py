@@ -14,9 +14,8 @@ from urllib.parse import quote, urlencode
 from kstreams.errors import KStreamsError
 from kstreams.explain.history import KeyHistory, history_of
 from kstreams.explain.key_rows import KeyRows, Rows
-from kstreams.serve.as_of import NEWEST, as_of_in
 from kstreams.serve.context import Context
-from kstreams.serve.lookup import store_of
+from kstreams.serve.name_lookup import store_of
 from kstreams.serve.pages.app_facts import AppFacts
 from kstreams.serve.pages.cells import Cell, cells_of, key_parameters, shown_key
 from kstreams.serve.pages.store_versions import versions_of
@@ -24,10 +23,11 @@ from kstreams.serve.pages.time_fields import time_field, with_times
 from kstreams.serve.pages.visits import Page, Visit
 from kstreams.serve.paging import Row
 from kstreams.serve.parameters import key_of
+from kstreams.serve.pinned_version import stand
 from kstreams.serve.problems import Problem
 from kstreams.serve.queries import Queries, Wanted
 from kstreams.serve.served_app import ServedApp
-from kstreams.serve.standing import stand
+from kstreams.serve.version_parameters import NEWEST, as_of_in
 from kstreams.state.log.fields import MOST
 from kstreams.views.flat_rows import key_serde, lies_by_key, rows_of
 from kstreams.views.row_text import RowText
@@ -106,7 +106,7 @@ class KeyPages:
             "until": time_field(given, "to"),
             "versions": await versions_of(app, store, given.get("as_of")),
             "standing": found.standing,
-            "columns": store.spec.kind.columns[1:],
+            "columns": store.spec.kind.columns_of_key,
             "rows": rows,
             "near": near,
             "commands": _commands(app.name, store.spec.name, text, form),
@@ -144,7 +144,7 @@ class KeyPages:
             "changes": newest[:_MOST_CHANGES],
             "more": max(0, len(newest) - _MOST_CHANGES),
             "points": _points(found),
-            "columns": store.spec.kind.columns[1:],
+            "columns": store.spec.kind.columns_of_key,
             "explains": self._context.code_runs.knows(app.name),
             "command": _explain_command(app.name, store.spec.name, text, form),
         }
@@ -196,7 +196,7 @@ def _explain_command(app: str, store: str, text: str, form: str) -> str:
 
 
 def _whole_rows(reads: StoreReads[Any]) -> Callable[[list[Row]], tuple[list[_KeyRow], int]]:
-    text = RowText(reads.spec, key_serde(reads), reads.spec.kind.columns)
+    text = RowText.of_key(reads.spec, key_serde(reads))
 
     def made(rows: list[Row]) -> tuple[list[_KeyRow], int]:
         lines = [_KeyRow(cells_of(text.row(row, key=False), whole=True)) for row in rows]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from kstreams.serve.bodies import form_body
+from kstreams.serve.app_commands import Giver, Order, Orders
 from kstreams.serve.context import Context
-from kstreams.serve.lookup import app_of
-from kstreams.serve.orders import Giver, Order, Orders
+from kstreams.serve.name_lookup import app_of
 from kstreams.serve.pages.frames import base_of
+from kstreams.serve.request_bodies import form_body
 
 __all__ = ("OrderForms",)
 

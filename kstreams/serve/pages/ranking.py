@@ -11,7 +11,7 @@ from kstreams.ids import TaskId
 from kstreams.quoting import one_line
 from kstreams.serve.pages import texts
 from kstreams.serve.pages.app_facts import AppFacts, Tone
-from kstreams.task.meta import NO_TIME
+from kstreams.task.progress.task_meta import NO_TIME
 
 __all__ = ("Finding", "worst_first")
 

@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from kstreams.clock import SystemClock
-from kstreams.serve.bodies import form_body
 from kstreams.serve.context import Context
 from kstreams.serve.pages.app_facts import AppFacts
 from kstreams.serve.pages.visits import Page, Visit
 from kstreams.serve.problems import Problem
+from kstreams.serve.request_bodies import form_body
 from kstreams.serve.roles import Role
 
 __all__ = ("SigningIn",)

@@ -14,7 +14,7 @@ from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
 from kstreams.serve.action import Action
 from kstreams.serve.context import Context
-from kstreams.serve.lookup import app_of
+from kstreams.serve.name_lookup import app_of
 from kstreams.serve.pages.app_facts import AppFacts, facts_of
 from kstreams.serve.pages.assets import ASSETS, Asset
 from kstreams.serve.pages.batches import batch, batches

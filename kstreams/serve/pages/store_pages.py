@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kstreams.serve.context import Context
-from kstreams.serve.lookup import store_of
+from kstreams.serve.name_lookup import store_of
 from kstreams.serve.pages.app_facts import AppFacts
 from kstreams.serve.pages.cells import Cell, cells_of, key_parameters
 from kstreams.serve.pages.store_versions import versions_of

@@ -17,7 +17,7 @@ from kstreams.serve.pages.recordings import Recording
 from kstreams.serve.pages.tables import Column, Sorting, paged, sorting_in
 from kstreams.serve.pages.visits import Page, Visit
 from kstreams.serve.served_app import ServedApp
-from kstreams.task.meta import NO_TIME
+from kstreams.task.progress.task_meta import NO_TIME
 from kstreams.telemetry.unread import Unread
 
 __all__ = ("TaskLine", "TaskWork", "task_lines", "task_works", "tasks")

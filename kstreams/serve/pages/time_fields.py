@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from kstreams.moments import iso, ms_of
 from kstreams.quoting import repr_of
 from kstreams.serve.parameters import Parameters
 from kstreams.serve.problems import Problem
+from kstreams.state.log.fields import MOST
 
 __all__ = ("time_field", "with_times")
 
@@ -35,7 +34,12 @@ def with_times(given: Parameters) -> Parameters:
     return Parameters(found)
 
 
-def time_field(given: Mapping[str, str], name: str) -> str:
-    """Return what a form shows for a time in ms of a request; empty where there is none."""
-    text = iso(int(given[name])) if name in given else ""
+def time_field(given: Parameters, name: str) -> str:
+    """Return what a form shows for a time in ms of a request; empty where there is none.
+
+    Raises:
+        Problem: The request has something else.
+    """
+    found = given.whole(name, -MOST, MOST)
+    text = "" if found is None else iso(found)
     return "" if text.startswith("@") else text.removesuffix("Z").removesuffix(".000")

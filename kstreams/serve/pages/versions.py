@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.serve.pages.app_facts import AppFacts
 from kstreams.serve.pages.visits import Page, Visit
 from kstreams.serve.served_app import ServedApp

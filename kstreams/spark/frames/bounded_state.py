@@ -19,7 +19,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.loop_objects import LoopPart
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.traffic import Traffic
-from kstreams.task.meta import TaskMeta
+from kstreams.task.progress.task_meta import TaskMeta
 
 __all__ = ("BoundedState", "NoLog")
 

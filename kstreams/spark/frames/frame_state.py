@@ -11,9 +11,10 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import StructType
 
 from kstreams.errors import CheckpointMismatchError, NoCheckpointError, StoreError
-from kstreams.graph.topology import Topology
+from kstreams.graph.topology import Topology, parameters_in
 from kstreams.ids import TaskId
 from kstreams.quoting import one_line
+from kstreams.spark.frames.layout import check_parameters
 from kstreams.spark.frames.task_keys import task_of
 from kstreams.spark.frames.task_record import TaskRecord
 from kstreams.state.backend.objects import ObjectStoreSettings
@@ -91,6 +92,7 @@ class FrameState:
                     f"{self.topology.name!r}: its sources, edges or stores differ",
                     hint="Give the topology that the query runs.",
                 )
+            check_parameters(layout, parameters_in(self.topology.shape()))
             tasks |= found["tasks"]
         pointers = {
             TaskId(record.group, task_of(key)): record.pointer

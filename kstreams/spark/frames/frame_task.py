@@ -12,7 +12,7 @@ from kstreams.batch.edge_records import EdgeRecords
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_run import Forwarded, TaskRun
-from kstreams.batch.task_settings import EdgeTarget, TaskSettings
+from kstreams.batch.task_settings import TaskSettings
 from kstreams.batch.task_state import TaskState
 from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.versioned_state import VersionedState
@@ -33,7 +33,7 @@ from kstreams.spark.frames.unfit_rows import UNFIT, set_aside
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.totals import summed
-from kstreams.task.queues import Queue
+from kstreams.task.records.queues import Queue
 
 __all__ = ("FrameTask", "StageRules", "TaskRan")
 
@@ -112,6 +112,7 @@ class FrameTask:
             record = self._begun()
         else:
             rules.layout.check(record.layout)
+            record = replace(record, layout=rules.layout.to_text())
         self.record = record
 
     def _begun(self) -> TaskRecord:
@@ -243,12 +244,9 @@ class FrameTask:
             self._task.partition,
             io,
             producer=query.producer(self._task),
-            edges={
-                edge: EdgeTarget(stage, query.counts[stage])
-                for edge, stage in settings.exits.items()
-            },
+            edges=query.edges(settings.exits),
             interceptors=query.app.interceptors,
-            partitions=query.counts[settings.number],
+            partitions=query.uneven.inputs_of(settings.group, query.counts[settings.number]),
         )
 
 

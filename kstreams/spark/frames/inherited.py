@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kstreams.checkpoint.copied_state import copied_state
-from kstreams.checkpoint.fork import ForkSource
+from kstreams.checkpoint.parameter_notes import misread_stores
 from kstreams.checkpoint.resume import positions_after
+from kstreams.checkpoint.savepoint.copied_state import copied_state
+from kstreams.checkpoint.savepoint.fork import ForkSource
 from kstreams.errors import CheckpointMismatchError, SavepointError
+from kstreams.graph.topology import parameters_in, without_parameters
 from kstreams.ids import TaskId
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import TaskKey
@@ -55,7 +57,14 @@ class Inherited:
         """
         savepoint, theirs = self.source.load()
         origin = savepoint.checkpoint
-        if origin.shape != self.shape:
+        misread = tuple(misread_stores(parameters_in(origin.shape), parameters_in(self.shape)))
+        if misread:
+            raise CheckpointMismatchError(
+                f"savepoint {str(self.source)!r} has stores that would be misread: "
+                + "; ".join(misread),
+                hint="Upgrade the app to this topology first, and make a savepoint of that.",
+            )
+        if without_parameters(origin.shape) != without_parameters(self.shape):
             raise CheckpointMismatchError(
                 f"savepoint {str(self.source)!r} is of another topology: its sources, edges or "
                 "stores differ",

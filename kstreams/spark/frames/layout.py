@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from kstreams.batch.envelope import DRIVER
+from kstreams.checkpoint.parameter_notes import misread_stores
 from kstreams.errors import CheckpointMismatchError
+from kstreams.parameters import Parameters
 from kstreams.spark.frames.task_keys import key_of
 
-__all__ = ("Layout",)
+__all__ = ("Layout", "check_parameters")
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Layout:
         groups: Names of the partition groups, in the order of their stages.
         counts: How many tasks each has.
         origin: Name of the savepoint that the tasks begin with; empty for none.
+        parameters: The parameters of each store; see `kstreams.parameters`.
     """
 
     app: str
@@ -30,6 +33,7 @@ class Layout:
     groups: tuple[str, ...]
     counts: tuple[int, ...]
     origin: str = ""
+    parameters: Mapping[str, Parameters] = field(default_factory=dict)
 
     def key(self, stage: int, task: int, *, through: int) -> int:
         """Return the group key of a message, on its way through a stage.
@@ -60,7 +64,7 @@ class Layout:
         """Return what a checkpoint keeps of it."""
         tasks = dict(zip(self.groups, self.counts, strict=True))
         content = {"app": self.app, "shape": self.fingerprint, "tasks": tasks}
-        return json.dumps({**content, "origin": self.origin})
+        return json.dumps({**content, "origin": self.origin, "parameters": self.parameters})
 
     def check(self, text: str) -> None:
         """Make sure that a checkpoint was begun with this layout.
@@ -69,16 +73,36 @@ class Layout:
             text: What it keeps.
 
         Raises:
-            CheckpointMismatchError: With another app, topology or number of tasks; says which.
+            CheckpointMismatchError: With another app, topology or number of tasks, or with
+                parameters by which a store would be misread; says which.
         """
         if text == self.to_text():
             return
         found, own = json.loads(text), json.loads(self.to_text())
-        for field, message, hint in _DIFFERENCES:
-            if found.get(field) != own[field]:
+        for part, message, hint in _DIFFERENCES:
+            if found.get(part) != own[part]:
                 raise CheckpointMismatchError(
-                    message.format(found=found.get(field), own=own[field]), hint=hint
+                    message.format(found=found.get(part), own=own[part]), hint=hint
                 )
+        check_parameters(text, self.parameters)
+
+
+def check_parameters(text: str, parameters: Mapping[str, Parameters]) -> None:
+    """Make sure that the stores of a checkpoint are not misread.
+
+    Args:
+        text: The layout that the checkpoint keeps; an earlier version's has no parameters.
+        parameters: The parameters of the stores that are to be read.
+
+    Raises:
+        CheckpointMismatchError: A store would be misread; says why.
+    """
+    misread = tuple(misread_stores(json.loads(text).get("parameters", {}), parameters))
+    if misread:
+        raise CheckpointMismatchError(
+            f"the checkpoint has stores that would be misread: {'; '.join(misread)}",
+            hint=_ANOTHER,
+        )
 
 
 _ANOTHER = "Use a new checkpoint location, or run what began this one."

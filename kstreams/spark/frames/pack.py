@@ -23,7 +23,7 @@ from kstreams.spark.frames.messages import Message, message_table
 from kstreams.spark.frames.shipped import Carried
 from kstreams.spark.frames.unfit_rows import UNFIT, fit_and_unfit
 from kstreams.spark.worker import shorten_collections
-from kstreams.task.queues import Queue
+from kstreams.task.records.queues import Queue
 from kstreams.topic import Topic
 
 __all__ = ("SOURCE_ROWS", "Pack")

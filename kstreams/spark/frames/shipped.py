@@ -22,7 +22,7 @@ from typing import Generic, TypeVar
 from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
-from kstreams.checkpoint.app_settings import Packages
+from kstreams.checkpoint.start.app_settings import Packages
 from kstreams.errors import CompileError
 from kstreams.scratch import scratch_directory
 from kstreams.spark.frames.sessions import is_connect

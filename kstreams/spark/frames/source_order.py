@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from kstreams.batch.edge_records import EdgeRecords
 from kstreams.raw_batch import INPUT_SCHEMA
-from kstreams.task.queues import Queue
+from kstreams.task.records.queues import Queue
 
 __all__ = ("source_queue",)
 

@@ -14,7 +14,7 @@ from kstreams.spark.frames.messages import Message
 from kstreams.spark.frames.task_keys import task_of
 from kstreams.spark.frames.task_record import TaskRecord
 from kstreams.spark.worker import shorten_collections
-from kstreams.task.queues import Queue
+from kstreams.task.records.queues import Queue
 
 __all__ = ("Ran", "StageRun")
 

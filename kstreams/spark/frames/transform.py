@@ -10,15 +10,18 @@ from typing import Any, Literal
 from pyspark.sql import DataFrame, SparkSession
 
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.checkpoint.app_settings import AppSettings, Packages
-from kstreams.checkpoint.fork import ForkSource
-from kstreams.checkpoint.named_home import app_home, is_url
+from kstreams.checkpoint.savepoint.fork import ForkSource
+from kstreams.checkpoint.start.app_settings import AppSettings, Packages
+from kstreams.checkpoint.storage.named_home import app_home, is_url
 from kstreams.errors import CompileError
+from kstreams.graph.checks.partitions import partition_counts
 from kstreams.graph.framed_topics import prepare_topics
+from kstreams.graph.limits import limits_of
 from kstreams.graph.nodes import StdoutSink
-from kstreams.graph.partitions import group_partitions
 from kstreams.graph.topology import Topology
-from kstreams.processors.interceptor import Interceptor
+from kstreams.graph.window_emissions import check_run_closes_windows
+from kstreams.options import checks_options
+from kstreams.processors.interceptor import Interceptor, checked_interceptors
 from kstreams.sink import Sink
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.bounded import run_bounded
@@ -50,6 +53,7 @@ _Run = Callable[[DataFrame, Stage], DataFrame]
 """Runs a stage's tasks on a DataFrame of messages."""
 
 
+@checks_options
 def transform_frames(
     topology: Topology,
     frames: Mapping[Topic[Any, Any] | str, DataFrame | SourceFrame],
@@ -105,11 +109,13 @@ def transform_frames(
     sources = _source_frames(topology, frames)
     streaming = _are_streaming(sources)
     session = _session_of(sources)
-    counts = group_partitions(topology, {node.topic.name: tasks for node in topology.sources})
+    partitions = partition_counts(topology, {node.topic.name: tasks for node in topology.sources})
+    counts = partitions.tasks
     source = None if fork is None else _fork_source(fork, streaming=streaming)
     shipped = Shipped.of(packages, session)
     run: _Run = run_bounded
     if streaming:
+        check_run_closes_windows(topology, "emit each_update(), or read bounded DataFrames.")
         width = shuffle_partitions(session)
         check_width(width, tuple(counts.values()))
         carried: Carried[ObjectStoreSettings] = Carried.of(dumped(_log_of(state)), shipped)
@@ -120,16 +126,20 @@ def transform_frames(
         app_id or topology.name,
         app_home(app_id or topology.name),  # named by no task: Spark has the checkpoint
         state=state or Memory(),
-        interceptors=tuple(interceptors),
+        interceptors=checked_interceptors(interceptors),
         upkeep=upkeep or Upkeep(),
     ).for_workers()
     log, shape = app.state.log or NoLog(), topology.fingerprint()
     pipelines: list[Pipeline] = []
     for groups in topology.pipelines():
         own = tuple(counts[group.name] for group in groups)
-        query = QuerySettings(app, "", "", log, groups, own, max(own), FrameIO())
+        query = QuerySettings(
+            app, "", "", log, groups, own, max(own), FrameIO(), uneven=partitions.uneven
+        )
         names = tuple(group.name for group in groups)
-        layout = Layout(app.app_id, shape, names, own, "" if source is None else str(source))
+        origin = "" if source is None else str(source)
+        parameters = {name: each for group in groups for name, each in group.parameters().items()}
+        layout = Layout(app.app_id, shape, names, own, origin, parameters)
         pipelines.append(Pipeline(query, layout))
     errors = ErrorChannel()
     plan = FramePlan(
@@ -258,10 +268,14 @@ def _log_of(state: StateBackend | None) -> ObjectStoreSettings:
 
 def _check_sinks(topology: Topology) -> None:
     for group in topology.groups:
-        if group.loops or group.global_stores:
-            what = "loops" if group.loops else "global tables"
+        found = {
+            "loops": group.loops,
+            "global tables": group.global_stores,
+            "limits": limits_of([group]),
+        }
+        if unfit := [name for name, nodes in found.items() if nodes]:
             raise CompileError(
-                f"group {group.name!r} has {what}, which DataFrames do not carry",
+                f"group {group.name!r} has {' and '.join(unfit)}, which DataFrames do not carry",
                 hint="Run the topology with App.",
             )
     for sink in topology.sinks:

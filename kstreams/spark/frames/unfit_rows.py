@@ -20,9 +20,9 @@ from kstreams.quoting import kind_of, safe_text
 from kstreams.serde.base import Serde
 from kstreams.spark.frames.typed_columns import encoded
 from kstreams.state.log.totals import NodeCounts
-from kstreams.task.collector import Collector
-from kstreams.task.letters import letter_of_record
-from kstreams.task.queues import Queue
+from kstreams.task.failures.dead_letters import letter_of_record
+from kstreams.task.output.collector import Collector
+from kstreams.task.records.queues import Queue
 from kstreams.topic import Topic
 
 __all__ = ("UNFIT", "encoded_rows", "fit_and_unfit", "set_aside")

@@ -118,11 +118,38 @@ def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, StoreCha
         start = _HEAD_BYTES + 4
         fields = json.loads(bytes(content[start : start + length]))
         stores, raw_bytes = fields.pop("stores"), fields.pop("raw")
-        body = content[start + length :]
-        raw = pa.Codec(_CODEC).decompress(body, raw_bytes, asbytes=True) if raw_bytes else b""
+        raw = _decompressed(content[start + length :], raw_bytes) if raw_bytes else b""
         return DeltaHeader(**fields), dict(_decode_stores(stores, raw))
-    except (ValueError, TypeError, KeyError, OSError, struct.error) as error:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+        OSError,
+        struct.error,
+    ) as error:
         raise _corrupt(name, f"it does not decode: {error!r}") from error
+
+
+def _decompressed(frame: memoryview, count: int) -> bytes:
+    """Return what a frame has; no room is made for more than it says that it has."""
+    if count != _content_bytes(frame):
+        raise ValueError(f"its frame does not have {count!r} bytes")
+    found: bytes = pa.Codec(_CODEC).decompress(frame, count, asbytes=True)
+    return found
+
+
+def _content_bytes(frame: memoryview) -> int:
+    """Return how many bytes a frame of zstd says that it has (RFC 8878, 3.1.1.1); -1 for none."""
+    descriptor = frame[4]
+    single, code = descriptor >> 5 & 1, descriptor >> 6
+    width = (single, 2, 4, 8)[code]
+    start = 5 + (1 - single) + (0, 1, 2, 4)[descriptor & 3]
+    found = int.from_bytes(frame[start : start + width], "little")
+    return (found + 256 if code == 1 else found) if width else -1
 
 
 def _encode_store(store: str, changes: StoreChanges) -> tuple[list[int], list[bytes]]:

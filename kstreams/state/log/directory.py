@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from kstreams.errors import ObjectMissingError, StoreError
+from kstreams.files import open_regular
 from kstreams.state.backend.objects import object_name_parts
 
 __all__ = ("Directory", "DirectoryObjectStore")
@@ -92,7 +93,7 @@ class DirectoryObjectStore:
             StoreError: It cannot be read.
         """
         try:
-            with self._path(name).open("rb") as file:
+            with open_regular(self._path(name)) as file:
                 file.seek(start)
                 return file.read() if length is None else file.read(length)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from kstreams.ids import TopicPartition, parse_keys, text_keys
 from kstreams.state.log.fields import Fields, checked_integer
+from kstreams.state.log.topic_counts import TopicCounts, topics_from_json, topics_to_json
 
 __all__ = (
     "MISPLACED",
@@ -148,10 +149,12 @@ class Totals:
     Attributes:
         nodes: By node, but for those that nothing has come to.
         sources: By source and partition.
+        topics: By topic: of sources, sinks, dead letters and changelogs.
     """
 
     nodes: Mapping[str, NodeCounts] = field(default_factory=dict)
     sources: Mapping[str, Mapping[TopicPartition, PartitionCounts]] = field(default_factory=dict)
+    topics: Mapping[str, TopicCounts] = field(default_factory=dict)
 
     @classmethod
     def of_waiting(cls, loops: Mapping[str, int]) -> Totals:
@@ -163,6 +166,7 @@ class Totals:
         return {
             "nodes": {node: counts.to_json() for node, counts in self.nodes.items()},
             "sources": {node: text_keys(places) for node, places in self.sources.items()},
+            "topics": topics_to_json(self.topics),
         }
 
     @classmethod
@@ -179,6 +183,7 @@ class Totals:
                 }
                 for node in sources.all()
             },
+            topics_from_json(fields.mapping("topics", {})),
         )
 
 

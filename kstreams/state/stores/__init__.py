@@ -1,8 +1,8 @@
-"""The typed stores, a folder for each kind, with the same files in each.
+"""The typed stores: one folder for each kind, with the same files in each.
 
-`store.py` is what users see, `rows.py` what the engine does, `columns.py` the same for many rows at
-once; `kind.py` says all that the rest of the library asks about the kind, and has its definition;
-`changelog.py` is its form as records. Read `state_store.py` first, then `kind.py`.
+`store.py` has the class for users, `rows.py` the operations of the engine, `columns.py` the same
+operations for many rows at once, `kind.py` the `StoreKind` and the function that defines a store,
+`changelog.py` the format of changelog records. Read `state_store.py` first, then `kind.py`.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ class AccessReader(Generic[K, V]):
         return None if row is None else row[0]
 
     def get_many(self, keys: Sequence[K]) -> list[V | None]:
-        """Return what `get` returns of many keys, in their order."""
+        """Return the results of `get` for many keys, in the order of the keys."""
         return [None if row is None else row[0] for row in self._access.get_many(keys)]
 
     def range(self, start: K | None = None, end: K | None = None) -> Iterator[tuple[K, V]]:

@@ -22,7 +22,7 @@ __all__ = (
 )
 
 BUFFERED_COLUMNS = ("key", "start_ms", "end_ms", "due_ms", "value", "timestamp_ms")
-"""Names of what `flat_result` returns."""
+"""Names of the columns of `flat_result`."""
 
 
 _TIME = struct.Struct(">q")
@@ -71,14 +71,14 @@ def flat_result(
 def state_after(
     before: BufferedState[V] | None, value: V | None, time_ms: int
 ) -> BufferedState[V] | None:
-    """Return what is held back after a change of a window; None is nothing at all.
+    """Return the buffered state after a change of a window, or None if nothing is buffered.
 
-    Sessions are deleted before they come back with another value, so a window whose first
-    change is a deletion has been forwarded.
+    Sessions are deleted before they come back with another value. A window whose first change
+    is a deletion has therefore been forwarded.
 
     Args:
-        before: What was held back until now.
-        value: The new state; None: it was deleted.
+        before: The buffered state before the change, or None.
+        value: The new state; None if the window was deleted.
         time_ms: The result's timestamp.
     """
     if value is not None:

@@ -1,6 +1,6 @@
-"""A store as records: the contract of a changelog's form, and what several kinds share of it.
+"""The changelog formats of stores: the contract, and the formats that several kinds share.
 
-Knows bytes and stores, but neither topics nor tasks.
+This module knows bytes and stores, but neither topics nor tasks.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ COMPACTED: Mapping[str, str] = {"cleanup.policy": "compact"}
 """Settings of a topic that keeps the last record of each key."""
 
 Before = Callable[[Sequence[bytes]], "list[bytes | None]"]
-"""Returns what rows held before the batch, by their encoded keys."""
+"""Returns the rows' values before the batch, by encoded keys."""
 
 _TIME = struct.Struct(">q")
 
@@ -47,7 +47,7 @@ class ChangelogRecord(NamedTuple):
 
 
 class ChangelogForm(Protocol):
-    """How one store's rows become records, and records its rows again."""
+    """Converts a store's rows to changelog records and back."""
 
     @property
     def config(self) -> Mapping[str, str]:
@@ -57,28 +57,28 @@ class ChangelogForm(Protocol):
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield the records of what a batch has changed, in a fixed order.
+        """Yield the records of a batch's changes, in a fixed order.
 
         Args:
-            changes: Rows by rising key.
-            before: What rows held; all absent when the whole store is written.
-            time_ms: The time of what has none of its own.
+            changes: The changed rows, by rising key.
+            before: Returns earlier values; all are None when the whole store is written.
+            time_ms: The timestamp of records whose row has no time.
         """
         ...
 
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Return what does with the store of an overlay what a record says.
+        """Return a function that applies a record to the store in an overlay.
 
-        It raises `DeserializationError` where the record is not of this store.
+        The function raises `DeserializationError` if the record does not belong to this store.
         """
         ...
 
 
 class PlainForm:
-    """Key and value; the time is that of the batch.
+    """Records of key and value, with the time of the batch.
 
-    The base of the other forms: `_plain` turns a store's ordered key bytes into those that
-    topics have, `_decoded` a record into key and value.
+    This is the base of the other forms. `_plain` converts a store's ordered key bytes to the
+    key bytes of topics, `_decoded` a record to key and value.
 
     Args:
         spec: The store.
@@ -95,7 +95,7 @@ class PlainForm:
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record a row."""
+        """Yield a record for each row."""
         for key, value in changes:
             yield ChangelogRecord(self._plain(key), value, time_ms)
 
@@ -110,12 +110,12 @@ class PlainForm:
 
 
 class RowForm(PlainForm):
-    """Key, and the bytes of its row: of stores whose rows are the library's own."""
+    """Records of key and encoded row, for stores whose row format is internal."""
 
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record a row; those of the index are left out."""
+        """Yield a record for each row; index entries are skipped."""
         for key, value in changes:
             if key[:1] == ROW:
                 content = None if value is None else value[1:]
@@ -148,7 +148,7 @@ def key_and_numbers(form: struct.Struct, key: bytes) -> tuple[bytes, tuple[int, 
 
 
 def values_before(before: Before, keys: Iterable[bytes]) -> dict[bytes, bytes | None]:
-    """Return what rows held, by key."""
+    """Return the rows' values before the batch, by encoded key."""
     wanted = list(keys)
     return dict(zip(wanted, before(wanted), strict=True))
 

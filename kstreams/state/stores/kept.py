@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 from kstreams.errors import DeserializationError, SerializationError
@@ -11,7 +12,7 @@ from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
 from kstreams.serde.sequences import divided, joined
 
-__all__ = ("Kept", "KeptSerde")
+__all__ = ("Kept", "KeptSerde", "header_pieces", "headers_of_pieces")
 
 Kept = tuple[Any, int, Headers]
 """Value or None, timestamp (ms) and headers of a record."""
@@ -39,23 +40,34 @@ class KeptSerde(CompositeSerde[Kept]):
             pieces = [_TIME.pack(timestamp), _optional(content, self._value.serialize)]
         except struct.error as exc:
             raise SerializationError(f"expected an int64 time, got {timestamp!r}") from exc
-        for name, data in headers:
-            pieces += [name.encode(), _optional(data, bytes)]
-        return joined(pieces)
+        return joined([*pieces, *header_pieces(headers)])
 
     def deserialize(self, data: bytes) -> Kept:
-        """Convert back; what is cut short is a `DeserializationError`."""
+        """Deserialize a kept record; truncated bytes are a `DeserializationError`."""
         try:
             time, content, *rest = divided(data)
             value = self._value.deserialize(content[1:]) if content else None
-            names, values = rest[::2], rest[1::2]
-            headers = tuple(
-                (name.decode(), item[1:] if item else None)
-                for name, item in zip(names, values, strict=True)
-            )
-            return value, _TIME.unpack(time)[0], headers
+            return value, _TIME.unpack(time)[0], headers_of_pieces(rest)
         except (ValueError, struct.error) as exc:
             raise DeserializationError(f"a kept record is cut short: {data[:40]!r}") from exc
+
+
+def header_pieces(headers: Headers) -> list[bytes]:
+    """Return names and values of headers, one after the other."""
+    pieces: list[bytes] = []
+    for name, data in headers:
+        pieces += [name.encode(), _optional(data, bytes)]
+    return pieces
+
+
+def headers_of_pieces(pieces: Sequence[bytes]) -> Headers:
+    """Return headers from the pieces of `header_pieces`.
+
+    Raises:
+        ValueError: A name has no value, or is not UTF-8.
+    """
+    pairs = zip(pieces[::2], pieces[1::2], strict=True)
+    return tuple((name.decode(), data[1:] if data else None) for name, data in pairs)
 
 
 def _optional(value: Any, write: Any) -> bytes:  # noqa: ANN401  # erased types

@@ -1,4 +1,4 @@
-"""A kind of store: all that the rest of the library asks about one."""
+"""The contract of a kind of store, as the rest of the library uses it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar
 
 from kstreams.errors import CheckpointMismatchError, StoreKindError, TopologyError
+from kstreams.parameters import Parameters
+from kstreams.record import Headers
 from kstreams.state.cache.overlay import Overlay
 
 if TYPE_CHECKING:
@@ -27,22 +29,24 @@ Times = tuple["int | None", "int | None"]
 
 
 class Content(NamedTuple):
-    """A part of a store on its way into another store of the same kind.
+    """An entry of a store that is migrated to another store.
 
     Attributes:
-        key: The key, which stays: it decides in which task the part lies.
-        value: The value, which a migration may convert; None in a table's history, where
-            the key has none from a time on.
-        times: What else the kind needs to put it back: times, as a rule.
+        key: The key. It stays the same, because it decides which task owns the entry.
+        value: The value, which a migration may convert; None in a table's history for a key
+            that has no value from a time on.
+        times: Other numbers that the kind needs to write the entry, usually times.
+        headers: The headers of a waiting record.
     """
 
     key: Any
     value: Any
     times: tuple[int, ...] = ()
+    headers: Headers = ()
 
 
 class AheadRows(Protocol):
-    """The rows of a store that can be read before records ask for them."""
+    """The rows of a store that can be prefetched for the records of a batch."""
 
     def share_cached(self, keys: Sequence[Any]) -> float:
         """Return the share of keys whose rows are known without the backend, 0 to 1."""
@@ -55,33 +59,45 @@ class AheadRows(Protocol):
 
 @dataclass(frozen=True)
 class StoreKind(ABC, Generic[S]):
-    """A kind of store: how it is opened, read from outside, logged and moved.
+    """A kind of store: how stores are opened, read from outside, logged and migrated.
 
-    A topology needs `open` alone. Each other method lets one more part of the library work
-    with the kind, and raises by default. Derive as a frozen dataclass, whose further fields
-    are what definitions of one kind differ in (a retention): kinds are compared and pickled
-    by class and fields.
+    A topology needs only `open`. Each other method makes one more part of the library work
+    with the kind, and raises by default. Derive a frozen dataclass, and add fields for the
+    parameters of a definition (a retention): kinds are compared and pickled by class and fields.
 
     Attributes:
-        name: Recorded with the state, and how the kind is found again.
-        columns: Names of what `flat` yields. The first is the key; those that end in `_ms`
+        name: The kind's name, recorded with the state and used to find the kind again.
+        columns: Names of the columns of `flat`. The first is the key; names that end in `_ms`
             are integers, the others have the type of the store's values.
-        absent: What the live store's `get` returns for a key that it does not have.
-        has_times: Whether `flat_of_key` can choose by time.
-        holds_input: Whether its rows are records that no processor has done with: none of them
-            may be lost.
-        has_history: Whether it is a table that knows what a key's value was at a time.
-        has_table_columns: Whether it is a table that joins can read by columns.
+        key_columns: Names of the columns of `flat_of_key`; None for `columns` without the key.
+        absent: The result of the live store's `get` for a key that it does not have.
+        has_times: Whether `flat_of_key` can filter by time.
+        holds_input: Whether the rows are unprocessed input records, which must not be lost.
+        has_history: Whether the store is a table that knows a key's value at an earlier time.
+        has_table_columns: Whether the store is a table that joins can read by columns.
+        has_grid: Whether each row belongs to a window of a grid.
     """
 
     name: str
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value")
+    key_columns: ClassVar[tuple[str, ...] | None] = None
     absent: ClassVar[object] = None
     has_times: ClassVar[bool] = False
     holds_input: ClassVar[bool] = False
     has_history: ClassVar[bool] = False
     has_table_columns: ClassVar[bool] = False
+    has_grid: ClassVar[bool] = False
+
+    @property
+    def grid(self) -> object:
+        """The windows of the grid; None if the kind has none, or if the definition names none."""
+        return None
+
+    @property
+    def columns_of_key(self) -> tuple[str, ...]:
+        """Names of the columns of `flat_of_key`."""
+        return self.columns[1:] if self.key_columns is None else self.key_columns
 
     # ------------------------------------------------------------ tasks
 
@@ -90,21 +106,21 @@ class StoreKind(ABC, Generic[S]):
         """Return the live store of a task, reading and writing through its overlay."""
 
     def read_ahead(self, spec: StoreSpec[S], overlay: Overlay) -> AheadRows | None:
-        """Return the rows that may be read ahead by the keys of a batch's records.
+        """Return the rows that may be prefetched by the keys of a batch's records.
 
-        None, the default, where a key does not lead to a row. The keys are the store's own.
+        None, the default, if a key does not identify a row. The keys are the store's keys.
         """
         return None
 
     def unlike(self, wanted: StoreKind[Any]) -> str:
-        """Return why a processor that wants a kind of this class cannot use this one.
+        """Return the reason why a processor that needs the kind `wanted` cannot use this kind.
 
-        By default it can: empty. For kinds with fields that processors have too.
+        The default is empty: it can. Override it in kinds with fields that processors have too.
         """
         return ""
 
     def table(self, spec: StoreSpec[S], store: S) -> TableAccess:
-        """Return how a live store is read and written as a table: one value a key.
+        """Return access to a live store as a table, with one value for each key.
 
         Raises:
             TopologyError: Stores of this kind hold no table.
@@ -116,10 +132,10 @@ class StoreKind(ABC, Generic[S]):
         )
 
     def table_columns(self, spec: StoreSpec[S], store: S) -> TableColumns:
-        """Return how a live store is a table for joins by columns, the same one at each call.
+        """Return a live store as a table for joins by columns: the same object at each call.
 
         Raises:
-            TopologyError: The kind has no such form: see `has_table_columns`.
+            TopologyError: The kind does not support joins by columns: see `has_table_columns`.
         """
         raise TopologyError(f"store {spec.name!r} is of kind {self.name!r}: no joins by columns")
 
@@ -128,10 +144,25 @@ class StoreKind(ABC, Generic[S]):
         """Whether stores of this kind can hold a table."""
         return type(self).table is not StoreKind.table
 
+    @property
+    def history_ms(self) -> int | None:
+        """The span of the history of a table, ms; None without a limit, or without a history."""
+        return None
+
+    # ------------------------------------------------------------ upgrades
+
+    def parameters(self) -> Parameters:
+        """Return the parameters that the rows depend on, by name; they are recorded.
+
+        A later start with another value is refused, except for `ttl_ms` and `retention_ms`,
+        which may change.
+        """
+        return {}
+
     # ------------------------------------------------------------ changelogs
 
     def changelog(self, spec: StoreSpec[S]) -> ChangelogForm:
-        """Return how the store's rows become records of its changelog.
+        """Return the format of the store's changelog records.
 
         Raises:
             TopologyError: The kind has no changelog.
@@ -145,7 +176,7 @@ class StoreKind(ABC, Generic[S]):
     # ------------------------------------------------------------ views and the command line
 
     def routed_by(self, key: Any) -> object:  # noqa: ANN401  # as the live store takes it
-        """Return what records were routed by, of a key that the live store's methods take."""
+        """Return the part of a store key that records are partitioned by."""
         return key
 
     def scan(self, store: S, start: object, end: object, *, reverse: bool) -> Iterator[Any]:
@@ -159,35 +190,84 @@ class StoreKind(ABC, Generic[S]):
         )
 
     def order(self, spec: StoreSpec[S]) -> Callable[[Any], Any]:
-        """Return what rows of `scan` are sorted by: by the bytes of their first element."""
+        """Return the sort key of rows of `scan`: by default the bytes of a row's first element."""
         key = spec.key.ordered.serialize
         return lambda row: key(row[0])
 
     def flat(self, row: Any) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401  # of `scan`
-        """Yield a row of `scan` as `columns`: once, or more often."""
+        """Yield a row of `scan` as tuples of `columns`, one or more."""
         yield row
 
     def flat_of_key(self, store: S, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield what a task's part has of a key, without the key; by default looks at all rows.
+        """Yield a key's rows in a task's part, without the key; the default reads all rows.
 
         Args:
             store: The live store.
             key: The key.
-            times: Which of it, for kinds that have times.
+            times: The times to include, for kinds that have times.
         """
         for row in self.scan(store, None, None, reverse=False):
             for own, *rest in self.flat(row):
                 if own == key:
                     yield tuple(rest)
 
+    def fill(self, store: S, key: Any, value: Any) -> None:  # noqa: ANN401  # of one row
+        """Write a row of `scan` to a live store; tests use it to set up state.
+
+        Args:
+            store: The live store.
+            key: The first element of the row.
+            value: The second element of the row.
+
+        Raises:
+            StoreKindError: The kind does not support it.
+        """
+        raise StoreKindError(
+            f"stores of kind {self.name!r} cannot be filled", hint="give the kind `fill`."
+        )
+
+    def evict(self, store: S, key: Any) -> None:  # noqa: ANN401  # as the live store takes it
+        """Remove all rows of a key from a live store, which is a view's own copy.
+
+        Args:
+            store: The live store.
+            key: The key, in the form that the store's `get` takes.
+
+        Raises:
+            StoreKindError: The kind does not support it.
+        """
+        raise StoreKindError(
+            f"keys of stores of kind {self.name!r} cannot be evicted",
+            hint="give the kind `evict`.",
+        )
+
+    def row_key(self, row: bytes) -> bytes | None:
+        """Return the ordered key of an encoded row key, for views that report changes.
+
+        None for a row that holds no key. Each key that `get` knows has exactly one row with a key,
+        and that row changes whenever the result of `get` changes.
+
+        Raises:
+            StoreKindError: The kind does not support it.
+        """
+        raise StoreKindError(
+            f"changed rows of stores of kind {self.name!r} cannot be reported",
+            hint="use follow, and read what you need; or give the kind `row_key`.",
+        )
+
     # ------------------------------------------------------------ migrations
 
+    @property
+    def is_migratable(self) -> bool:
+        """Whether stores of this kind can be migrated."""
+        return type(self).contents is not StoreKind.contents
+
     def takes(self, other: StoreKind[Any]) -> bool:
-        """Return whether `filling` takes what `contents` of another kind yields."""
+        """Return whether `filling` accepts the `contents` of another kind."""
         return self.name == other.name
 
     def contents(self, spec: StoreSpec[S], overlay: Overlay) -> Iterator[Content]:
-        """Yield all that a task's part holds, to be put into another store of this kind.
+        """Yield all entries of a task's part, for a migration to another store of this kind.
 
         Raises:
             CheckpointMismatchError: The kind cannot be migrated.
@@ -195,7 +275,7 @@ class StoreKind(ABC, Generic[S]):
         raise self._not_migrated(spec)
 
     def filling(self, spec: StoreSpec[S], overlay: Overlay) -> Callable[[Content], object]:
-        """Return what puts into a task's part what `contents` has yielded.
+        """Return a function that writes the entries of `contents` to a task's part.
 
         Raises:
             CheckpointMismatchError: The kind cannot be migrated.
@@ -215,15 +295,15 @@ def is_within(key: Any, start: Any, end: Any) -> bool:  # noqa: ANN401  # keys o
 
 
 def check_kind(store: StoreSpec[Any], wanted: StoreKind[Any], needs: str) -> None:
-    """Make sure that a processor is given the kind of store that it needs.
+    """Check that a processor's store has the kind that the processor needs.
 
     Args:
-        store: What it is given.
-        wanted: What it needs.
-        needs: Who needs it, for the message: `suppress needs`.
+        store: The store that was passed.
+        wanted: The kind that the processor needs.
+        needs: The subject and verb of the message: `suppress needs`.
 
     Raises:
-        TopologyError: The store is of another kind, or with other parameters.
+        TopologyError: The store is of another kind, or has other parameters.
     """
     if not isinstance(store.kind, type(wanted)):
         raise TopologyError(

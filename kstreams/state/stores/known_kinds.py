@@ -48,20 +48,21 @@ BUILT_IN_KINDS: tuple[StoreKind[Any], ...] = (
     QUEUE,
     SUBSCRIPTION,
 )
-"""The library's own, each with what it takes to read any store of the kind."""
+"""The library's kinds, each with parameters that can read any store of the kind."""
 
 
 def find_kind(name: str, stores: Iterable[StoreSpec[Any]] = ()) -> StoreKind[Any]:
-    """Return the kind of a name: of a topology, the library, or an installed package.
+    """Return the kind with a name, from a topology, the library, or an installed package.
 
     Args:
-        name: As recorded with the state of a store.
-        stores: Those of a topology, whose kinds come first.
+        name: The name that is recorded with the state of a store.
+        stores: The stores of a topology, whose kinds come first.
 
     Raises:
-        StoreKindError: There is none; says what is missing.
-        PluginError: Several packages offer one by this name.
-        ImportError: The package that offers it needs another.
+        StoreKindError: No kind has this name, or an entry point offers something else. The
+            hint names the missing part.
+        PluginError: Several packages offer a kind with this name.
+        ImportError: The package that offers the kind needs another package.
     """
     for kind in (*(spec.kind for spec in stores), *BUILT_IN_KINDS):
         if kind.name == name:

@@ -19,16 +19,16 @@ def write_prefix_free(data: bytes) -> bytes:
 
 
 def write_all_prefix_free(data: pa.Array) -> pa.Array:
-    """Return what `write_prefix_free` returns of each, `binary` arrays both."""
+    """Return the results of `write_prefix_free` for a `binary` array, as a `binary` array."""
     written = pc.replace_substring(data, pattern=b"\x00", replacement=_ZERO)
     return pc.binary_join_element_wise(written, pa.scalar(_END, pa.binary()), b"")
 
 
 def read_prefix_free(data: bytes, place: int = 0) -> tuple[bytes, int]:
-    """Return what was written at a place, and the place after it.
+    """Return the bytes that were written at a position, and the position after them.
 
     Raises:
-        DeserializationError: It has no end.
+        DeserializationError: The bytes have no end mark.
     """
     end = place
     while True:

@@ -1,4 +1,4 @@
-"""What live stores may offer to those who only read: methods by name, with their own types."""
+"""The read methods that live stores may offer, as protocols: a name and its types each."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = (
 K_contra = TypeVar("K_contra", contravariant=True)
 """Type of the keys."""
 T_co = TypeVar("T_co", covariant=True)
-"""Type of what is read."""
+"""Type of the results."""
 P = ParamSpec("P")
-"""What else the store's method takes."""
+"""Further parameters of the store's method."""
 
 
 class Gets(Protocol[K_contra, P, T_co]):
-    """A store with something for each key."""
+    """A store that can be read by key."""
 
     def get(self, key: K_contra, /, *args: P.args, **kwargs: P.kwargs) -> T_co: ...  # noqa: D102
 
 
-class Holds(Protocol[K_contra]):
-    """A store that needs nothing but a key to tell what it has."""
+class Holds(Protocol[K_contra, T_co]):
+    """A store whose `get` needs nothing but a key."""
 
-    def get(self, key: K_contra, /) -> object: ...  # noqa: D102
+    def get(self, key: K_contra, /) -> T_co: ...  # noqa: D102
 
 
 class Ranges(Protocol[K_contra, T_co]):
@@ -53,7 +53,7 @@ class ScansPrefixes(Protocol[P, T_co]):
 
 
 class HasHistory(Protocol[K_contra, P, T_co]):
-    """A store that knows what a key had before."""
+    """A store that keeps a key's earlier values."""
 
     def history(  # noqa: D102
         self, key: K_contra, /, *args: P.args, **kwargs: P.kwargs
@@ -71,7 +71,9 @@ class Fetches(Protocol[K_contra, P, T_co]):
 class FetchesAll(Protocol[P, T_co]):
     """A store whose rows lie in an order of their kind."""
 
-    def fetch_all(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[T_co]: ...  # noqa: D102
+    def fetch_all(self, *args: P.args, **kwargs: P.kwargs) -> Iterator[T_co]:
+        """Yield all rows, in the order of the kind."""
+        ...
 
 
 class FetchesRange(Protocol[P, T_co]):

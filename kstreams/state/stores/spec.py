@@ -1,11 +1,13 @@
-"""The definition of a store: its name, its kind, and the serdes of what it holds."""
+"""The definition of a store: its name, its kind, and the serdes of its keys and values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from kstreams.parameters import Parameter
 from kstreams.serde.base import Serde
+from kstreams.serde.composite import parameters_in
 from kstreams.state.stores.kind import StoreKind
 
 if TYPE_CHECKING:
@@ -22,18 +24,18 @@ S_co = TypeVar("S_co", covariant=True)
 
 @dataclass(frozen=True)
 class StoreSpec(Generic[S_co]):
-    """A store as a topology names it; hand it to `stores=[...]` and `context.store`.
+    """The definition of a store in a topology; pass it to `stores=[...]` and `context.store`.
 
-    Two nodes that are given equal definitions share one store, and so one partition
-    group. Made by `key_value_store` and its siblings.
+    Two nodes with equal definitions share one store, and so one partition group. Use
+    `key_value_store` and its siblings to make one.
 
     Attributes:
         name: Unique in the topology; recorded with the state.
-        kind: What kind of store it is; its name is recorded with the state.
-        key: Serde of the keys; its name is recorded too.
-        value: Serde of the values; likewise.
+        kind: The kind of the store; its name is recorded with the state.
+        key: Serde of the keys; its name is recorded with the state.
+        value: Serde of the values; its name is recorded with the state.
         changelog: Topic that gets a record for each key that a batch has changed; None
-            without one.
+            for a store without a changelog.
     """
 
     name: str
@@ -43,7 +45,7 @@ class StoreSpec(Generic[S_co]):
     changelog: str | None = None
 
     def __post_init__(self) -> None:
-        """Keep what serdes of topics frame without the frame."""
+        """Replace serdes that write a frame for topics by the serdes without the frame."""
         for part in ("key", "value"):
             serde = getattr(self, part)
             if isinstance(serde, Serde) and serde.plain is not serde:
@@ -54,7 +56,7 @@ class StoreSpec(Generic[S_co]):
         return self.kind.open(self, overlay)
 
     def changelog_form(self) -> ChangelogForm:
-        """Return how the store's rows become records of its changelog.
+        """Return the format of the store's changelog records.
 
         Raises:
             TopologyError: The kind has no changelog.
@@ -62,25 +64,32 @@ class StoreSpec(Generic[S_co]):
         return self.kind.changelog(self)
 
     def with_changelog(self, topic: str) -> StoreSpec[S_co]:
-        """Return a definition of the same store that other systems can follow.
+        """Return a definition of the same store with a changelog that other systems can follow.
 
-        Each batch writes the last value of every key that it has changed, and a null for
-        every key that it has deleted, by the store's own serdes and to the task's own
-        partition. Windows and sessions have Kafka Streams' windowed keys. The app creates
-        the topic, compacted, with one partition a task. A task whose store is not in the
-        topic yet writes all of it with its next batch. Embedded topics get each record
-        once, Kafka at least once.
+        Each batch writes the last value of every changed key, and a null for every deleted key,
+        with the store's serdes and to the task's partition. Windows and sessions have Kafka
+        Streams' windowed keys. The app creates the topic, compacted, with one partition for each
+        task. A task whose store is not in the topic yet writes the whole store with its next batch.
+        Embedded topics get each record exactly once, Kafka at least once.
 
-        Restoring state never needs it; `kstreams state restore` rebuilds a store from it
-        when asked.
+        The library does not need the changelog to restore state; `kstreams state restore` rebuilds
+        a store from it on request.
 
         Args:
-            topic: Its name; for this store alone.
+            topic: The topic's name; no other store may use it.
 
         Source: `Materialized#withLoggingEnabled`.
         """
         return replace(self, changelog=topic)
 
     def schema(self) -> dict[str, str]:
-        """Return what is recorded with the state, to notice a change."""
+        """Return the names of kind and serdes; the state records them to detect a change."""
         return {"kind": self.kind.name, "key": self.key.name, "value": self.value.name}
+
+    def parameters(self) -> dict[str, Parameter]:
+        """Return the parameters of kind and serdes, which are recorded with the state too."""
+        found: dict[str, Parameter] = dict(self.kind.parameters())
+        for part in ("key", "value"):
+            for name, value in parameters_in(getattr(self, part)).items():
+                found[f"{part}.{name}"] = value
+        return found

@@ -1,4 +1,4 @@
-"""What a store is made of: a face for users, and rows for the engine."""
+"""The two parts of a store: a class for users, and rows for the engine."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Generic, TypeVar
 __all__ = ("StateStore", "StoreRows")
 
 R = TypeVar("R", bound="StoreRows")
-"""The rows that are asked for."""
+"""Type of the requested rows."""
 R_co = TypeVar("R_co", covariant=True)
-"""What the engine does with a store."""
+"""The engine's operations on a store."""
 
 
 class StateStore(Generic[R_co]):
-    """The base of the stores that processors and views are given.
+    """The base of the stores that processors and views use.
 
-    A store shows what users do with it. What only the engine does (index timers, close
-    windows, rebuild rows) is done with its rows: see `StoreRows.of`.
+    A store has the operations for users. The operations that only the engine needs (index
+    timers, close windows, rebuild rows) belong to the store's rows: see `StoreRows.of`.
 
     Args:
-        rows: What the store is kept in.
+        rows: The store's rows.
 
     Source: `org.apache.kafka.streams.processor.StateStore`.
     """
@@ -29,7 +29,7 @@ class StateStore(Generic[R_co]):
 
 
 class StoreRows:
-    """The base of what the engine does with stores, a class for each kind."""
+    """The base of the engine's operations on stores, with a class for each kind."""
 
     @classmethod
     def of(cls: type[R], store: StateStore[R]) -> R:

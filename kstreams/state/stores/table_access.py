@@ -15,11 +15,11 @@ Row = tuple[Any, int]
 
 
 class Replaced(NamedTuple):
-    """What a row takes the place of.
+    """The effect of a put on a table.
 
     Attributes:
-        old: The present value before; None for none.
-        latest: Whether the new row is the present one.
+        old: The present value before the put; None without one.
+        latest: Whether the new row is the present row.
     """
 
     old: Any
@@ -28,16 +28,17 @@ class Replaced(NamedTuple):
 
 @dataclass(frozen=True)
 class TableAccess:
-    """How the engine reads and writes a live store that is a table.
+    """The engine's access to a live store that is a table.
 
     Attributes:
         get: Returns the present row of a key, or None.
-        get_many: The same of many keys, in their order; one read of the backend.
-        put: Sets the value of a key from a time (ms) on, None for no row; returns what it
-            replaces, or None if it was not put for being older than what the store keeps.
+        get_many: Returns the present rows of many keys, in the order of the keys.
+        put: Sets the value of a key from a time (ms) on; None deletes it. Returns a `Replaced`,
+            or None if the time is older than the store keeps and nothing was put.
         scan: Yields keys and present rows with `start <= key < end`; None leaves a side open.
-        get_as_of: Returns the row of a key at a time (ms); None where a store has no history.
-        horizon: Returns from which time (ms) on it knows all rows; None like `get_as_of`.
+        get_as_of: Returns the row of a key at a time (ms); None for a store without a history.
+        horizon: Returns the time (ms) from which on the store knows all rows; None for a store
+            without a history.
     """
 
     get: Callable[[Any], Row | None]
@@ -56,7 +57,7 @@ class TableReader(Protocol[K, V]):
         ...
 
     def get_many(self, keys: Sequence[K]) -> list[V | None]:
-        """Return what `get` returns of many keys, in their order; one read of the backend."""
+        """Return the results of `get` for many keys, in the order of the keys."""
         ...
 
     def range(self, start: K | None = None, end: K | None = None) -> Iterator[tuple[K, V]]:

@@ -1,4 +1,4 @@
-"""A table while a batch changes it: what held at any place of the batch."""
+"""A table for joins by columns, with its content at any place of the batch."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _NO_KEYS = pa.nulls(0)
 
 
 class Found(NamedTuple):
-    """What look-ups have found.
+    """The results of look-ups.
 
     Attributes:
-        rows: Rows of the table, some None.
-        numbers: For each look-up, which of them it has found.
-        unknown: How many look-ups have found None because the table does not know any more
-            what it had then.
+        rows: Rows of the table; some are None.
+        numbers: The index in `rows` of each look-up's result.
+        unknown: The number of look-ups that found None because the table no longer keeps the
+            history of that time.
     """
 
     rows: Sequence[Row | None]
@@ -37,41 +37,41 @@ class Found(NamedTuple):
 
 
 class TableColumns(ABC):
-    """A table for joins by columns: changes that wait, over the rows of a store.
+    """A table for joins by columns: pending changes on top of the rows of a store.
 
-    A join looks up many keys at once, each at a place of the batch, and sees what was put up
-    to there. Keys are hashable, and equal if their bytes are.
+    A join looks up many keys at once, each at a place of the batch, and sees the changes up
+    to that place. Keys are hashable, and equal if their bytes are equal.
     """
 
     @abstractmethod
     def put(self, keys: pa.Array, values: list[Any], times: list[int], places: Ints) -> None:
-        """Put values, in the order of their places; all that was put before is settled.
+        """Put values, in the order of their places; call `settle` first if changes are pending.
 
         Args:
-            keys: Their keys, of the serde's `arrow_type`; none is null.
-            values: The values; None is no row from then on.
-            times: Their times, ms.
-            places: Where each is put.
+            keys: The keys, of the key serde's `arrow_type`; none is null.
+            values: The values; None deletes the row from then on.
+            times: The times of the values, ms.
+            places: The place of each value in the batch.
         """
 
     @abstractmethod
     def settle(self) -> int:
-        """Write what waits to the store; return how many changes were too old for that."""
+        """Write the pending changes to the store; return how many were too old to be written."""
 
     @abstractmethod
     def rows_at(self, keys: pa.Array, codes: Ints, places: Ints, times: Ints) -> Found:
-        """Look up keys at places.
+        """Look up keys at places of the batch.
 
         Args:
-            keys: Different keys, of the serde's `arrow_type`.
-            codes: Of each look-up, the number of its key among them.
-            places: Of each look-up, its place; they rise.
-            times: Of each look-up, the time (ms) that is asked for, in tables with a history.
+            keys: Distinct keys, of the `arrow_type` of their serde.
+            codes: The index in `keys` of each look-up's key.
+            places: The place of each look-up, rising.
+            times: The time (ms) of each look-up, for tables with a history.
         """
 
 
 class PresentColumns(TableColumns):
-    """A table of which the last value that was put counts, whatever its time.
+    """A table in which the last put value of a key counts, whatever its time.
 
     Args:
         get_many: Reads rows of the store.
@@ -90,17 +90,17 @@ class PresentColumns(TableColumns):
 
     @staticmethod
     def among(columns: TableColumns, store: str) -> PresentColumns:
-        """Return the columns of a store, for who writes all of a table's changes at once.
+        """Check and return the columns of a store, to write all changes of a table at once.
 
         Raises:
-            TopologyError: They are of another class.
+            TopologyError: The columns are of another class.
         """
         if isinstance(columns, PresentColumns):
             return columns
         raise TopologyError(f"store {store!r} has more than the present rows of its table")
 
     def read(self, keys: Sequence[Any]) -> list[Row | None]:
-        """Return the rows of different keys, where none waits to be put."""
+        """Return the rows of distinct keys, without pending changes."""
         return self._get_many(keys)
 
     def write(self, keys: Sequence[Any], rows: Sequence[Row | None]) -> None:
@@ -108,7 +108,7 @@ class PresentColumns(TableColumns):
         self._put_many(keys, rows)
 
     def put(self, keys: pa.Array, values: list[Any], times: list[int], places: Ints) -> None:
-        """Let rows wait."""
+        """Add pending rows."""
         found = keys.dictionary_encode()
         codes = found.indices.to_numpy().astype(np.int64)
         self._keys, self._known = keys, found.dictionary
@@ -118,7 +118,7 @@ class PresentColumns(TableColumns):
         self._packed = (codes << _PLACE_BITS | places)[self._order]
 
     def settle(self) -> int:
-        """Write what waits; nothing is too old."""
+        """Write the pending rows and return 0: no row is too old."""
         if self._rows:
             self._put_many(objects_of(self._keys), self._rows)
             self._forget()
@@ -131,7 +131,7 @@ class PresentColumns(TableColumns):
         self._packed = np.empty(0, np.int64)
 
     def rows_at(self, keys: pa.Array, codes: Ints, places: Ints, times: Ints) -> Found:
-        """Return the last row of each key, the stored one if none waits up to its place."""
+        """Return each key's last row up to the place: the pending row, else the stored one."""
         if not self._rows:
             return Found(self._get_many(objects_of(keys)), codes)
         found = self._waiting(keys, codes, places)
@@ -144,7 +144,7 @@ class PresentColumns(TableColumns):
         return Found([*self._rows, *stored], found)
 
     def _waiting(self, keys: pa.Array, codes: Ints, places: Ints) -> Ints:
-        """Return for each look-up the number of the row that waits for it; -1 for none."""
+        """Return the index of each look-up's pending row; -1 without one."""
         own = pc.index_in(keys, value_set=self._known).fill_null(-1).to_numpy()[codes]
         some = np.flatnonzero(own >= 0)
         found = np.full(len(codes), -1)

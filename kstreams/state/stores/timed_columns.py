@@ -21,12 +21,12 @@ _HEAD = 9
 
 
 class TimedColumns:
-    """The same rows that `TimedRows` has, as bytes; keys are as the store keeps them.
+    """The rows of a `TimedRows`, as bytes and many at a time; keys are encoded.
 
     Args:
         overlay: The store's part of the overlay; keeps bytes from here on.
         value: Serde of the values.
-        layout: Of what a row holds for each value; None where values vary in width.
+        layout: Layout of a row's entries; None if values vary in width.
 
     Raises:
         TypeError: There is no layout.
@@ -50,8 +50,8 @@ class TimedColumns:
         """Return the payloads of rows.
 
         Args:
-            columns: What the rows hold, row by row.
-            counts: How much of it each row has.
+            columns: The entries of the rows, row by row.
+            counts: The number of entries of each row.
 
         Raises:
             SerializationError: A number of a value is out of its range.
@@ -68,13 +68,13 @@ class TimedColumns:
         timers: Sequence[int],
         payloads: Sequence[bytes],
     ) -> None:
-        """Set keys' rows; one with an empty payload is deleted.
+        """Set the rows of keys; a row with an empty payload is deleted.
 
         Args:
             keys: The keys.
-            before: Their timers so far (ms), None without a row.
-            timers: Their timers from now on.
-            payloads: What they hold from now on.
+            before: The timers so far (ms), None without a row.
+            timers: The new timers, ms.
+            payloads: The new payloads.
         """
         changes: dict[bytes, bytes | None] = {}
         for key, old, timer, payload in zip(keys, before, timers, payloads, strict=True):

@@ -16,10 +16,10 @@ from kstreams.times import BEFORE_ALL_MS
 __all__ = ("ROW", "SIZE", "TIMER", "TimedRows", "row_of")
 
 P = TypeVar("P")
-"""Type of what a row holds."""
+"""Type of a row's payload."""
 
 TIMER, ROW, _NUMBER = b"\x00", b"\x01", b"\x02"
-"""What the bytes begin with: of an entry of the index, of a row, of the numbers."""
+"""First bytes of an index entry, of a row, and of the numbers."""
 _SIZE = _NUMBER + b"\x01"
 SIZE: tuple[Any, ...] = (None, None, None)
 """The key of the size that may be kept with the number."""
@@ -28,19 +28,19 @@ SIZE: tuple[Any, ...] = (None, None, None)
 class TimedRows(Generic[K, P]):
     """One row for each key, and an index of rows by their timers.
 
-    Several kinds of entries share a store: `(key,)` has timer and payload, `(timer, key)` has
-    nothing, `()` and `SIZE` are numbers for the owner's use. A row's payload can change without
-    touching the index, as long as its timer stays a lower bound: that is what makes a growing
-    session cheap.
+    A store has several kinds of entries: `(key,)` has timer and payload, `(timer, key)` has
+    nothing, `()` and `SIZE` are numbers for the owner's use. A payload can change without a
+    change of the index, as long as the timer stays a lower bound. This makes a growing session
+    cheap.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
-        payload: Serde of what rows hold.
+        payload: Serde of the payloads.
         overlay: The task's stores.
 
     Attributes:
-        overlay: The store's part of them.
+        overlay: The store's part of the overlay.
     """
 
     def __init__(self, name: str, key: Serde[K], payload: Serde[P], overlay: Overlay) -> None:
@@ -58,7 +58,7 @@ class TimedRows(Generic[K, P]):
         self.replace(key, self._store.get((key,)), timer_ms, payload)
 
     def replace(self, key: K, found: tuple[int, P] | None, timer_ms: int, payload: P) -> None:
-        """Do as `put`, where `get` has just returned `found`."""
+        """Set a row as `put` does, given the result `found` of an immediately preceding `get`."""
         if found is None or found[0] != timer_ms:
             if found is not None:
                 self._store.put((found[0], key), None)
@@ -119,7 +119,10 @@ class TimedRows(Generic[K, P]):
         return None if found is None else found[1]
 
     def _first(self) -> tuple[int, K] | None:
-        """Look at longer and longer spans: the overlay copies what it has of each."""
+        """Return the first index entry, or None.
+
+        The search uses growing spans, because the overlay copies its part of each span.
+        """
         for span in (1 << 8, 1 << 14, 1 << 20):
             found = next(self._index(self._low + span), None)
             if found is not None:
@@ -146,7 +149,7 @@ class TimedRows(Generic[K, P]):
     def timed(
         self, start: bytes | None = None, end: bytes | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[K, int, P]]:
-        """Yield key, timer (ms) and payload of what `rows` yields."""
+        """Yield key, timer (ms) and payload of the rows that `rows` yields."""
         low = ROW if start is None else ROW + start
         high = _NUMBER if end is None else ROW + end
         for (key,), (timer_ms, payload) in self._store.scan(low, high, reverse=reverse):

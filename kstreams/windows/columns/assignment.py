@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from kstreams._types import Ints
+from kstreams.windowed import NEVER_ENDS
 from kstreams.windows.kinds.calendar import CalendarWindows
 from kstreams.windows.kinds.hopping import HoppingWindows
 from kstreams.windows.kinds.tumbling import TumblingWindows
@@ -41,8 +42,8 @@ class Assigner:
 
     Args:
         assign: Makes the pairs.
-        closed_before: Returns a time that windows start before, and no others, which have
-            ended at a given time or before; None when none ever ends.
+        closed_before: Returns the start that separates windows which have ended at a given
+            time or before from all others; None when no window has ended.
         most: How many windows hold a time at most.
         pane_ms: Where windows overlap, a span: all times from one multiple of it up to the next
             have the same windows. 0 where they do not.
@@ -73,7 +74,9 @@ def assigner(windows: Any) -> Assigner | None:  # noqa: ANN401  # any kind of wi
         case CalendarWindows():
             return Assigner(_searched(windows), partial(_closed_before, windows))
         case UnlimitedWindows():
-            return Assigner(_searched(windows), lambda _: None)
+            after = windows.start_ms + 1
+            closed_before = partial(_unlimited_closed_before, after)
+            return Assigner(_searched(windows), closed_before)
         case _:
             return None
 
@@ -108,6 +111,11 @@ def _closed_before(windows: CalendarWindows, closed: int) -> int:
     """Return the start of a time's window: what began before it has ended by that time."""
     found = windows.starts(closed)
     return found[0] if found else closed  # before the first of all windows, or after the last
+
+
+def _unlimited_closed_before(after: int, closed: int) -> int | None:
+    """Return a start after the only one, if a run has closed the window without an end."""
+    return after if closed == NEVER_ENDS else None
 
 
 def _searched(windows: CalendarWindows | UnlimitedWindows) -> Callable[[Ints], Assigned]:

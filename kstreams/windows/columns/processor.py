@@ -13,7 +13,6 @@ from kstreams._types import Ints
 from kstreams.processors.columns import STREAM_TIME, ColumnProcessor, ColumnSource
 from kstreams.processors.context import BatchContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch
-from kstreams.windowed import NEVER_ENDS
 from kstreams.windows.columns.assignment import Assigned
 from kstreams.windows.columns.batch import Batch
 from kstreams.windows.columns.emission.batch_end import last_results
@@ -162,7 +161,7 @@ class WindowedColumns(ColumnProcessor):
 
     def _close_early(self) -> None:
         end = self.last_end()
-        if end is not None and end < NEVER_ENDS:
+        if end is not None and self.plan.ends_with_run(end):
             self._close_until(end)
             self.context.advance_close_time(close_time(end, self.close_delay))
 

@@ -8,6 +8,7 @@ from math import gcd
 from typing import Literal
 from zoneinfo import ZoneInfo
 
+from kstreams.options import checks_options
 from kstreams.times import span_ms
 
 __all__ = ("CalendarUnit", "CalendarWindows", "Weekday")
@@ -28,6 +29,7 @@ _MINUTE_MS = 60_000
 _NONE = (-(1 << 63), -(1 << 63))
 
 
+@checks_options
 @dataclass(frozen=True)
 class CalendarWindows:
     """Windows between midnights of a time zone, whatever its clocks do meanwhile.
@@ -44,7 +46,7 @@ class CalendarWindows:
         count: How many units a window has.
         tz: IANA name of the zone.
         week_start: First day of a week.
-        grace: How long after its end a window still takes records, in stream time.
+        grace: Stream time after its end in which a window accepts records; or `forever`.
 
     Raises:
         ValueError: An unknown unit or weekday, a count below 1, a negative grace.

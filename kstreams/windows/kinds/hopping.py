@@ -19,7 +19,7 @@ class HoppingWindows:
     Args:
         size: Of each window.
         advance: From one start to the next; at most the size.
-        grace: How long after its end a window still takes records, in stream time.
+        grace: Stream time after its end in which a window accepts records; or `forever`.
         max_windows: How many windows may hold a record: it is aggregated in each of them.
             `TopologyBuilder.build` refuses a definition by which there would be more.
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from kstreams._types import Ints, K
 from kstreams.errors import DeserializationError, SerializationError
+from kstreams.parameters import Parameters, parameters_of
 from kstreams.serde.base import Serde
 from kstreams.serde.binary import binary_array, has_all, int64_column
 from kstreams.serde.composite import CompositeSerde
@@ -67,6 +68,12 @@ class TimeWindowedSerde(CompositeSerde["Windowed[K]"]):
         self.tail_bytes = _ONE.size + key.tail_bytes
         self._key = key
         self._windows = windows
+
+    @property
+    def parameters(self) -> Parameters:
+        """Return the windows, whose ends are not in the bytes; grace is no part of them."""
+        own = parameters_of("windows", self._windows)
+        return {name: value for name, value in own.items() if name != "windows.grace_ms"}
 
     def serialize(self, value: Windowed[K]) -> bytes:
         """Convert; a window that these windows do not have is a `SerializationError`."""

@@ -19,7 +19,7 @@ class SessionWindows:
 
     Args:
         gap: Longest silence inside a session.
-        grace: How long after its gap has passed a session still takes records.
+        grace: Stream time after its gap in which a session accepts records; or `forever`.
 
     Raises:
         ValueError: A span is negative.

@@ -19,7 +19,7 @@ class SlidingWindows:
 
     Args:
         difference: Largest span between two records of one window.
-        grace: How long after its end a window still takes records, in stream time.
+        grace: Stream time after its end in which a window accepts records; or `forever`.
 
     Raises:
         ValueError: A span is negative.

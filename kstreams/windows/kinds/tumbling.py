@@ -17,7 +17,7 @@ class TumblingWindows:
 
     Args:
         size: Of each window.
-        grace: How long after its end a window still takes records, in stream time.
+        grace: Stream time after its end in which a window accepts records; or `forever`.
 
     Raises:
         ValueError: The size is not positive, the grace negative.

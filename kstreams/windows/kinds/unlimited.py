@@ -6,20 +6,28 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from kstreams.clock import to_ms
+from kstreams.times import forever, span_ms
 from kstreams.windowed import NEVER_ENDS
+from kstreams.windows.kinds.contract import Closing
 
-__all__ = ("UnlimitedWindows",)
+__all__ = ("UnlimitedWindows", "never_closes")
+
+_FOREVER_MS = span_ms("forever", forever)
 
 
 @dataclass(frozen=True)
 class UnlimitedWindows:
-    """One window from a start on, which never closes.
+    """One window from a start on, which stream time never closes.
 
-    It has no final result of itself, and its state is never dropped.
+    Its state is kept forever. With `on_close()` its final result comes at the end of a run that
+    closes windows: `App.run(until="end", close_windows=True)`, `drain(close_windows=True)`,
+    bounded DataFrames, or `TopologyTestDriver.close_windows()`. Records that come in later runs
+    are late. `App.run` and `App.start` refuse a topology whose results would never come. With
+    other emissions the window stays open.
 
     Args:
-        start: Where it begins, aware; records before it are dropped as `no-window`. None
-            is the epoch.
+        start: Start of the window, with a time zone; records before it are dropped as
+            `no-window`. None is the epoch.
 
     Raises:
         ValueError: The start has no time zone, or lies before the epoch.
@@ -45,3 +53,8 @@ class UnlimitedWindows:
     def end(self, start_ms: int) -> int:  # the same for any
         """Return the largest time there is."""
         return NEVER_ENDS
+
+
+def never_closes(windows: Closing) -> bool:
+    """Return whether stream time never closes windows: they have no end, or grace forever."""
+    return isinstance(windows, UnlimitedWindows) or windows.close_delay_ms >= _FOREVER_MS

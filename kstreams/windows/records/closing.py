@@ -6,7 +6,6 @@ from typing import Any, Protocol
 
 from kstreams.durations import milliseconds
 from kstreams.processors.context import ProcessorContext, PunctuationType
-from kstreams.windowed import NEVER_ENDS
 from kstreams.windows.kinds.contract import Closing
 from kstreams.windows.plan import AggregationPlan
 from kstreams.windows.rules import close_time, closed_end
@@ -32,7 +31,7 @@ class Closer(Protocol):
 def schedule_closing(
     context: ProcessorContext[Any, Any], plan: AggregationPlan, closer: Closer
 ) -> None:
-    """Have windows closed as stream time goes on, and at the end of a run to the end.
+    """Close windows as stream time advances, and all open windows at the end of a run.
 
     Stream-time punctuators run after the record that made them due, so that is when final
     results come.
@@ -50,7 +49,7 @@ def schedule_closing(
 
     def close_early() -> None:
         end = closer.last_end()
-        if end is not None and end < NEVER_ENDS:
+        if end is not None and plan.ends_with_run(end):
             closer.close(end)
             context.advance_close_time(close_time(end, delay))
 

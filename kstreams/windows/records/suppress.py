@@ -1,8 +1,8 @@
-"""The processor of `suppress`: holds records back, and forwards the last of each key."""
+"""The processor of `suppress`: buffers records, and forwards the last one of each key."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 from kstreams._types import K
@@ -26,39 +26,52 @@ VOut = TypeVar("VOut", covariant=True)
 
 
 class SuppressProcessor(ClosureProcessor[K, VIn, K, VOut]):
-    """Keeps one record a key in a buffer, by the time that its release counts from.
+    """Buffers one record for each key, ordered by the time that its release counts from.
 
-    That is the end of its window, or the timestamp of the key's first record. A window's
-    result is released when `rules.closed_end` reaches its end: when the window closes.
+    That time is the end of the record's window, or the timestamp of the key's first record.
+    A record is due when `rules.closed_end` reaches that time: when its window closes, or when
+    the time limit is over. Due records are released after each put, before the bounds are
+    checked, and whenever stream time advances; or at the end of the batch instead.
 
     Args:
-        until: When records are released, and how many may wait.
+        until: When records are released, and the bounds of the buffer.
         store: Definition of the buffer.
+        at_batch_end: Whether records are released, and bounds checked, at the end of a batch
+            only: the aggregation above forwards its last results there.
+
+    Source: `KTableSuppressProcessorSupplier#enforceConstraints` of Kafka Streams, which also
+    releases due records after each put.
     """
 
     keeps_key: ClassVar[bool] = True
 
-    def __init__(self, until: UntilWindowCloses | UntilTimeLimit, store: StoreSpec[Any]) -> None:
+    def __init__(
+        self,
+        until: UntilWindowCloses | UntilTimeLimit,
+        store: StoreSpec[Any],
+        *,
+        at_batch_end: bool = False,
+    ) -> None:
         self._until = until
         self._store = store
+        self._at_batch_end = at_batch_end
 
     def bind(self, context: ProcessorContext[K, VOut]) -> Callable[[Record[K, VIn]], None]:
-        """Return what takes a record."""
+        """Return the function that takes a record."""
         until = self._until
         buffer: BufferRows[Any, Any] = BufferRows.of(context.store(self._store))
         buffer.measure(wanted=until.max_bytes is not None)
-        by_window = isinstance(until, UntilWindowCloses)
         if isinstance(until, UntilWindowCloses):
             interval, delay = until.windows.close_interval_ms, until.windows.close_delay_ms
         else:
             interval, delay = 1, until.limit_ms
         held = _HeldRecords(buffer, delay, context.forward)
-        limit = _Limit(until, buffer, context.forward)
-        is_limited = until.max_records is not None or until.max_bytes is not None
+        after_put, on_time = self._releases(context, held, _Limit(until, buffer, context.forward))
         context.schedule(
-            milliseconds(interval), PunctuationType.STREAM_TIME, held.release, name="release"
+            milliseconds(interval), PunctuationType.STREAM_TIME, on_time, name="release"
         )
         context.on_end_of_run(held.release_all)
+        by_window = isinstance(until, UntilWindowCloses)
 
         def process(record: Record[Any, Any]) -> None:
             if record.key is None:
@@ -67,19 +80,37 @@ class SuppressProcessor(ClosureProcessor[K, VIn, K, VOut]):
                 buffer.delete(record.key)
             else:
                 held.put(record, record.key.end_ms if by_window else record.timestamp)
-                if is_limited:
-                    limit.make_room()
+                after_put()
 
         return process
 
+    def _releases(
+        self, context: ProcessorContext[Any, Any], held: _HeldRecords, limit: _Limit
+    ) -> tuple[Callable[[], None], Callable[[int], None]]:
+        """Return what follows a put, and what follows an advance of stream time."""
+        if self._at_batch_end:
+
+            def settle(_: Sequence[int]) -> None:
+                held.release(context.stream_time)
+                limit.make_room()
+
+            wait = context.hold(settle)
+            return lambda: wait(0), wait
+
+        def enforce() -> None:
+            held.release_due(context.stream_time)
+            limit.make_room()
+
+        return enforce, held.release
+
 
 class _HeldRecords:
-    """Holds records in a buffer, and releases them when stream time has come.
+    """Puts records into a buffer, and releases them when they are due.
 
     Args:
         buffer: The buffer.
-        delay_ms: From a record's place in the buffer until it is released.
-        forward: Takes records.
+        delay_ms: Time from a record's place in the buffer until its release, in ms.
+        forward: Takes the records that are released.
     """
 
     def __init__(
@@ -91,24 +122,35 @@ class _HeldRecords:
         self._buffer = buffer
         self._delay = delay_ms
         self._forward = forward
-        self._next = -FAR_MS  # no record stands before it: a hint that saves looks at the buffer
+        self._next = -FAR_MS  # a lower bound of all places, which saves reads of the buffer
 
     def put(self, record: Record[Any, Any], time_ms: int) -> None:
-        """Hold a record; a key that has one keeps its place."""
+        """Put a record into the buffer; a key that has a record there keeps its place."""
         self._next = min(self._next, self._buffer.put(record, time_ms))
 
     def release(self, now: int) -> None:
-        """Forward what is due at a stream time, ms."""
+        """Do as `release_due`, in a punctuator, whose effects are never undone."""
+        if self.release_due(now):
+            following = self._buffer.next_timer()
+            self._next = FAR_MS if following is None else following
+
+    def release_due(self, now: int) -> bool:
+        """Forward the records that are due at a stream time, in ms.
+
+        The bound stays as it is: a record that fails brings back what it has released.
+
+        Returns:
+            False if the bound shows that no record is due.
+        """
         until = closed_end(now, self._delay)
         if until < self._next:
-            return
+            return False
         for record in self._buffer.take_until(until):
             self._forward(record)
-        following = self._buffer.next_timer()
-        self._next = FAR_MS if following is None else following
+        return True
 
     def release_all(self) -> None:
-        """Forward all there is."""
+        """Forward all records of the buffer."""
         self._next = FAR_MS
         for record in self._buffer.take_until(FAR_MS):
             self._forward(record)
@@ -118,9 +160,9 @@ class _Limit:
     """Keeps a buffer within its bounds.
 
     Args:
-        until: The bounds, and what to do where they are passed.
+        until: The bounds, and what to do with one record more.
         buffer: The buffer.
-        forward: Takes records that are released early.
+        forward: Takes the records that are released early.
     """
 
     def __init__(
@@ -135,10 +177,10 @@ class _Limit:
         self._forward = forward
 
     def make_room(self) -> None:
-        """Release what stands first while there is too much.
+        """Release the first records while the buffer is over its bounds.
 
         Raises:
-            LimitError: There is too much, and nothing may be released early.
+            LimitError: The buffer is over its bounds, and nothing may be released early.
         """
         while self._is_passed():
             if self._until.full == "fail":

@@ -325,3 +325,16 @@ def test_a_large_transaction_is_decoded_once(shop: Shop, monkeypatch: pytest.Mon
                 keys += reader.read(piece, max_bytes=1 << 30).num_rows
     assert keys == 12_001
     assert len(asked) == 2
+
+
+def test_names_of_tables_and_of_the_table_of_states_are_quoted(shop: Shop) -> None:
+    name = 'we"ird; DROP TABLE kept; --'
+    quoted = name.replace('"', '""')
+    shop.execute(
+        "CREATE TABLE kept (n int)", f'CREATE TABLE "{quoted}" (LIKE orders INCLUDING ALL)'
+    )
+    log = shop.begin(table=name, state='"%s {}')
+    with closing(log.contents()) as contents:
+        contents.claim("app.000000000000.query")
+    log.drop()
+    assert shop.execute("SELECT count(*) FROM kept") == [(0,)]

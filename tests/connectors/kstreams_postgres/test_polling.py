@@ -253,3 +253,14 @@ def test_names_that_cannot_be_are_refused() -> None:
     log = rows("events", "postgresql://me:geheim@host/d", "events", INT64, Event, time="at")
     assert "geheim" not in repr(log) + log.label
     assert pickle.loads(pickle.dumps(log)) == log
+
+
+def test_names_of_the_table_of_states_are_quoted(database: str) -> None:
+    events = Events(database, "tx")
+    log = events.log(state='we"ird %s {}; DROP TABLE events; --')
+    events.add("a", "b")
+    assert _new(log) == ["a", "b"]
+    with closing(log.contents()) as contents:
+        contents.claim(READER)
+    log.forget()
+    assert events.execute("SELECT count(*) FROM events") == [(2,)]

@@ -275,3 +275,43 @@ def test_a_table_that_does_not_fit_is_told_at_the_start(
     place.execute(ddl)
     with pytest.raises(SinkError, match=why):
         place.totals(**options).prepare()
+
+
+WEIRD = ('we"ird', "x; DROP TABLE kept; --", "%s {} $1", "select", "A b", "';")
+"""Names that are text, and no part of a statement."""
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL has it."""
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+@pytest.mark.parametrize("name", WEIRD)
+def test_names_of_tables_and_columns_are_quoted(place: Place, name: str) -> None:
+    place.execute("CREATE TABLE kept (n int)")
+    place.execute(
+        f"CREATE TABLE {quoted(name)} ({quoted(name)} text PRIMARY KEY, {quoted(name + '2')} int)"
+    )
+
+    def row(_: str, total: int | None) -> Mapping[str, object] | None:
+        return None if total is None else {f"{name}2": total}
+
+    sink = PostgresTable(
+        place.url, name, key=(name,), row=row, give_up_after=SOON, fence=f"{name} fence"
+    )
+    write(sink, given(("a", 1), ("b", 2), ("b", None), ("';--", 3)), 1)
+    assert place.rows(quoted(name)) == [("';--", 3), ("a", 1)]
+    assert place.rows("kept") == []
+
+
+@pytest.mark.parametrize("name", ['total" = 1; DROP TABLE totals; --', "nul\0", "%s"])
+def test_a_column_that_a_row_names_is_no_part_of_a_statement(place: Place, name: str) -> None:
+    place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
+
+    def row(word: str, total: int) -> Mapping[str, object]:
+        return {name: total} if word == "bad" else {"total": total}
+
+    refused = write(place.totals(row=row), given(("a", 1), ("bad", 2), ("c", 3)))
+    assert [each.row for each in refused] == [1]
+    assert place.rows() == [("a", 1), ("c", 3)]

@@ -12,6 +12,7 @@ from time import sleep
 from typing import Any
 
 import pytest
+from paramiko import SFTPAttributes
 
 from kstreams import TEXT
 from kstreams.errors import DataLossError, FileChangedError, SourceError
@@ -164,7 +165,7 @@ def test_large_files_come_in_many_requests(folder: Folder, index: Directory) -> 
 def test_a_folder_that_is_missing_is_named(folder: Folder, index: Directory) -> None:
     place = folder.server.settings("none", give_up_after=timedelta(seconds=5))
     log = sftp_folder("lines", place, Gzip(Lines(TEXT)), index=index)
-    with closing(log.contents()) as contents, pytest.raises(SftpError, match="/none: "):
+    with pytest.raises(SftpError, match="/none: "), closing(log.contents()) as contents:
         contents.ends()
 
 
@@ -192,3 +193,24 @@ class TestFinished(FinishingContract):
     def found(self) -> dict[str, str]:
         files = [path for path in self.folder.path.rglob("*") if path.is_file()]
         return {str(path.relative_to(self.folder.path)): path.read_text() for path in files}
+
+
+class ListingServer:
+    """A server that lists a file of a name, whatever a directory has."""
+
+    def __init__(self, name: str) -> None:
+        self.entry = SFTPAttributes()
+        self.entry.filename = name
+        self.entry.st_mode = 0o100644
+
+    def listdir_attr(self, *_: object) -> list[SFTPAttributes]:
+        return [self.entry]
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/b", "..", ".", "", "a\0b"])
+def test_a_server_that_lists_what_lies_elsewhere_is_not_believed(
+    folder: Folder, index: Directory, name: str
+) -> None:
+    files: Any = lines(folder, index).files
+    with pytest.raises(SourceError, match="leads elsewhere"):
+        list(files._below(ListingServer(name), ""))

@@ -119,7 +119,7 @@ def test_a_server_that_dies_fails_the_batch_and_is_written_to_when_it_is_back(
                 Lines(TEXT),
                 index=Directory(str(tmp_path)),
             )
-            with closing(log.contents()) as contents, pytest.raises(SourceUnavailableError):
+            with pytest.raises(SourceUnavailableError), closing(log.contents()) as contents:
                 contents.ends()
         server.start()
         sink.publish({commit_of(1): receipts})

@@ -85,6 +85,14 @@ CASES: dict[str, tuple[Any, Any]] = {
         combine(count(), max_(INT64), collect(INT64)),
         lambda rows: (len(rows), max(values_of(rows)), tuple(values_of(rows))),
     ),
+    "named": (
+        combine(dict, largest=max_(INT64), count=count(), all=collect(INT64)),
+        lambda rows: {
+            "largest": max(values_of(rows)),
+            "count": len(rows),
+            "all": tuple(values_of(rows)),
+        },
+    ),
 }
 cases = pytest.mark.parametrize("name", CASES)
 rows_of = st.lists(st.tuples(st.integers(-1000, 1000), st.integers(0, 20)), min_size=1, max_size=12)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from kstreams import INT64, TEXT, Embedded, Topic, TopologyBuilder, key_value_store
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.planner import BatchPlanner
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.nodes import Start
 from kstreams.graph.topology import PartitionGroup

@@ -21,10 +21,10 @@ from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.worker_state import WorkerState
-from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.connection import TopicEnds
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.global_tables.versions import Versions

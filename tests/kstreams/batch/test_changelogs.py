@@ -21,10 +21,10 @@ from kstreams import (
 )
 from kstreams.batch.changelogs import open_changelogs
 from kstreams.batch.kafka.io import KafkaIO
+from kstreams.connection import Connection
 from kstreams.errors import PartitionCountError
-from kstreams.io import Connection
 from kstreams.kafka.options import Kafka
-from kstreams.task.outputs import TaskOutput
+from kstreams.task.output.outputs import TaskOutput
 from tests.kstreams.kafka.samples import output_table, read_all
 
 

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from kstreams.batch.edge_records import EdgeRecords
 from kstreams.batch.envelope import DRIVER, Content, Envelope
-from kstreams.batch.refusal import Refusal
+from kstreams.batch.oversized_batch import Refusal
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import ExecutionError
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.raw_batch import INPUT_SCHEMA
 from kstreams.state.log.commits import Output
 from kstreams.state.log.totals import NodeCounts, SourceRead
 from kstreams.state.log.traffic import Traffic
-from kstreams.task.queues import Queue
+from kstreams.task.records.queues import Queue
 
 _HEADERS = st.none() | st.lists(
     st.fixed_dictionaries({"key": st.text(max_size=3), "value": st.none() | st.binary(max_size=3)}),

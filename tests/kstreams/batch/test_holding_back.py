@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, key_value_store
 from kstreams.operators import map_
 from kstreams.record import Record
-from kstreams.task.holding import passed
+from kstreams.state.log.topic_counts import TopicCounts
+from kstreams.task.times.holding import passed
 from tests.kstreams.batch.whole_query import WholeQuery
 
 A, B = Topic("a", TEXT, INT64), Topic("b", TEXT, INT64)
@@ -78,6 +79,21 @@ def processed(query: WholeQuery) -> list[str]:
     return [record.key.decode() for record in query.published("out") if record.key is not None]
 
 
+def check_topics(query: WholeQuery, times: dict[str, list[int]]) -> None:
+    """Assert that each record was counted once by its topic, however often it was read."""
+    last = query.driver.last
+    totals = None if last is None else last.totals
+    topics = {} if totals is None else totals.topics
+    for topic, each in times.items():
+        size = sum(len(f"{topic}{n}") + 8 for n in range(len(each)))
+        found = topics.get(topic, TopicCounts())
+        assert (found.records_in, found.bytes_in) == (len(each), size)
+    written = query.published("out")
+    sizes = [len(record.key or b"") + len(record.value or b"") for record in written]
+    out = topics.get("out", TopicCounts())
+    assert (out.records_out, out.bytes_out) == (len(sizes), sum(sizes))
+
+
 def test_a_bulk_loaded_topic_goes_before_what_is_younger(tmp_path: Path) -> None:
     query = WholeQuery(tmp_path, in_order(), most=100)
     times = {"a": list(range(5_000, 7_000, 2)), "b": list(range(1_000, 1_400))}
@@ -90,6 +106,7 @@ def test_a_bulk_loaded_topic_goes_before_what_is_younger(tmp_path: Path) -> None
     read = sum(plan.record_count for plan in query.plans)
     assert read <= 1.5 * 1_400  # what waits is read again, once in a while
     assert sum(report.source_records for report in query.reports) == 1_400
+    check_topics(query, times)
 
 
 @settings(max_examples=25, deadline=None)
@@ -110,6 +127,7 @@ def test_the_order_does_not_depend_on_cuts_restarts_and_deaths(data: st.DataObje
             if chance.random() < 0.2:
                 query.start()
         assert processed(query) == merged(times)
+        check_topics(query, times)
         timeless = sum(time < 0 for each in times.values() for time in each)
         assert query.dropped().get("no-event-time", 0) == timeless
         end = query.driver.end()

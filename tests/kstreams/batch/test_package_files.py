@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import runpy
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -117,3 +118,34 @@ def test_a_module_in_the_projects_root_is_that_file_alone(package: Path) -> None
 def test_looking_needs_no_pyspark() -> None:
     program = "import sys, kstreams.batch.package_files; sys.exit('pyspark' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_own_folders_are_those_of_the_script_and_of_the_path_in_order(tmp_path: Path) -> None:
+    for name in ("project", "second", "third.zip"):
+        (tmp_path / name).mkdir()
+    script = tmp_path / "project" / "main.py"
+    script.write_text(
+        "import sys\nsys.path += ['second', 'none', 'second', 'third.zip']\n"
+        "from kstreams.batch.package_files import own_folders\nprint(*own_folders(), sep='\\n')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "project/main.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    own = [line for line in done.stdout.splitlines() if line.startswith(str(tmp_path))]
+    assert own == [str(tmp_path / name) for name in ("project", "second", "third.zip")]
+
+
+def test_own_packages_leave_out_a_script_that_runpy_runs(tmp_path: Path) -> None:
+    (tmp_path / "user_near.py").write_text("")
+    script = tmp_path / "main.py"
+    script.write_text(
+        f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\nimport user_near\n"
+        "from kstreams.batch.package_files import own_packages\nfound = own_packages()\n"
+    )
+    found = runpy.run_path(str(script))["found"]
+    assert "user_near" in found
+    assert "<run_path>" not in found

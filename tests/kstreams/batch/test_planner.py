@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.connection import TopicEnds
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import DataLossError

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from kstreams import INT64, TEXT, Topic, TopologyBuilder, key_value_store
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.processors.peek import peek
 from kstreams.state.log.directory import DirectoryObjectStore
-from kstreams.task.holding import Holding
+from kstreams.task.times.holding import Holding
 from tests.kstreams.batch.planned import (
     append,
     groups_of,

@@ -13,7 +13,7 @@ from kstreams import INT64, TEXT, Processor, ProcessorContext, Record, Topic, To
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_run import TaskRun
 from kstreams.batch.task_settings import TaskSettings
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.stores import key_value_store

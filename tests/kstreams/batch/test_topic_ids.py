@@ -9,7 +9,7 @@ import pytest
 from kstreams import Embedded
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.batch.planner import BatchPlanner
-from kstreams.checkpoint.plan_log import PlanLog
+from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.errors import TopicRecreatedError
 from kstreams.ids import TopicPartition
 from kstreams.state.log.directory import DirectoryObjectStore

@@ -17,7 +17,7 @@ from kstreams import (
     TopologyBuilder,
     key_value_store,
 )
-from kstreams.checkpoint.fork import ForkSource
+from kstreams.checkpoint.savepoint.fork import ForkSource
 from kstreams.operators import map_values
 from kstreams.state.log.directory import Directory
 from kstreams.testing import FakeClock
@@ -71,6 +71,9 @@ def came(query: WholeQuery, node: str) -> tuple[int, int]:
     assert last is not None
     assert last.totals is not None
     counts = last.totals.nodes[node]
+    if node != "count":
+        topic = last.totals.topics[(IN if node == "in" else MORE).name]
+        assert topic.records_in == counts.records_in - counts.held
     return counts.records_in, counts.lost
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from kstreams import Embedded, Topology
@@ -16,15 +17,16 @@ from kstreams.batch.report import BatchReport
 from kstreams.batch.stage_run import Message, StageRun
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.worker_state import WorkerState
-from kstreams.checkpoint.app_settings import AppSettings
+from kstreams.checkpoint.admin.reset import reset
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.fork import ForkSource
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.opening import open_for_running
-from kstreams.checkpoint.plans import Plan
-from kstreams.checkpoint.reset import reset
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.resume import positions_after
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.fork import ForkSource
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.migration import Migration
+from kstreams.checkpoint.start.opening import open_for_running
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.connection import RawRecord
 from kstreams.global_tables.versions import Versions
 from kstreams.ids import TopicPartition
@@ -91,8 +93,15 @@ class WholeQuery:
         assert log is not None
         return Savepoints(Checkpoint.load(self._settings.checkpoint), log.open())
 
-    def upgrade(self, topology: Topology) -> None:
+    def upgrade(
+        self,
+        topology: Topology,
+        *,
+        migrate: Mapping[str, Migration] | None = None,
+        reset: Collection[str] = (),
+    ) -> None:
         """Start the app with another topology."""
+        self._settings = replace(self._settings, migrate=migrate or {}, reset=frozenset(reset))
         self._topology, self._groups = topology, topology.pipelines()[0]
         self._ensure_topics()
         self.start()

@@ -11,8 +11,8 @@ import pytest
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.directory_home import DirectoryHome
-from kstreams.checkpoint.named_home import app_home, home_of
+from kstreams.checkpoint.storage.directory_home import DirectoryHome
+from kstreams.checkpoint.storage.named_home import app_home, home_of
 from kstreams.errors import CheckpointMismatchError, InvalidNameError, StateCorruptError
 from kstreams.ids import TaskId
 from kstreams.state.backend.memory import Memory
@@ -125,11 +125,18 @@ def test_odd_ids_go_on(app: str) -> None:
     assert app_home(app) == DirectoryHome((Path(".kstreams") / app).absolute())
 
 
+@pytest.fixture
+def older_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build topologies as earlier versions did: with any names of nodes."""
+    monkeypatch.setattr("kstreams.graph.building.builder_base.name_problem", lambda _: "")
+
+
 def folder(made: Checkpoint, query: str) -> Path:
     assert isinstance(made.home, DirectoryHome)
     return made.home.query(query, made.generations.get(query, 0))
 
 
+@pytest.mark.usefixtures("older_names")
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "..", ".", "a\0b", "%2E", "a/../../b"])
 def test_a_query_named_after_a_node_stays_in_its_directory(tmp_path: Path, name: str) -> None:
     made = _open(tmp_path, _named(name))
@@ -152,6 +159,7 @@ def test_queries_of_two_nodes_never_share_a_directory(tmp_path: Path) -> None:
     assert len({folder(made, name) for name in names}) == len(names)
 
 
+@pytest.mark.usefixtures("older_names")
 def test_a_query_that_has_its_plans_where_earlier_versions_put_them_keeps_it(
     tmp_path: Path,
 ) -> None:
@@ -161,11 +169,11 @@ def test_a_query_that_has_its_plans_where_earlier_versions_put_them_keeps_it(
     assert folder(made, "in/eu") == tmp_path / "queries/in/eu"
 
 
-@pytest.mark.parametrize(("app", "node"), [("a" * 200, "n" * 60), ("a", "é" * 60), ("a", "\ud800")])
+@pytest.mark.parametrize(("app", "node"), [("a" * 200, "n" * 60), ("a", "é" * 60)])
 def test_names_that_are_too_long_together_are_refused_at_the_start(
     tmp_path: Path, app: str, node: str
 ) -> None:
-    with pytest.raises(InvalidNameError, match=r"at most 255|half a character"):
+    with pytest.raises(InvalidNameError, match="at most 255"):
         _open(tmp_path / "c", _named(node), app)
     assert not (tmp_path / "c").exists()
 

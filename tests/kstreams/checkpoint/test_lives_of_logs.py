@@ -12,9 +12,9 @@ import pytest
 
 from kstreams import TEXT, Topology, TopologyBuilder
 from kstreams.batch import query_driver
-from kstreams.checkpoint.fork import ForkSource, fork
-from kstreams.checkpoint.reset import reset
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.admin.reset import reset
+from kstreams.checkpoint.savepoint.fork import ForkSource, fork
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.errors import DataLossError, TopicRecreatedError
 from kstreams.operators import map_
 from kstreams.sources import Lines, Log, MoveTo, WhenRead, folder, items, rate

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder, filter_, key_value_store
-from kstreams.checkpoint.app_settings import AppSettings
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.opening import OpenedQuery, open_for_running
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.opening import OpenedQuery, open_for_running
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import CheckpointMismatchError
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.log.commits import SEED, Commit, Output

@@ -13,10 +13,10 @@ import pytest
 from kstreams import Embedded
 from kstreams.batch.report import AppState
 from kstreams.checkpoint import pause as pausing
-from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.home import CheckpointHome
-from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.pause import Pause, PauseWatch, pause, present_pause, resume
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.storage.home import CheckpointHome
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import SystemClock
 from kstreams.errors import ExecutionError
 from kstreams.spark.app_parts import AppParts
@@ -83,6 +83,9 @@ class Ticked:
     def __init__(self) -> None:
         self.ticks = 0
         self.is_resting = False
+
+    def is_finished(self) -> bool:
+        return False
 
     def tick(self, **_: object) -> None:
         self.ticks += 1

@@ -23,7 +23,7 @@ from kstreams.state.stores.queue.kind import queue_store
 from kstreams.state.stores.queue.rows import QueueRows
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
-from tests.kstreams.checkpoint.test_upgrade import A, Life, kv, topology
+from tests.kstreams.checkpoint.start.test_upgrade import A, Life, kv, topology
 
 USERS = Topic("users", TEXT, TEXT)
 STORE = timestamped_store("users", key=TEXT, value=TEXT)
@@ -57,7 +57,7 @@ def planned(
 ) -> list[str]:
     """Upgrade, and return the lines of the plan."""
     caplog.clear()
-    with caplog.at_level(logging.INFO, "kstreams.checkpoint.upgrade"):
+    with caplog.at_level(logging.INFO, "kstreams.checkpoint.start.upgrade"):
         life.upgrade(new, **options)
     return [record.getMessage().removeprefix("upgrade of app: ") for record in caplog.records]
 

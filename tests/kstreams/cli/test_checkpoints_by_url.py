@@ -11,8 +11,8 @@ import typer
 
 from kstreams import plugins
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.object_home import ObjectHome
+from kstreams.checkpoint.storage.named_home import home_of
+from kstreams.checkpoint.storage.object_home import ObjectHome
 from kstreams.cli.program import PROGRAM
 from kstreams.serve.server import Server
 from tests.kill.offline import (
@@ -105,7 +105,7 @@ def where(url: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_takes_a_url(name: str, app: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Server, "run", lambda _: None)
+    monkeypatch.setattr(Server, "run", lambda _, begun: begun())
     arguments, says = COMMANDS[name]
     options = {
         "serve": (app, "--log", "tests.kill.offline:LOG"),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Commit
+from kstreams.state.log.topic_counts import TopicCounts
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.views.committing import Committing
@@ -16,6 +17,7 @@ WHERE = ("--checkpoint", "c")
 TOTALS = Totals(
     {"in": NodeCounts(12, 8, 1, {"null-key": 1, "late": 2}), "keep": NodeCounts(8)},
     {"in": {TopicPartition("in", 2): PartitionCounts(11, 1)}},
+    {"in": TopicCounts(11, 1_200), "out": TopicCounts(0, 0, 8, 64)},
 )
 
 
@@ -29,6 +31,8 @@ def test_each_node_has_a_line() -> None:
     lines = [line.split() for line in say("counts", "viewed", *WHERE).splitlines()]
     assert lines[1] == ["in", "in", "12", "8", "1", "2", "late,", "1", "null-key"]
     assert lines[2] == ["in", "keep", "8", "0", "0", "none"]
+    assert ["in", "in", "11", "1,200", "0", "0"] in lines
+    assert ["in", "out", "0", "0", "8", "64"] in lines
 
 
 def test_programs_get_json() -> None:
@@ -38,6 +42,8 @@ def test_programs_get_json() -> None:
     dropped = {"null-key": 1, "late": 2}
     assert query["nodes"]["in"] == {"in": 12, "out": 8, "held": 1, "dropped": dropped}
     assert query["partitions"] == {"in": {"in/2": {"taken": 11, "held": 1}}}
+    out = {"records_in": 0, "bytes_in": 0, "records_out": 8, "bytes_out": 64}
+    assert query["topics"]["out"] == out
 
 
 def test_a_commit_of_an_earlier_version_has_no_counts() -> None:

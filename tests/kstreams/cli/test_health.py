@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from kstreams import Embedded
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import SystemClock
 from kstreams.ids import TopicPartition
 from kstreams.log import Kept

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 from kstreams import DOUBLE, Embedded
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.state.stores.key_value.kind import key_value_store
 from tests.kstreams.cli.terminal import kstreams
 from tests.kstreams.views.committing import PARTITIONS, Committing
@@ -15,6 +18,11 @@ from tests.kstreams.views.counted import COUNTS
 
 MODULE = """
 from kstreams import DOUBLE, INT64, TEXT, Topic, TopologyBuilder, filter_, key_value_store
+from kstreams.aggregators import count
+from kstreams.app import Migration
+from kstreams.durations import minutes
+from kstreams.stores import window_store
+from kstreams.windows import TumblingWindows, windowed_aggregate
 
 
 def build(*specs):
@@ -29,6 +37,21 @@ same = build(COUNTS)
 more = build(COUNTS, key_value_store("more", key=TEXT, value=INT64))
 other = build(key_value_store("counts", key=TEXT, value=DOUBLE))
 none = build()
+renamed = build(key_value_store("totals", key=TEXT, value=INT64))
+two = build(*(key_value_store(name, key=TEXT, value=INT64) for name in ("totals", "sums")))
+halved = Migration(COUNTS, lambda key, value: value / 2)
+
+
+def windows(size):
+    builder = TopologyBuilder("viewed")
+    source = builder.add_source("in", Topic("in", TEXT, INT64))
+    store = window_store("counts", key=TEXT, value=INT64)
+    supplier = windowed_aggregate(TumblingWindows(minutes(size)), count(), store=store)
+    builder.add_processor("count", supplier, source)
+    return builder.build()
+
+
+one, seven = windows(1), windows(7)
 """
 
 
@@ -54,6 +77,10 @@ def planned(name: str, *options: str) -> tuple[int, str]:
         ("none", (), 1, "store 'counts' is no longer in the topology"),
         ("none", ("--reset", "counts"), 3, "store 'counts': removed: drop"),
         ("same", ("--reset", "nothing"), 1, "reset names 'nothing'"),
+        ("renamed", (), 1, "Hint: kstreams plan planned:renamed --checkpoint c --rename"),
+        ("renamed", ("--rename", "counts=totals"), 3, "store 'totals': new: migrate"),
+        ("two", (), 1, "Hint: kstreams plan planned:two --checkpoint c --reset counts"),
+        ("other", ("--migrate", "counts=planned:halved"), 3, "now double): migrate"),
     ],
 )
 def test_what_becomes_of_the_stores(
@@ -96,3 +123,51 @@ def test_topics_that_do_not_fit_are_told() -> None:
     assert (code, "3 partitions before, now 4" in said) == (1, True), said
     code, said = planned("same", "--data", "none-here")
     assert (code, "topic" in said) == (1, True)
+
+
+def test_a_suggested_option_decides_the_store() -> None:
+    Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
+    hint = planned("renamed")[1].partition("Hint: kstreams plan planned:renamed ")[2]
+    result = kstreams("plan", "planned:renamed", *shlex.split(hint))
+    assert result.exit_code == 3, result.output
+    assert "store 'counts': removed: drop" in result.stdout
+
+
+def test_another_window_size_is_refused_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    from planned import one  # type: ignore[import-not-found]  # made by the fixture
+
+    tasks = {group.name: PARTITIONS for group in one.groups}
+    Checkpoint.open(home_of(Path("c").absolute()), "viewed", one, tasks=tasks)
+    code, said = planned("seven")
+    assert code == 1
+    assert "store 'counts' would be misread: windows size was 0:01:00, now 0:07:00" in said
+    assert "migrate={'counts': Migration(" in said
+    assert "--reset counts" in said
+    assert planned("seven", "--reset", "counts")[0] == 3
+    assert planned("one")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--rename", "counts"), "number 1 is not name=value"),
+        (("--rename", "counts=nowhere"), "the topology has no store 'nowhere'; it has 'totals'"),
+        (("--rename", "a=totals", "--rename", "b=totals"), "two stores become 'totals'"),
+        (("--migrate", "nowhere=planned:halved"), "the topology has no store 'nowhere'"),
+        (("--migrate", "totals=planned:COUNTS"), "planned:COUNTS is no Migration"),
+        (("--rename", "a=totals", "--migrate", "totals=planned:halved"), "--rename decides"),
+    ],
+)
+def test_options_that_decide_nothing_are_wrong_usage(options: tuple[str, ...], said: str) -> None:
+    Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
+    result = kstreams("plan", "planned:renamed", "--checkpoint", "c", *options)
+    assert result.exit_code == 2
+    assert said in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_plan_of_a_missing_topic_names_the_command_that_creates_it() -> None:
+    result = kstreams("plan", "planned:none", "--data", "elsewhere")
+    assert result.exit_code == 1
+    assert "`kstreams topics create in --partitions 4 --data elsewhere`" in result.stderr
+    assert "connection.admin()" not in result.stderr
+    assert not Path("elsewhere").exists()

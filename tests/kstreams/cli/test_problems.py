@@ -37,13 +37,12 @@ def test_a_panel_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_the_users_own_lines_are_shown_of_a_processors_error(
+def test_the_traceback_of_a_processors_error_is_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     error = ProcessingError("it raised", cause_traceback="\n".join(f"line {n}" for n in range(20)))
     text = shown(error, monkeypatch, terminal=False)
-    assert "line 12\n" in text
-    assert "line 11\n" not in text
+    assert all(f"line {n}\n" in text for n in range(20))
 
 
 @pytest.mark.parametrize("terminal", [False, True])

@@ -10,7 +10,6 @@ from rich.console import Console
 
 from kstreams.batch.report import BatchReport
 from kstreams.cli.progress import Progress, shown_live
-from kstreams.cli.quiet import quiet_spark
 
 
 def progress(*, logs: bool = False) -> Progress:
@@ -63,12 +62,10 @@ def test_a_terminal_gets_a_live_table() -> None:
     assert nothing.getvalue() == ""
 
 
-def test_sparks_log_is_kept_off_unless_it_is_asked_for() -> None:
-    with quiet_spark({"a": "b", "spark.driver.extraJavaOptions": "-Dx=y"}) as config:
-        assert config["spark.log.level"] == "FATAL"
-        assert config["spark.driver.extraJavaOptions"].startswith(
-            "-Dx=y -Dlog4j2.configurationFile="
-        )
-    for own in ({"spark.log.level": "INFO"}, {"spark.driver.extraJavaOptions": "-Dlog4j2.x=y"}):
-        with quiet_spark(own) as config:
-            assert config == own
+def test_the_summary_leaves_out_counts_that_are_logged_already() -> None:
+    found = Progress(["clicks", "views"], logs=True)
+    found.note(BatchReport("clicks", 0, 12, source_records=10))
+    found.note(BatchReport("views", 0, 1, source_records=1))
+    found.note(BatchReport("views", 1, 2, source_records=2))
+    (line,) = found.lines()
+    assert line.startswith("views: 2 batches, 3 records (")

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from kstreams import INT64, TEXT, key_value_store
-from kstreams.checkpoint.lock import CheckpointLock
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.lock import CheckpointLock
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.state.log.directory import Directory
-from tests.kstreams.checkpoint.test_reset import read_files
+from tests.kstreams.checkpoint.admin.test_reset import read_files
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.views.committing import Committing
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -54,6 +55,9 @@ def test_to_the_end_and_after_a_reset_from_the_beginning() -> None:
     assert " WARN " not in first.stderr
 
     assert "log level" not in first.stderr
+    assert "durable log" not in first.stderr
+    totals_of = [line for line in first.stderr.splitlines() if "INFO lines: " in line]
+    assert len(totals_of) == 1
 
     say("reset", "word-count", "--yes")
     with collecting() as found:
@@ -115,3 +119,18 @@ def test_a_signal_ends_it_gracefully(number: signal.Signals, tmp_path: Path) -> 
     assert totals() == COUNTED
     say("reset", "mine", "--checkpoint", "here", "--yes")
     assert not Path("here").exists()
+
+
+def test_a_renamed_store_is_refused_with_the_command_that_keeps_it() -> None:
+    assert run("--until", "end").returncode == 0
+    module = Path("words.py")
+    module.write_text(
+        module.read_text().replace('key_value_store("counts"', 'key_value_store("sums"')
+    )
+    refused = run("--until", "end")
+    assert refused.returncode == 1
+    command = "kstreams run words --until end --rename counts=sums"
+    assert command in " ".join(refused.stderr.split())
+    again = run(*shlex.split(command)[3:])
+    assert again.returncode == 0, again.stderr
+    assert say("state", "get", "word-count", "sums", "a").split() == ["3"]

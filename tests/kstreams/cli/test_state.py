@@ -11,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kstreams import DOUBLE, INT64, TEXT, Record, Serde, View, key_value_store
+from kstreams.aggregators import collect
 from kstreams.durations import milliseconds
+from kstreams.serde.composite import TupleSerde
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.buffer.rows import BufferRows
 from kstreams.state.stores.buffered import BufferedState
@@ -22,11 +24,30 @@ from kstreams.state.stores.rate_limit.rows import RateLimitRows
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.sliding.rows import SlidingRows
 from kstreams.state.stores.window.kind import window_store
-from kstreams.stores import list_store, session_store, versioned_key_value_store
+from kstreams.stores import (
+    list_store,
+    session_store,
+    timestamped_store,
+    versioned_key_value_store,
+)
 from kstreams.views.flat_rows import columns_of, key_serde, rows_of
 from kstreams.windows import TumblingWindows, Windowed, windowed
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.views.committing import Committing
+
+
+class Odd(Serde[int]):
+    """A serde that only the app's own code has."""
+
+    name = "odd"
+    type_token = int
+
+    def serialize(self, value: int) -> bytes:
+        return f"odd {value}".encode()
+
+    def deserialize(self, data: bytes) -> int:
+        return int(data.removeprefix(b"odd "))
+
 
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 WHERE = ("--checkpoint", "c")
@@ -65,8 +86,9 @@ def test_get_shows_a_value_now_and_earlier() -> None:
 def test_get_shows_the_windows_of_a_key() -> None:
     made = Committing(Path("c").absolute(), window_store("w", key=TEXT, value=INT64))
     made.commit(lambda store, partition: [store.put(Windowed("a", t, t + 10), 7) for t in (0, 10)])
-    assert say("state", "get", "viewed", "w", "a", *WHERE) == "0\t7\n10\t7\n"
-    assert words(say("state", "scan", "viewed", "w", *WHERE))[0] == ["key", "start_ms", "value"]
+    assert say("state", "get", "viewed", "w", "a", *WHERE) == f"{at(0)}\t7\n{at(10)}\t7\n"
+    rows = words(say("state", "scan", "viewed", "w", *WHERE))
+    assert (rows[0], rows[1]) == (["key", "start", "value"], ["a", at(0), "7"])
 
 
 def test_get_chooses_windows_sessions_and_versions_by_time() -> None:
@@ -75,22 +97,22 @@ def test_get_chooses_windows_sessions_and_versions_by_time() -> None:
         lambda store, partition: [store.put(Windowed("a", t, t + 10), 7) for t in (0, 10, 20)]
     )
     times = ("--from", "@5", "--to", "@20")
-    assert say("state", "get", "viewed", "w", "a", "--checkpoint", "w", *times) == "10\t7\n"
+    assert say("state", "get", "viewed", "w", "a", "--checkpoint", "w", *times) == f"{at(10)}\t7\n"
 
     made = Committing(Path("s").absolute(), session_store("s", key=TEXT, value=INT64))
     made.commit(
         lambda store, partition: [store.put(Windowed("a", t, t + 4), 7) for t in (0, 10, 20)]
     )
     text = say("state", "get", "viewed", "s", "a", "--checkpoint", "s", *times)
-    assert text == "10\t14\t7\n"
+    assert text == f"{at(10)}\t{at(14)}\t7\n"
 
     spec = versioned_key_value_store("v", key=TEXT, value=INT64, retention=timedelta(seconds=1))
     made = Committing(Path("v").absolute(), spec)
     made.commit(lambda store, partition: [store.put("a", t, t) for t in (1, 10, 20)])
     text = say("state", "get", "viewed", "v", "a", "--checkpoint", "v", *times)
-    assert text == "1\t10\t1\n10\t20\t10\n"
+    assert text == f"{at(1)}\t{at(10)}\t1\n{at(10)}\t{at(20)}\t10\n"
     assert say("state", "get", "viewed", "v", "a", "--checkpoint", "v", "--from", "@20") == (
-        "20\tnull\t20\n"
+        f"{at(20)}\tnull\t20\n"
     )
 
     app()
@@ -105,7 +127,7 @@ def test_versions_and_lists_are_shown_and_exported() -> None:
     where = ("--checkpoint", "v")
     made.commit(lambda store, partition: partition == 0 and [store.put("a", t, t) for t in (1, 9)])
     rows = words(say("state", "scan", "viewed", "v", *where))
-    assert rows == [["key", "value", "timestamp_ms"], ["a", "9", "9"]]
+    assert rows == [["key", "value", "timestamp"], ["a", "9", at(9)]]
     kstreams("state", "export", "viewed", "v", "v.parquet", *where)
     assert pq.read_table("v.parquet").to_pylist() == [{"key": "a", "value": 9, "timestamp_ms": 9}]
 
@@ -147,6 +169,11 @@ def put_paced(store: Any, key: str, time: int) -> None:
     RateLimitRows.of(store).hold_back(key, time, ((0, 10, state),))
 
 
+def at(ms: int) -> str:
+    """Return a time as the commands show it."""
+    return f"1970-01-01T00:00:00.{ms:03}Z"
+
+
 WAITING: dict[str, list[Any]] = {
     "key": ["b", "a"],
     "start_ms": [0, 0],
@@ -160,20 +187,25 @@ BY_TIME: dict[str, tuple[Any, Any, dict[str, list[Any]], str]] = {
         sliding_store,
         put_slices,
         {"key": ["a", "a", "b", "b"], "time_ms": [20, 25, 10, 15], "value": [7, 8, 7, 8]},
-        "20\t7\n25\t8\n",
+        f"{at(20)}\t7\n{at(25)}\t8\n",
     ),
     "buffer": (
         buffer_store,
         put_record,
         {"key": ["a", "b"], "value": [None, 7], "timestamp_ms": [19, 9], "time_ms": [20, 10]},
-        "null\t19\n",
+        "null\n",
     ),
-    "pending": (emit_buffer_store, put_pending, WAITING, "0\t10\t20\tnull\t19\n"),
+    "pending": (
+        emit_buffer_store,
+        put_pending,
+        WAITING,
+        f"{at(0)}\t{at(10)}\t{at(20)}\tnull\t{at(19)}\n",
+    ),
     "paced": (
         rate_limit_store,
         put_paced,
         {name: column[::-1] for name, column in WAITING.items()},
-        "0\t10\t20\tnull\t19\n",
+        f"{at(0)}\t{at(10)}\t{at(20)}\tnull\t{at(19)}\n",
     ),
 }
 
@@ -190,9 +222,12 @@ def test_slices_and_what_is_held_back_are_shown_and_exported(kind: str) -> None:
 
     made.commit(fill)
     rows = words(say("state", "scan", "viewed", "t", *WHERE))
-    assert rows[0] == list(columns)
-    cells = zip(*columns.values(), strict=True)
-    shown = [["null" if part is None else str(part) for part in row] for row in cells]
+    assert rows[0] == [name.removesuffix("_ms") for name in columns]
+    shown = [
+        ["null" if part is None else at(part) if name.endswith("_ms") else str(part)
+         for name, part in zip(columns, row, strict=True)]
+        for row in zip(*columns.values(), strict=True)
+    ]  # fmt: skip
     assert rows[1:] == shown
     assert words(say("state", "scan", "viewed", "t", *WHERE, "--reverse"))[1:] == shown[::-1]
     some = words(say("state", "scan", "viewed", "t", *WHERE, "--start", "aa", "--end", "c"))
@@ -335,3 +370,30 @@ def test_what_is_not_there_is_said() -> None:
 )
 def test_help_teaches_by_example(command: str) -> None:
     assert f"kstreams state {command}" in say("state", command, "--help")
+
+
+def test_get_shows_the_timestamp_of_a_value_on_request() -> None:
+    made = Committing(Path("c").absolute(), timestamped_store("t", key=TEXT, value=INT64))
+    made.commit(lambda store, partition: store.put("a", 7, 5))
+    assert say("state", "get", "viewed", "t", "a", *WHERE) == "7\n"
+    assert say("state", "get", "viewed", "t", "a", *WHERE, "--timestamps") == f"7\t{at(5)}\n"
+    assert words(say("state", "scan", "viewed", "t", *WHERE))[1] == ["a", "7", at(5)]
+
+
+def test_composite_values_are_decoded_by_their_recorded_names() -> None:
+    pair: Serde[Any] = TupleSerde(TEXT, INT64)
+    store: Any = window_store("w", key=TEXT, value=collect(pair).state)
+    made = Committing(Path("c").absolute(), store)
+    made.commit(lambda store, partition: store.put(Windowed("a", 0, 10), (("x", 1), ("y", 2))))
+    result = kstreams("state", "get", "viewed", "w", "a", *WHERE)
+    assert (result.stdout, result.stderr) == (f"{at(0)}\t(('x', 1), ('y', 2))\n", "")
+
+
+def test_values_of_an_unknown_serde_are_shown_as_bytes_with_a_note() -> None:
+    made = Committing(Path("c").absolute(), key_value_store("s", key=TEXT, value=Odd()))
+    made.commit(lambda store, partition: store.put("a", 7))
+    for command in (("get", "viewed", "s", "a"), ("scan", "viewed", "s")):
+        result = kstreams("state", *command, *WHERE)
+        assert r"b'odd 7'" in result.stdout or "b'odd 7'" in result.stdout
+        assert "shown as bytes: values of serde 'odd'" in " ".join(result.stderr.split())
+        assert "--topology MODULE:NAME" in " ".join(result.stderr.split())

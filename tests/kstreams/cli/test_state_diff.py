@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kstreams import INT64, TEXT
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.durations import milliseconds
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing import FakeClock
@@ -66,4 +66,4 @@ def test_windows_are_rows_of_their_own() -> None:
     made = Committing(Path("c").absolute(), spec)
     made.commit(lambda s, p: s.put(Windowed(f"k{p}", 10, 20), 1))
     made.commit(lambda s, p: p == 1 and s.put(Windowed("k1", 20, 30), 2))
-    assert rows("0") == [["+", "k1", "20", "2"]]
+    assert rows("0") == [["+", "k1", "1970-01-01T00:00:00.020Z", "2"]]

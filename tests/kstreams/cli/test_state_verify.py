@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.checkpoint.beginnings import begin_logs
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.log_headers import begin_logs
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.cli.verification import Verification
 from kstreams.ids import TopicPartition, text_keys
 from kstreams.state.log.document import seal

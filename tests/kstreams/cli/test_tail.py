@@ -11,6 +11,8 @@ import pytest
 from kstreams import INT64, TEXT, Embedded, Emitter, Topic
 from kstreams.cli import tail
 from kstreams.connection import RawRecord
+from kstreams.durations import minutes
+from kstreams.windows import TumblingWindows, Windowed, windowed
 from tests.kstreams.cli.terminal import kstreams, say
 
 
@@ -154,3 +156,27 @@ def test_json_of_any_text_is_one_line_that_only_shows(text: str) -> None:
     (line,) = shown.splitlines()
     assert line.isprintable()
     assert json.loads(line)["value"] == json.loads(written)
+
+
+def test_values_that_the_serde_cannot_read_are_counted_in_a_note() -> None:
+    say("topics", "produce", "t", "--value-serde", "int64", given="7\n")
+    result = kstreams("topics", "tail", "t", "--value-serde", "int64", "--from", "-2")
+    note = " ".join(result.stderr.split())
+    assert "1 value shown as bytes: not int64" in note
+    assert "--value-serde" in note
+    assert kstreams("topics", "tail", "t", "--limit", "1").stderr == ""
+
+
+def test_windowed_keys_have_times_in_utc() -> None:
+    windows = TumblingWindows(minutes(1))
+    topic = Topic("w", key=windowed(TEXT, windows), value=INT64)
+    with Emitter(topic, Embedded("data", default_partitions=1)) as emitter:
+        emitter.emit(Windowed("ann", 60_000, 120_000), 7, timestamp=0)
+    serdes = ("--key-serde", f"{__name__}:WINDOWED_KEY", "--value-serde", "int64")
+    start, end = "1970-01-01T00:01:00.000Z", "1970-01-01T00:02:00.000Z"
+    assert say("topics", "tail", "w", *serdes).split("\t")[3] == f"ann@{start}/{end}"
+    line = json.loads(say("topics", "tail", "w", *serdes, "--format", "json"))
+    assert line["key"] == {"key": "ann", "start": start, "end": end}
+
+
+WINDOWED_KEY = windowed(TEXT, TumblingWindows(minutes(1)))

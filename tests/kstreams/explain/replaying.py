@@ -9,7 +9,7 @@ from typing import Any
 
 from kstreams import Topic, Topology
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.store_place import StorePlace
+from kstreams.checkpoint.savepoint.store_place import StorePlace
 from kstreams.emitter import Emitter
 from kstreams.explain.audit import AuditedTask, audit
 from kstreams.explain.explained import Explanation, explain_key

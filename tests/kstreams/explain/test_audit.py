@@ -8,14 +8,20 @@ from pathlib import Path
 
 import pytest
 
+from kstreams import INT64, TEXT, Topic, TopologyBuilder
+from kstreams.aggregators import count
 from kstreams.errors import CheckpointMismatchError, ReplayError
+from kstreams.operators import aggregate, limit
 from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.working import WorkingStore
 from kstreams.state.log.upkeep import Upkeep
+from kstreams.stores import timestamped_store
 from tests.kstreams.explain import topologies as made
 from tests.kstreams.explain.replaying import Explained
 from tests.kstreams.explain.test_explained import events, lines
+
+WORDS = Topic("words", TEXT, TEXT)
 
 
 def run_words(app: Explained, batches: int = 3) -> None:
@@ -135,3 +141,26 @@ def test_a_batch_that_fails_now_is_told(tmp_path: Path) -> None:
         made.Count.process = before  # type: ignore[method-assign]
     assert "it fails now" in found.differs
     assert "no more" in found.differs
+
+
+def test_batches_that_reach_limits_run_again_with_the_shares_of_their_plans(
+    tmp_path: Path,
+) -> None:
+    """Stores above and below limits get the same bytes, also where nodes run by records."""
+    first = timestamped_store("first", key=TEXT, value=INT64)
+    second = timestamped_store("second", key=TEXT, value=INT64)
+    builder = TopologyBuilder("limits")
+    node = builder.add_source("words", WORDS)
+    counted = builder.add_processor("counted", aggregate(count(), store=first), node)
+    some = builder.add_processor("some", limit(7), counted)
+    edge = builder.repartition("edge", some, key=TEXT, value=INT64)
+    few = builder.add_processor("few", limit(5), edge)
+    builder.add_processor("latest", aggregate(count(), store=second), few)
+    app = Explained(tmp_path, builder.build())
+    for number in range(3):
+        app.batch((WORDS, f"k{n}", "x", number) for n in range(4 + number))
+    found = app.audit()
+    assert {each.task.group for each in found} == {"words", "edge"}
+    assert {(each.differs, each.not_run) for each in found} == {("", "")}
+    explained = app.explain(first, "k0")
+    assert all(change.is_equal for change in explained.explained)

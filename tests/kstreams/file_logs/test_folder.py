@@ -390,3 +390,9 @@ def test_a_plan_that_names_what_is_elsewhere_is_refused(tmp_path: Path, name: st
     file = FileInfo(name, f"{known.st_mtime_ns}-{known.st_size}", known.st_size, 0)
     with pytest.raises(SourceError, match="does not lie in"):
         lines(place).files.open(file)
+
+
+def test_a_folder_that_is_missing_is_not_created_by_its_index(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="there is no folder"):
+        values_of(folder("lines", tmp_path / "none" / "deep", Lines(TEXT)))
+    assert list(tmp_path.iterdir()) == []

@@ -16,12 +16,12 @@ from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.report import BatchReport
 from kstreams.batch.stage_run import StageRun
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_counts import count_tasks
+from kstreams.batch.task_counts import count_partitions
 from kstreams.batch.worker_state import WorkerState
-from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.opening import OpenedQuery, open_for_running
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plans import Plan
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.opening import OpenedQuery, open_for_running
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import FakeClock
 from kstreams.connection import Connection
 from kstreams.emitter import Emitter
@@ -139,7 +139,7 @@ class ByHand:
             state=state or Memory(directory=str(home / "local")),
             **given,
         )
-        self.tasks = count_tasks(self.topics, topology)
+        self.tasks = count_partitions(self.topics, topology).tasks
         opened = open_for_running(
             self.settings, topology, self.tasks, run="run", publish=lambda *_: None
         )

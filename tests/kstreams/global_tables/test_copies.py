@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kstreams import INT64, TEXT
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.durations import days
 from kstreams.errors import StateCorruptError, StoreError, VersionGoneError
 from kstreams.global_tables.open_tables import OpenTables

@@ -13,10 +13,10 @@ import pytest
 
 from devtools.servers.s3 import Bucket
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
-from kstreams.checkpoint.fork import ForkSource
-from kstreams.checkpoint.plans import Plan
-from kstreams.checkpoint.reset import reset
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.admin.reset import reset
+from kstreams.checkpoint.planning.plans import Plan
+from kstreams.checkpoint.savepoint.fork import ForkSource
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.errors import CheckpointMismatchError, LimitError, VersionGoneError
 from kstreams.global_tables import versions as versions_module
 from kstreams.joins import left

@@ -8,7 +8,7 @@ import pytest
 
 from kstreams import INT64, TEXT, Topic, TopologyBuilder, map_values
 from kstreams.errors import TopologyError
-from kstreams.graph.drawing import draw
+from kstreams.graph.pictures.drawing import draw
 from kstreams.joins import inner, left, outer
 from kstreams.stores import key_value_store, timestamped_store
 from kstreams.topology import AppTable

@@ -55,6 +55,14 @@ class Fixed(FixedKeyProcessor[str, None, "int"]):
     def process(self, record: Record[str, None]) -> None: ...
 
 
+class Short(Processor[str, int]):
+    def process(self, record: Record[str, int]) -> None: ...
+
+
+class ShortFixed(FixedKeyProcessor[str, int]):
+    def process(self, record: Record[str, int]) -> None: ...
+
+
 class Tagged(Generic[K]):
     """Something generic that is no processor."""
 
@@ -95,6 +103,8 @@ class Row(TypedDict):
         (Half, (str, object, object, str)),
         (Whole, (str, type(None), type(None), str)),
         (Fixed, (str, type(None), str, object)),
+        (Short, (str, int, str, int)),
+        (ShortFixed, (str, int, str, int)),
         (Mixed, (str, int, bytes, float)),
         (MixedPlain, (str, int, bytes, float)),
         (Odd, (Annotated[int, []], object, object, type(None))),

@@ -1,4 +1,4 @@
-"""Plain models of the joins of streams: what each record makes them forward, in no order."""
+"""Plain models of the joins of streams: the results of each record, in order."""
 
 from __future__ import annotations
 
@@ -46,6 +46,7 @@ class _Row:
     value: str
     time: int
     state: str = "open"
+    number: int = 0
 
 
 def pair(one: str | None, other: str | None) -> str:
@@ -74,6 +75,7 @@ class _Model:
         self.newest = [-(10**9), -(10**9)]
         self.rows: tuple[list[_Row], list[_Row]] = ([], [])
         self.dropped: Counter[str] = Counter()
+        self.count = 0
 
     def step(self, came: Came) -> Iterator[Out]:
         side, key, value, now = came
@@ -85,34 +87,38 @@ class _Model:
             else:
                 self.dropped["null-value" if value is None else "null-key"] += 1
             return
-        own = _Row(key, value, now)
-        for row in self._near(side, key, now):
+        own = _Row(key, value, now, number=self.count)
+        self.count += 1
+        for row in sorted(self._near(side, key, now), key=lambda row: (row.time, row.number)):
             row.state = own.state = "joined"
             both = pair(row.value, value) if side else pair(value, row.value)
             yield key, both, max(now, row.time)
         if own.state == "open":
             if not self.spans.keeps(side):
-                forgotten = now <= self.newest[side] - self.spans.memory
-                self.dropped["late"] += forgotten or now + self.spans.grace < self.time
+                self.dropped["late"] += self._is_closed(side, now)
             elif self._is_closed(side, now):
                 own.state = "final"
                 yield key, alone(side, value), now
         self.rows[side].append(own)
         self.newest[side] = max(self.newest[side], now)
 
-    def _closed(self) -> Iterator[Out]:
+    def _closed(self) -> list[Out]:
+        """Return unmatched results by the time of closing, then by side, time and arrival."""
+        due = []
         for side in (0, 1):
             for row in self.rows[side]:
                 closed = self.spans.keeps(side) and self._is_closed(side, row.time)
                 if closed and row.state == "open":
                     row.state = "final"
-                    yield row.key, alone(side, row.value), row.time
+                    place = row.time + self.look[side], side, row.time, row.number
+                    due.append((place, (row.key, alone(side, row.value), row.time)))
+        return [out for _, out in sorted(due)]
 
     def _near(self, side: int, key: str, now: int) -> Iterator[_Row]:
         other = 1 - side
         for row in self.rows[other]:
             near = now - self.look[other] <= row.time <= now + self.look[side]
-            seen = row.time > self.newest[other] - self.spans.memory
+            seen = row.time >= self.newest[other] - self.spans.memory
             if row.key == key and near and seen and row.state != "final":
                 yield row
 
@@ -132,23 +138,12 @@ def model_join(spans: Spans, records: Iterable[Came]) -> tuple[list[list[Out]], 
 
 
 def model_self_join(spans: Spans, records: Iterable[Came]) -> list[list[Out]]:
-    """Return what each record makes the join of a stream with itself forward."""
-    rows: list[_Row] = []
-    newest = -(10**9)
-    steps: list[list[Out]] = []
-    for _, key, value, now in records:
-        step: list[Out] = []
-        steps.append(step)
-        if key is None or value is None:
-            continue
-        for row in rows:
-            if row.key == key and row.time > newest - spans.memory:
-                when = max(now, row.time)
-                if now - spans.before <= row.time <= now + spans.after:
-                    step.append((key, pair(value, row.value), when))
-                if row.time - spans.before <= now <= row.time + spans.after:
-                    step.append((key, pair(row.value, value), when))
-        step.append((key, pair(value, value), now))
-        rows.append(_Row(key, value, now))
-        newest = max(newest, now)
-    return steps
+    """Return the results of each record of a stream that is joined with itself.
+
+    Each record comes to the left side, then to the right side.
+    """
+    model = _Model(spans)
+    return [
+        [out for side in (0, 1) for out in model.step(record._replace(side=side))]
+        for record in records
+    ]

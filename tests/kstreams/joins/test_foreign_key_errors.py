@@ -14,7 +14,7 @@ from kstreams.joins import inner, outer
 from kstreams.operators import aggregate
 from kstreams.processors.on_error import DeadLetter, dead_letter_topic
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.joins.test_foreign_keys import (
+from tests.kstreams.joins.foreign.test_foreign_keys import (
     FULL,
     JOINERS,
     LEFT,

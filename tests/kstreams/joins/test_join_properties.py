@@ -26,7 +26,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "tt_join": {},
     "st_join": {},
     "st_join-versioned": {"versioned": st.integers(0, 30)},
-    "st_join-grace": {"versioned": st.integers(0, 30), "grace": st.integers(0, 9)},
+    "st_join-grace": {"versioned": st.integers(9, 30), "grace": st.integers(0, 9)},
     "fk_join": {},
 }
 

@@ -17,7 +17,7 @@ from kstreams.aggregators import InvertibleAggregator, combine, count, max_, mea
 from kstreams.emit import each_update, once_per_batch
 from kstreams.errors import DeserializationError, SerializationError, TopologyError
 from kstreams.joins import Change
-from kstreams.joins.change_serde import ChangeSerde
+from kstreams.joins.tables.change_serde import ChangeSerde
 from kstreams.processors.on_error import DeadLetter, dead_letter_topic
 from kstreams.serde.composite import TupleSerde
 from kstreams.stores import versioned_key_value_store

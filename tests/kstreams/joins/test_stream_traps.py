@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from kstreams.durations import seconds
+from kstreams.processors.columns import Execution
 from kstreams.state import Memory
 from kstreams.state.backend.working import StateBackend
 from kstreams.state.cache.store_overlay import StoreOverlay
@@ -15,13 +16,13 @@ from kstreams.state.stores.join.rows import JoinRows
 from kstreams.testing import TopologyTestDriver
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.joins.stream_models import Came, Out, Spans
-from tests.kstreams.joins.test_stream_join import PAIRS, batch, came, topology
+from tests.kstreams.joins.streams.test_stream_join import PAIRS, Itself, batch, came, topology
 
 L, R = 0, 1
 
 
 def ran(
-    spans: Spans, *records: tuple[int, str | None, str | None, int], itself: bool = False
+    spans: Spans, *records: tuple[int, str | None, str | None, int], itself: Itself = "no"
 ) -> tuple[list[list[Out]], dict[str, int]]:
     """Return what each record made the join forward, and what was dropped."""
     with TopologyTestDriver(topology(spans, itself=itself)) as driver:
@@ -59,18 +60,24 @@ def test_a_record_out_of_order_waits_for_the_grace() -> None:
     assert steps == [[], [], [("a", "L+R", 12)]]
 
 
-@pytest.mark.parametrize(
-    ("how", "step", "dropped"),
-    [("left", [], {"late": 1}), ("outer", [], {})],
-)
-def test_what_has_gone_out_is_final(how: str, step: list[Out], dropped: dict[str, int]) -> None:
+@pytest.mark.parametrize("how", ["left", "outer"])
+def test_what_has_gone_out_is_final(how: str) -> None:
+    """The window of the right record is open: it is not late."""
     came = [(L, "a", "L", 10), (L, "x", "x", 16), (R, "a", "R", 12), (R, "y", "y", 40)]
     steps, drops = ran(Spans(how, 5, 5, 0), *came)
     assert steps[1] == [("a", "L+None", 10)]
-    assert steps[2] == step
+    assert steps[2] == []
     alone = [("x", "x+None", 16)]
     assert steps[3] == ([("a", "None+R", 12), *alone] if how == "outer" else alone)
-    assert drops == dropped
+    assert drops == {}
+
+
+@pytest.mark.parametrize(("time", "dropped"), [(10, {"late": 1}), (11, {})])
+def test_join_streams_counts_a_record_as_late_once_its_window_has_closed(
+    time: int, dropped: dict[str, int]
+) -> None:
+    spans = Spans("left", 5, 5, 4)
+    assert ran(spans, (L, "x", "x", 20), (R, "a", "R", time))[1] == dropped
 
 
 def test_a_record_alone_is_due_by_its_own_sides_look_ahead() -> None:
@@ -122,10 +129,11 @@ def test_windows_reach_before_the_epoch_and_to_the_ends_of_time(time: int) -> No
     assert steps[1] == [("a", "L+R", time + 5)]
 
 
-def test_a_stream_pairs_with_itself_once() -> None:
-    spans = Spans("outer", 5, 5, 10)
+@pytest.mark.parametrize(("how", "sides"), [("inner", {"left"}), ("outer", {"left", "right"})])
+def test_a_stream_pairs_with_itself_once(how: str, sides: set[str]) -> None:
+    spans = Spans(how, 5, 5, 10)
     records = [(L, "a", "one", 10), (L, "a", "two", 12), (L, "x", "x", 99)]
-    with TopologyTestDriver(topology(spans, itself=True)) as driver:
+    with TopologyTestDriver(topology(spans, itself="one node")) as driver:
         steps = [batch(driver, [Came(*record)]) for record in records]
         kept = [record.side for _, record in driver.store(PAIRS).fetch_all()]
     assert steps == [
@@ -133,8 +141,27 @@ def test_a_stream_pairs_with_itself_once() -> None:
         [("a", "two+one", 12), ("a", "one+two", 12), ("a", "two+two", 12)],
         [("x", "x+x", 99)],
     ]
-    assert kept
-    assert set(kept) == {"left"}
+    assert set(kept) == sides
+
+
+@pytest.mark.parametrize("execution", ["records", "columns"])
+@pytest.mark.parametrize(
+    ("how", "expected", "dropped"),
+    [
+        ("inner", [], {"late": 1}),
+        ("left", ["late+None"], {"late": 1}),
+        ("outer", ["late+None", "None+late"], {}),
+    ],
+)
+def test_a_self_join_does_not_join_a_late_record_with_itself(
+    how: str, expected: list[str], dropped: dict[str, int], execution: Execution
+) -> None:
+    spans = Spans(how, 5, 5, 0)
+    with TopologyTestDriver(topology(spans, itself="one node", execution=execution)) as driver:
+        batch(driver, [Came(L, "a", "x", 100)])
+        found = batch(driver, [Came(L, "a", "late", 89)])
+        assert [value for _, value, _ in found] == expected
+        assert driver.dropped == dropped
 
 
 BACKENDS = pytest.mark.parametrize("backend", [Memory(), RocksDB()], ids=["memory", "rocksdb"])
@@ -224,3 +251,94 @@ def test_a_skipped_record_leaves_nothing_waiting() -> None:
         found = batch(driver, records)
         assert sorted(found) == [("a", "v+None", 10), ("b", "None+w", 10)]
         assert driver.dropped == {"skipped-ProcessingError": 1}
+
+
+EXECUTIONS = pytest.mark.parametrize("execution", ["records", "columns"])
+
+
+ONE_TIME = (R, "x", 7), (L, "a", 7)
+BOTH_EDGES = (R, "x", 90), (R, "y", 100), (L, "a", 95)
+IN_GRACE = (R, "x", 80), (R, "y", 100), (L, "a", 85)
+
+
+@EXECUTIONS
+@pytest.mark.parametrize(
+    ("how", "span", "grace", "records", "expected"),
+    [
+        ("inner", 0, 0, ONE_TIME, ["a+x"]),
+        ("left", 0, 0, ONE_TIME, ["a+x"]),
+        ("outer", 0, 0, ONE_TIME, ["a+x"]),
+        ("inner", 5, 0, BOTH_EDGES, ["a+x", "a+y"]),
+        ("left", 5, 0, BOTH_EDGES, ["a+x", "a+y"]),
+        ("outer", 5, 0, BOTH_EDGES, ["None+x", "a+y"]),
+        ("inner", 5, 10, IN_GRACE, ["a+x"]),
+        ("left", 5, 10, IN_GRACE, ["a+x"]),
+        ("outer", 5, 10, IN_GRACE, ["None+x"]),
+    ],
+)
+def test_join_streams_remembers_a_record_to_the_last_millisecond(
+    how: str,
+    execution: Execution,
+    span: int,
+    grace: int,
+    records: tuple[tuple[int, str, int], ...],
+    expected: list[str],
+) -> None:
+    """Kafka Streams forgets it one millisecond before; what has gone out alone is final."""
+    spans = Spans(how, span, span, grace)
+    with TopologyTestDriver(topology(spans, execution=execution)) as driver:
+        steps = [batch(driver, [Came(side, "k", v, time)]) for side, v, time in records]
+        assert [value for step in steps for _, value, _ in step] == expected
+
+
+@EXECUTIONS
+@pytest.mark.parametrize("together", [False, True], ids=["batch-each", "one-batch"])
+def test_join_streams_forwards_expired_results_before_those_of_the_record_that_expired_them(
+    together: bool, execution: Execution
+) -> None:
+    """KAFKA-10847: an upsert sink would keep the stale value."""
+    records = [
+        Came(L, "k", "A0", 0),
+        Came(R, "other", "a", 3),
+        Came(L, "other", "A1", 20),
+        Came(R, "k", "b0", 95),
+        Came(L, "k", "B0", 100),
+    ]
+    spans = Spans("outer", 5, 5, 90)
+    with TopologyTestDriver(topology(spans, execution=execution)) as driver:
+        if together:
+            found = batch(driver, records)
+        else:
+            found = [out for record in records for out in batch(driver, [record])]
+    assert found == [("k", "A0+None", 0), ("other", "None+a", 3), ("k", "B0+b0", 100)]
+
+
+def test_join_streams_forwards_expired_results_of_a_skipped_record_once() -> None:
+    spans = Spans("outer", 5, 5, 0)
+    records = [
+        Came(L, "a", "v", 10),
+        Came(R, "b", "w", 11),
+        Came(R, "c", "x", 20),
+        Came(L, "c", "bad", 20),
+        Came(L, "c", "y", 40),
+    ]
+    made = topology(spans, on_error="skip", fails_on="bad", execution="records")
+    with TopologyTestDriver(made) as driver:
+        found = [out for record in records for out in batch(driver, [record])]
+        assert found == [("a", "v+None", 10), ("b", "None+w", 11), ("c", "None+x", 20)]
+        assert driver.dropped == {"skipped-ProcessingError": 1}
+
+
+def test_join_streams_keeps_waiting_records_when_the_record_that_expires_them_fails() -> None:
+    """All in one batch: what was noted in memory is taken back with the record."""
+    spans = Spans("outer", 5, 5, 0)
+    records = [
+        Came(L, "a", "v", 10),
+        Came(R, "c", "x", 20),
+        Came(L, "b", "w", 15),
+        Came(L, "c", "bad", 25),
+        Came(L, "d", "y", 25),
+    ]
+    made = topology(spans, on_error="skip", fails_on="bad", execution="records")
+    with TopologyTestDriver(made) as driver:
+        assert batch(driver, records) == [("a", "v+None", 10), ("b", "w+None", 15)]

@@ -9,9 +9,11 @@ import pytest
 from kstreams import TEXT, Topic, TopologyBuilder, timestamped_store
 from kstreams.durations import milliseconds
 from kstreams.emit import each_update
+from kstreams.errors import TopologyError
 from kstreams.joins import Change, inner, left
+from kstreams.processors.columns import Execution
 from kstreams.processors.peek import peek
-from kstreams.stores import versioned_key_value_store
+from kstreams.stores import queue_store, versioned_key_value_store
 from kstreams.testing import TopologyTestDriver
 
 STREAM, TABLE = Topic("stream", TEXT, TEXT), Topic("table", TEXT, TEXT, nulls="pass")
@@ -140,3 +142,88 @@ def test_versions_come_back_as_they_were_whatever_the_batches() -> None:
         driver.run()
         # the queues are merged by their highest time: "c" comes behind "b"
         assert values(driver) == ["9+None", "12+a", "16+a", "25+b"]
+
+
+EXECUTIONS = pytest.mark.parametrize("execution", ["records", "columns"])
+
+
+def exclaimed(_: str, value: str) -> str | None:
+    return f"{value}!" if value != "hidden" else None
+
+
+def starred(_: str, value: str) -> str:
+    return f"{value}*"
+
+
+@EXECUTIONS
+@pytest.mark.parametrize("as_of", [False, True], ids=["join_table", "join_as_of"])
+@pytest.mark.parametrize("chained", [False, True], ids=["once", "chained"])
+def test_derive_of_a_versioned_table_stays_versioned(
+    chained: bool, as_of: bool, execution: Execution
+) -> None:
+    builder = TopologyBuilder("t")
+    stream: Any = builder.add_source("stream", STREAM)
+    table = builder.add_table("table", TABLE, store=HISTORY)
+    derived = builder.derive("derived", table, exclaimed)
+    if chained:
+        derived = builder.derive("chained", derived, starred)
+    if as_of:
+        grace, waiting = milliseconds(0), queue_store("w", key=TEXT, value=TEXT)
+        joined: Any = builder.join_as_of(
+            "j", stream, derived, left(text), grace=grace, waiting=waiting, execution=execution
+        )
+    else:
+        joined = builder.join_table("j", stream, derived, left(text), execution=execution)
+    builder.add_sink("out", OUT, joined)
+    with TopologyTestDriver(builder.build()) as driver:
+        for time, value in ((10, "1"), (20, "2"), (22, "hidden"), (25, "3")):
+            driver.write(TABLE, "A", value, timestamp=time)
+        driver.run()
+        for time in (5, 15, 20, 23, 30):
+            driver.pipe(STREAM, "A", str(time), timestamp=time)
+        end = "*" if chained else ""
+        expected = ["5+None", f"15+1!{end}", f"20+2!{end}", "23+None", f"30+3!{end}"]
+        assert values(driver) == expected
+        assert driver.dropped == {}
+
+
+def test_derive_of_a_versioned_table_with_a_store_keeps_the_versions_of_the_table() -> None:
+    """Its store is for views, and has the present rows alone."""
+    builder = TopologyBuilder("t")
+    table = builder.add_table("table", TABLE, store=HISTORY)
+    derived = builder.derive("derived", table, exclaimed, store=PLAIN)
+    stream = builder.add_source("stream", STREAM)
+    builder.add_sink("out", OUT, builder.join_table("j", stream, derived, left(text)))
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe(TABLE, "A", "1", timestamp=10)
+        driver.pipe(TABLE, "A", "2", timestamp=20)
+        driver.pipe(STREAM, "A", "x", timestamp=15)
+        assert values(driver) == ["x+1!"]
+        assert driver.store(PLAIN).get("A") == ("2!", 20)
+
+
+def test_derive_rejects_a_versioned_store() -> None:
+    builder = TopologyBuilder("t")
+    table = builder.add_table("table", TABLE, store=HISTORY)
+    other: Any = versioned_key_value_store("o", key=TEXT, value=TEXT, retention=milliseconds(1))
+    with pytest.raises(TopologyError, match="table 'd': store 'o' is a versioned store"):
+        builder.derive("d", table, exclaimed, store=other)
+
+
+@EXECUTIONS
+def test_derive_of_a_versioned_table_counts_records_that_the_history_does_not_reach(
+    execution: Execution,
+) -> None:
+    """A row that the function leaves out is no such record."""
+    builder = TopologyBuilder("t")
+    stream: Any = builder.add_source("stream", STREAM)
+    table = builder.derive("d", builder.add_table("table", TABLE, store=HISTORY), exclaimed)
+    joined: Any = builder.join_table("j", stream, table, left(text), execution=execution)
+    builder.add_sink("out", OUT, joined)
+    with TopologyTestDriver(builder.build()) as driver:
+        for time, value in ((0, "a"), (40, "hidden"), (50, "b")):
+            driver.pipe(TABLE, "k", value, timestamp=time)
+        for time in (29, 45):
+            driver.pipe(STREAM, "k", "x", timestamp=time)
+        assert values(driver) == ["x+None", "x+None"]
+        assert driver.dropped == {"no-history": 1}

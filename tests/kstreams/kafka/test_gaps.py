@@ -12,7 +12,7 @@ from confluent_kafka import Producer
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams.batch.planner import BatchPlanner
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from kstreams.errors import KafkaOptionsError
+from kstreams.errors import KafkaOptionsError, OptionError
 from kstreams.kafka.options import Kafka
 
 KAFKA = Kafka(
@@ -113,5 +113,5 @@ def test_delivery_is_a_part_of_the_settings_and_of_no_client() -> None:
     assert repr(kafka) == "Kafka('broker:9092', delivery='exactly-once')"
     assert "delivery" not in kafka.client_options("producer")
     assert Kafka("broker:9092").delivery == "at-least-once"
-    with pytest.raises(KafkaOptionsError, match="delivery is 'once'"):
+    with pytest.raises(OptionError, match="delivery is 'once'"):
         Kafka("broker:9092", delivery="once")  # type: ignore[arg-type]  # that is the test

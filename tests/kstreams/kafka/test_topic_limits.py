@@ -21,7 +21,7 @@ from kstreams.kafka.partition_counts import PartitionCounts
 from kstreams.kafka.sink import topic_limits, write_apart, write_rows
 from kstreams.kafka.topic_limits import BARE_LIMITS, KafkaLimits, limits_of
 from kstreams.partitioner import Murmur2Partitioner
-from kstreams.task.outputs import TaskOutput
+from kstreams.task.output.outputs import TaskOutput
 from kstreams.topic_limits import TopicLimits
 from tests.kstreams.kafka.samples import output_table, read_all
 

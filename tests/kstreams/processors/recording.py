@@ -62,7 +62,11 @@ class Recording:
     ) -> Cancellable:
         raise AssertionError("no test has punctuators")
 
-    def hold(self, release: Callable[[Sequence[Any]], None]) -> Callable[[Any], None]:
+    def hold(
+        self,
+        release: Callable[[Sequence[Any]], None],
+        undo: Callable[[Sequence[Any]], None] | None = None,
+    ) -> Callable[[Any], None]:
         raise AssertionError("no test holds anything back")
 
     def on_end_of_run(self, callback: Callable[[], None]) -> None:

@@ -115,7 +115,7 @@ def test_settings_that_mean_nothing_are_refused() -> None:
     with pytest.raises(TopologyError, match="within is not negative"):
         deduplicate(by_key(), id=TEXT, within=timedelta(seconds=-1), store="s")
     wrong: Any = "keep"
-    with pytest.raises(TopologyError, match="late is 'forward' or 'drop', not 'keep'"):
+    with pytest.raises(TopologyError, match="late is 'keep', expected 'forward' or 'drop'"):
         deduplicate(by_key(), id=TEXT, within=timedelta(seconds=1), store="s", late=wrong)
 
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Serde
 from kstreams.serde import LINES, compressed, csv_row
-from kstreams.serde.values import json_line, parser_of, plain, printable, shown_by
-from kstreams.windows import Windowed
+from kstreams.serde.values import exact, json_line, parser_of, plain, printable, shown_by
+from kstreams.windows import NEVER_ENDS, Windowed
 from kstreams_json import json_serde
 from kstreams_msgpack import msgpack_serde
 
@@ -91,7 +91,8 @@ CYCLE.append(CYCLE)
         ([math.nan, Decimal("1.10"), Colour.RED], '["nan", "1.10", "red"]'),
         ({"day": date(2024, 1, 2)}, '{"day": "2024-01-02"}'),
         ([UUID(int=1), 10**5000], '["00000000-0000-0000-0000-000000000001", "(16610 bits)"]'),
-        (Windowed("a", 0, 10), "a@0/10"),
+        (Windowed("a", 0, 10), "a@1970-01-01T00:00:00.000Z/1970-01-01T00:00:00.010Z"),
+        (Windowed(b"a", 0, NEVER_ENDS), "b'a'@1970-01-01T00:00:00.000Z/never"),
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
@@ -172,3 +173,10 @@ def test_a_serde_that_cannot_show_a_value_breaks_nothing() -> None:
 def test_structs_of_any_package_are_shown() -> None:
     struct = msgspec.defstruct("Thing", [("a", int), ("b", bytes)])
     assert printable(struct(1, b"\x00")) == '{"a": 1, "b": "b\'\\\\x00\'"}'
+
+
+def test_windowed_key_is_an_object_with_times_in_utc_as_json() -> None:
+    window = Windowed(("a", 2**60), 0, 60_000)
+    times = {"start": "1970-01-01T00:00:00.000Z", "end": "1970-01-01T00:01:00.000Z"}
+    assert plain(window) == {"key": ["a", 2**60], **times}
+    assert exact([window]) == [{"key": ["a", str(2**60)], **times}]

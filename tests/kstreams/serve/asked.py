@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.checkpoint.savepoint.store_place import checkpoint_of
 from kstreams.serve.served_app import AppSource
 from kstreams.serve.server import Server
 from kstreams.serve.settings import Limits, ServeSettings
@@ -84,7 +84,12 @@ def asked(
         AppSource(checkpoint_of(path), lambda _, __, spec=spec: spec)  # type: ignore[misc]
         for path, spec in apps
     ]
-    server = Server(made, sources)
+    with asked_of(Server(made, sources)) as found:
+        yield found
+
+
+@contextmanager
+def asked_of(server: Server) -> Iterator[Asked]:
     try:
         yield Asked(server)
     finally:

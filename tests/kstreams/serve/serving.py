@@ -14,10 +14,10 @@ from typing import Any
 
 import uvicorn
 
-from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.checkpoint.savepoint.store_place import checkpoint_of
+from kstreams.serve.authentication import Doors
 from kstreams.serve.context import Context
 from kstreams.serve.cursors import Cursors
-from kstreams.serve.doors import Doors
 from kstreams.serve.roles import Role
 from kstreams.serve.served_app import AppSource
 from kstreams.serve.server import Server

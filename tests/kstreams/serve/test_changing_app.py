@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from kstreams import INT64, TEXT, Topic, TopologyBuilder, View, filter_
-from kstreams.checkpoint.app_settings import AppSettings
-from kstreams.checkpoint.fork import ForkSource, fork
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.savepoints import Savepoints
-from kstreams.checkpoint.upgrade import Upgrade, upgrade
+from kstreams.checkpoint.savepoint.fork import ForkSource, fork
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.upgrade import Upgrade, upgrade
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import KStreamsError
 from kstreams.ids import TaskId
 from kstreams.state.stores.key_value.kind import key_value_store

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kstreams.serve.action import Action
-from kstreams.serve.doors import Doors
+from kstreams.serve.authentication import Doors
 from kstreams.serve.problems import Problem
 from kstreams.serve.request_times import RequestTimes
 from kstreams.serve.roles import Role
@@ -133,12 +133,13 @@ def test_a_token_in_an_address_is_refused(served: Served, name: str) -> None:
     )
 
 
-def test_who_guesses_is_not_heard_any_more(tmp_path: Path) -> None:
+def test_wrong_tokens_of_an_address_get_429_and_a_valid_one_is_accepted(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     with serving((tmp_path, COUNTS)) as served:
         statuses = [served.get(KEY, token=f"guess-number-{n:06}").status for n in range(12)]
         assert statuses == [401] * 10 + [429] * 2
-        assert served.get(KEY).status == 429  # with the right one too
+        assert served.get(KEY).status == 200  # others may share the address of a proxy
+        assert served.get(KEY, token="guess-number-000013").status == 429
         assert served.get("/health/live", token=None).status == 200
 
 
@@ -231,7 +232,7 @@ def test_a_cookie_over_tls_is_for_that_alone() -> None:
     assert "Secure" in header.split("; ")
 
 
-def test_who_guesses_at_the_login_is_not_heard_any_more() -> None:
+def test_wrong_tokens_at_the_login_get_429_and_a_valid_one_is_accepted() -> None:
     now = [0.0]
     doors = Doors(ServeSettings(TOKENS), lambda: now[0])
     statuses = []
@@ -240,11 +241,11 @@ def test_who_guesses_at_the_login_is_not_heard_any_more() -> None:
             doors.log_in(f"guess-number-{number:06}", "9.9.9.9")
         statuses.append(caught.value.status)
     assert statuses == [401] * 10 + [429] * 2
-    with pytest.raises(Problem):
-        doors.log_in(TOKEN, "9.9.9.9")
-    doors.log_in(TOKEN, "9.9.9.8")
-    now[0] = 60.0
     doors.log_in(TOKEN, "9.9.9.9")
+    now[0] = 60.0
+    with pytest.raises(Problem) as caught:
+        doors.log_in("guess-number-000013", "9.9.9.9")
+    assert caught.value.status == 401
 
 
 def test_answers_may_not_be_framed_sniffed_or_kept(served: Served) -> None:

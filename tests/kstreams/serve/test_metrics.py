@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from kstreams import Embedded
 from kstreams.checkpoint.pause import pause
-from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.checkpoint.savepoint.store_place import checkpoint_of
 from kstreams.clock import FakeClock
 from kstreams.connection import Connection
 from kstreams.ids import TopicPartition
@@ -23,8 +23,9 @@ from kstreams.serve.served_app import AppSource, ServedApp
 from kstreams.serve.settings import Limits
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.topic_counts import TopicCounts
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals
-from kstreams.task.meta import TaskMeta
+from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.telemetry.counters import Counters
 from kstreams.telemetry.formats import COUNTERS, LIVE, TOPOLOGY, to_bytes
 from kstreams.telemetry.live import Live, LiveQuery
@@ -40,6 +41,7 @@ TABLE = TopicPartition("table", 0)
 TOTALS = Totals(
     {"in": NodeCounts(12, 8, 1, {"null-key": 1, 'odd "x"\n\\': 2}), "keep": NodeCounts(8, 3)},
     {"in": {TopicPartition("in", 2): PartitionCounts(11, 1)}},
+    {"in": TopicCounts(11, 900), "out": TopicCounts(0, 0, 3, 50)},
 )
 _SAMPLE = re.compile(r'[a-z_]+(\{([a-z_]+="(\\.|[^"\\\n])*"(,|(?=\})))*\})? -?[0-9.e+]+')
 
@@ -100,6 +102,10 @@ def test_they_say_what_the_last_commit_says(tmp_path: Path) -> None:
     assert found[f'{dropped}"null-key"}}'] == 1
     assert sum(n for name, n in found.items() if name.startswith(dropped)) == 3
     assert any(name.startswith("kstreams_state_bytes") for name in found)
+    topic = f"kstreams_topic_bytes_total{{{own},topic="
+    assert found[f'{topic}"in",direction="in"}}'] == 900
+    assert found[f'{topic}"out",direction="out"}}'] == 50
+    assert found[f'kstreams_topic_records_total{{{own},topic="out",direction="out"}}'] == 3
     times = {n for name, n in found.items() if name.startswith("kstreams_stream_time_seconds")}
     assert times == {5}
     assert not [name for name in found if "lag" in name or "unread" in name]
@@ -149,6 +155,7 @@ def test_they_say_what_the_app_tells_of_itself(tmp_path: Path) -> None:
     assert found[f'kstreams_node_busy_ratio{{{own},node="count"}}'] == 0.6
     assert found[f'kstreams_store_rows{{{own},store="counts"}}'] == 1_200
     assert found[f'kstreams_restores_total{{{own},group="by/word"}}'] == 2
+    assert found[f"kstreams_task_moves_total{{{own}}}"] == 2
     assert found[f'kstreams_log_requests_total{{{own},operation="put"}}'] == 2
     assert found[f'kstreams_log_bytes_total{{{own},operation="get"}}'] == 60
     assert found[f'kstreams_records_produced_total{{{own},node="keep",topic="out"}}'] == 3

@@ -13,12 +13,14 @@ from urllib.parse import quote
 import pytest
 
 from kstreams import DOUBLE, INT64, TEXT, Serde, View
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.durations import milliseconds
 from kstreams.partitioner import partition_of
+from kstreams.serde.recorded import RecordedSerde
 from kstreams.serde.text import BYTES
 from kstreams.serve.settings import Limits
 from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.versioned.kind import versioned_key_value_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing import FakeClock
 from kstreams.windows import TumblingWindows, Windowed
@@ -324,3 +326,26 @@ def test_a_reset_is_seen_and_a_removed_checkpoint_said(tmp_path: Path) -> None:
         served.until(
             f"{STORE}/key?key=a", lambda a: a.status == 200 and a.json["rows"][0] == {"value": 5}
         )
+
+
+def test_key_of_a_versioned_store_has_the_validity_of_each_version(tmp_path: Path) -> None:
+    spec = versioned_key_value_store("counts", key=TEXT, value=INT64, retention=milliseconds(1_000))
+    app = Committing(tmp_path, spec)
+    app.commit(lambda store, _: [store.put("a", t * 100, t) for t in (1, 9)])
+    with serving((tmp_path, spec)) as served:
+        assert served.get(f"{STORE}/key?key=a").json["rows"] == [
+            {"valid_from_ms": 1, "valid_to_ms": 9, "value": 100},
+            {"valid_from_ms": 9, "valid_to_ms": None, "value": 900},
+        ]
+
+
+def test_answer_with_undecoded_values_has_a_note(tmp_path: Path) -> None:
+    Committing(tmp_path, COUNTS).put([("a", 1)])
+    spec = key_value_store("counts", key=TEXT, value=RecordedSerde(INT64.name))
+    with serving((tmp_path, spec)) as served:
+        for path in (f"{STORE}/key?key=a", f"{STORE}/rows"):
+            note = served.get(path).json["note"]
+            assert note == (
+                "shown as bytes: values of serde 'int64'; "
+                "start the server with --topology MODULE:NAME"
+            )

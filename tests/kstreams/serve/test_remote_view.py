@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstreams import DOUBLE, INT64, TEXT, View
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.durations import milliseconds
 from kstreams.errors import (
     CheckpointMismatchError,
@@ -362,3 +362,15 @@ def test_a_server_that_redirects_gets_no_token_to_carry_on(tmp_path: Path) -> No
         pytest.raises(ServerRefusedError, match="answers 302"),
     ):
         view.get("a")
+
+
+def test_other_windows_than_the_server_has_are_refused(tmp_path: Path) -> None:
+    def store(size: int) -> Any:
+        windows = TumblingWindows(timedelta(minutes=size))
+        return window_store("counts", key=TEXT, value=INT64, windows=windows)
+
+    Committing(tmp_path, store(1)).commit(lambda live, partition: None)
+    with serving((tmp_path, store(1))) as served:
+        remote(served, store(1)).close()
+        with pytest.raises(CheckpointMismatchError, match="size was 0:01:00, now 0:07:00"):
+            remote(served, store(7))

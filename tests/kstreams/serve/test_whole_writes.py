@@ -14,12 +14,19 @@ from kstreams.serve.whole_writes import WholeWrites
 class _Inner(asyncio.Transport):
     """Keeps what it is given."""
 
-    def __init__(self) -> None:
+    def __init__(self, unsent: int = 0) -> None:
         super().__init__()
         self.said: list[bytes | str] = []
+        self.unsent = unsent
 
     def write(self, data: Any) -> None:
         self.said.append(bytes(data))
+
+    def is_closing(self) -> bool:
+        return "close" in self.said
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
 
     def close(self) -> None:
         self.said.append("close")
@@ -33,7 +40,7 @@ def _said(act: Callable[[WholeWrites], None]) -> list[bytes | str]:
 
     async def run() -> list[bytes | str]:
         inner = _Inner()
-        act(WholeWrites(inner, asyncio.get_running_loop()))
+        act(WholeWrites(inner, asyncio.get_running_loop(), 1.0))
         await asyncio.sleep(0)
         return inner.said
 
@@ -67,7 +74,7 @@ def test_a_head_does_not_wait_for_a_body_that_comes_later() -> None:
 
     async def run() -> list[bytes | str]:
         inner = _Inner()
-        transport = WholeWrites(inner, asyncio.get_running_loop())
+        transport = WholeWrites(inner, asyncio.get_running_loop(), 1.0)
         transport.write(b"head")
         await asyncio.sleep(0)
         before = list(inner.said)
@@ -92,3 +99,18 @@ def test_aborting_does_not() -> None:
         transport.abort()
 
     assert _said(act) == ["abort"]
+
+
+@pytest.mark.parametrize(("unsent", "expected"), [(0, ["close"]), (5, ["close", "abort"])])
+def test_closing_aborts_after_a_time_when_the_client_reads_nothing(
+    unsent: int, expected: list[bytes | str]
+) -> None:
+    async def run() -> list[bytes | str]:
+        inner = _Inner(unsent)
+        transport = WholeWrites(inner, asyncio.get_running_loop(), 0.01)
+        transport.close()
+        transport.close()
+        await asyncio.sleep(0.05)
+        return inner.said
+
+    assert asyncio.run(run()) == expected

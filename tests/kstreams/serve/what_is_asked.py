@@ -21,14 +21,14 @@ from kstreams import INT64, TEXT
 from kstreams.durations import milliseconds
 from kstreams.serve import (
     action,
-    as_of,
     paging,
     parameters,
     protocol,
+    version_parameters,
 )
+from kstreams.serve.app_commands import Orders
 from kstreams.serve.context import Context
 from kstreams.serve.cursors import Cursors
-from kstreams.serve.orders import Orders
 from kstreams.serve.problems import Problem, answer_of
 from kstreams.serve.queries import Queries
 from kstreams.serve.restoring import Restoring
@@ -54,7 +54,7 @@ def half_an_escape_is_no_key(path: Path) -> None:
         assert ask(f"{STORE}/key?key=a%").status == 400
 
 
-@holds(as_of, "_BATCH", re.compile(r"\d+"))
+@holds(version_parameters, "_BATCH", re.compile(r"\d+"))
 def digits_of_other_scripts_are_no_batch(path: Path) -> None:
     with visiting(path) as ask:
         for text in ("%C2%B2", "%D9%A3", "99999999999999999999"):
@@ -73,14 +73,14 @@ def cursors_are_signed(path: Path) -> None:
 def apps_are_looked_up(path: Path) -> None:
     with visiting(path) as ask:
         for name in ("..", "%2e%2e", "..%2f..", "x", "viewed%00", "Viewed", "v" * 5000):
-            assert ask(f"/v1/apps/{name}").status == 404
+            assert ask(f"/v1/apps/{name}").status in (400, 404)
 
 
 @holds(ServedApp, "_check_name")
 def stores_are_looked_up(path: Path) -> None:
     with visiting(path) as ask:
         for name in ("..", "%2e%2e", "..%2f..", "x", "counts%00", "Counts", "v" * 5000):
-            assert ask(f"/v1/apps/viewed/stores/{name}").status == 404
+            assert ask(f"/v1/apps/viewed/stores/{name}").status in (400, 404)
 
 
 @holds(action, "answer_of", lambda problem, **_: answer_of(problem, tells=True))

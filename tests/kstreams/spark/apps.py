@@ -27,7 +27,7 @@ from kstreams import (
 )
 from kstreams.app import BatchReport
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.connection import RawRecord
 from kstreams.errors import KStreamsError
 from kstreams.state.backend.memory import MemoryStore

@@ -30,11 +30,11 @@ from kstreams import (
 from kstreams.aggregators import count
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.durations import seconds
 from kstreams.errors import StateCorruptError
 from kstreams.stores import window_store
-from kstreams.task.outputs import TaskOutput
+from kstreams.task.output.outputs import TaskOutput
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.cli.terminal import say

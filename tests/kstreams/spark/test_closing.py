@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from kstreams import INT64, TEXT, Record, Topic, Topology, TopologyBuilder, rekey
+from kstreams import INT64, TEXT, App, Record, Topic, Topology, TopologyBuilder, rekey
 from kstreams.aggregators import count, sum_
 from kstreams.durations import seconds
-from kstreams.emit import on_close
+from kstreams.emit import on_close, suppress, until_time_limit
 from kstreams.errors import CompileError
+from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing import FakeClock
-from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
+from kstreams.windows import (
+    TumblingWindows,
+    UnlimitedWindows,
+    Windowed,
+    windowed,
+    windowed_aggregate,
+)
 from tests.kstreams.spark.apps import Bench
 
 pytestmark = pytest.mark.spark
@@ -98,3 +106,59 @@ def test_only_a_run_that_ends_closes_windows(bench: Bench) -> None:
     bench.create(NUMBERS)
     with pytest.raises(CompileError, match="close_windows"):
         bench.app(topology()).run(close_windows=True)
+
+
+RELEASED = Topic("released", TEXT, INT64)
+EVER: Any = Topic("ever", windowed(TEXT, UnlimitedWindows()), INT64)
+
+
+def suppressing() -> Topology:
+    """Hold numbers back for 10 ms, and count them in a window without an end."""
+    builder = TopologyBuilder("suppressing", idle_timeout=seconds(1))
+    numbers = builder.add_source("numbers", NUMBERS)
+    until = suppress(
+        until_time_limit(timedelta(milliseconds=10)),
+        store=buffer_store("held", key=TEXT, value=INT64),
+    )
+    builder.add_sink("to-released", RELEASED, builder.add_processor("held", until, numbers))
+    store = window_store("ever", key=TEXT, value=INT64)
+    counting = windowed_aggregate(UnlimitedWindows(), count(), store=store, emit=on_close())
+    builder.add_sink("to-ever", EVER, builder.add_processor("ever", counting, numbers))
+    return builder.build()
+
+
+def test_suppressed_records_are_released_when_due_and_unlimited_windows_at_the_end(
+    bench: Bench,
+) -> None:
+    bench.create(NUMBERS)
+    clock = FakeClock(1_000_000)
+    with bench.app(suppressing(), clock=clock) as app:
+        app.open()
+        bench.emit(NUMBERS, [Record("a", 1, 4_000)])
+        app.drain()
+        bench.emit(NUMBERS, [Record("a", 2, 4_000), Record("b", 1, 3_900)])
+        app.drain()
+        bench.emit(NUMBERS, [Record("b", 2, 3_800)])
+        app.drain()
+        released = bench.records(RELEASED)
+        assert [pair for pair in released if pair[0] == "b"] == [("b", 1), ("b", 2)]
+        clock.advance(seconds(1))
+        app.drain()
+        assert bench.records(RELEASED).count(("a", 2)) == 1
+        app.drain(close_windows=True)
+        assert results(bench, EVER) == [("a", 0, 2), ("b", 0, 2)]
+
+
+def test_an_app_rejects_unlimited_windows_on_close_unless_it_closes_windows(bench: Bench) -> None:
+    bench.create(NUMBERS)
+    runs: list[Callable[[App], None]] = [
+        App.run,
+        lambda app: app.run(until="end"),
+        App.start,
+    ]
+    for run in runs:
+        with pytest.raises(CompileError, match=r"node 'ever' never emits.*\nHint:.*close_windows"):
+            run(bench.app(suppressing()))
+    bench.emit(NUMBERS, [Record("a", 1, 4_000)])
+    bench.app(suppressing()).run(until="end", close_windows=True)
+    assert results(bench, EVER) == [("a", 0, 1)]

@@ -20,11 +20,11 @@ from kstreams.batch.embedded import feed as embedded_feed
 from kstreams.batch.embedded.io import publish
 from kstreams.batch.planner import BatchPlanner
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.fork import ForkSource, fork
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
+from kstreams.checkpoint.savepoint.fork import ForkSource, fork
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import KStreamsError
 from kstreams.state.log.directory import Directory
 from kstreams.state.log.upkeep import Upkeep

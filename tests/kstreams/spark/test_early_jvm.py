@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from kstreams.spark.class_archive import ClassArchive, class_archive
 from kstreams.spark.early_jvm import begin_jvm, is_plain
+from kstreams.spark.java import SPARK_MODULE
 from kstreams.spark.jvm import on_quick_jvm
 from kstreams.spark.jvm_command import JvmCommand
 from kstreams.spark.session_settings import OPTIONS, session_settings
@@ -28,7 +29,7 @@ _APP = """
 import sys
 from pathlib import Path
 from kstreams import App, Embedded
-from kstreams.spark import nursery
+from kstreams.spark import worker_prefork
 assert "pyspark" not in sys.modules
 from tests.kstreams.spark.apps import counting
 from pyspark import SparkContext
@@ -38,7 +39,7 @@ app = App(counting(), Embedded(home / "topics"), checkpoint=home / "checkpoint")
 app.run(until="end")
 java = SparkContext._jvm.java.lang
 print(java.System.getProperty("sun.java.command"))
-pid = nursery._running.process.pid
+pid = worker_prefork._running.process.pid
 print(len(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
 """
 
@@ -82,6 +83,7 @@ def test_it_is_started_as_the_last_one_and_talks_to_pyspark_alone(
     assert home is not None
     assert words[:2] == ["-cp", f"{home}/conf:{next(home.glob('jars/slf4j-api*'))}:{home}/jars/*"]
     assert words[2] == "-Xmx1g"
+    assert "--add-modules=jdk.incubator.vector" not in words  # Java warns of it
     assert any(word.startswith("-XX:SharedArchiveFile=") for word in words)
     assert words[-1] == "org.apache.spark.api.python.PythonGatewayServer"
     assert early.folder.stat().st_mode & 0o077 == 0
@@ -176,7 +178,7 @@ def test_an_app_runs_on_it(spark: SparkSession, tmp_path: Path) -> None:
     assert command is not None
     assert spark._jvm is not None
     bean = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
-    as_told = [str(each) for each in bean.getInputArguments()]
+    as_told = [str(each) for each in bean.getInputArguments() if str(each) != SPARK_MODULE]
     assert as_told[-len(command.options) :] == list(command.options)  # by Spark's scripts
     bench = Bench(tmp_path, spark)
     bench.create(WORDS)

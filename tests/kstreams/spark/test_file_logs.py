@@ -13,7 +13,7 @@ import pytest
 
 from kstreams import INT64, TEXT, App, Record, Topic, Topology, TopologyBuilder, key_value_store
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import CompileError, FileChangedError, ProcessingError, StateCorruptError
 from kstreams.operators import flat_map, rekey
 from kstreams.serde import NONE

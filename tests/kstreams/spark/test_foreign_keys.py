@@ -12,7 +12,7 @@ from kstreams.emit import each_update
 from kstreams.joins import left
 from kstreams.serde.numbers import INT64
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.joins.test_foreign_keys import (
+from tests.kstreams.joins.foreign.test_foreign_keys import (
     ENTERED,
     FULL,
     LEFT,

@@ -16,8 +16,7 @@ from pyspark.sql import SparkSession
 from devtools.servers.kafka import KafkaBroker
 from kstreams import App, DeadLetter, Embedded, Kafka, Topology
 from kstreams.app import BatchReport
-from kstreams.connection import RawRecord
-from kstreams.io import Connection
+from kstreams.connection import Connection, RawRecord
 from kstreams.partitioner import partition_of
 from kstreams.topology import OnError
 from tests.hostile.accounts import LETTERS, Account, Written, identified

@@ -14,9 +14,9 @@ from kstreams import INT64, TEXT, App, Emitter, Record, Topic, Topology, Topolog
 from kstreams.app import BatchReport
 from kstreams.batch.embedded.feed import EmbeddedFeed
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan, Slice
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan, Slice
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import FencedError
 from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 
 from kstreams import View
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.fork import ForkSource, fork
-from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.resume import resume
+from kstreams.checkpoint.savepoint.fork import ForkSource, fork
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import LogMismatchError, StateCorruptError
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory

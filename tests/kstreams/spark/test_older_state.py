@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from kstreams import Record
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.durable import DurableLog

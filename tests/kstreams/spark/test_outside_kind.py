@@ -9,8 +9,8 @@ import pytest
 from kstreams import Record, Topology, View
 from kstreams.app import ForkSource, Migration
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import SystemClock
 from kstreams.testing import TopologyTestDriver
 from kstreams_rocksdb import RocksDB

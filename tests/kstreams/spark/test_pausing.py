@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from kstreams.checkpoint.named_home import home_of
 from kstreams.checkpoint.pause import pause, resume
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import ExecutionError
 from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, counting, expected_totals
 

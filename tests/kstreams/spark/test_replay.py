@@ -135,7 +135,7 @@ def test_a_crash_between_publish_and_sparks_commit_repeats_nothing(bench: Bench)
         ExecutionError, match="on_batch raised ValueError: a listener's own"
     ) as caught:
         bench.run(marking(), on_batch=fail)
-    assert "fix on_batch" in str(caught.value)
+    assert "fix the function" in str(caught.value)
     check_one_truth(bench, [*FIRST, *SECOND])
     _go_on(bench)
 

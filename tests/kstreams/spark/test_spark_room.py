@@ -17,12 +17,14 @@ WITHOUT_SPARK = {
     "java_wrapper": "makes that Java usable for Spark's launcher",
     "jvm_command": "is how Spark's launcher would start that JVM",
     "known_java": "remembers what that Java said of itself",
-    "nursery": "makes Spark's Python daemons forks of one process",
-    "nursery_process": "is that process",
+    "worker_prefork": "makes Spark's Python daemons forks of one process",
+    "worker_prefork_process": "is that process",
     "package_archive": "packs the user's modules, which Spark brings to executors",
     "session_settings": "settings of a session made here, known before pyspark is imported",
     "spark_home": "finds Spark before pyspark is imported",
     "stage": "what Spark runs on each of its partitions",
+    "struct_classes": "sends the fields of Struct classes to Spark's workers",
+    "type_hints": "sends the types of classes to Spark's workers",
     "warm_up": "has those classes archived before they are needed",
 }
 """Modules that import neither pyspark nor py4j, and why they are here all the same.

@@ -15,11 +15,11 @@ from devtools.servers.fault_proxy import FaultProxy, Refuse
 from devtools.servers.s3 import SECRET_KEY, Bucket, S3Server
 from kstreams import INT64, TEXT, Topic, View
 from kstreams.app import ForkSource, Migration
-from kstreams.checkpoint.changelog_restore import ChangelogRestore
+from kstreams.checkpoint.admin.changelog_restore import ChangelogRestore
+from kstreams.checkpoint.admin.reset import reset
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.reset import reset
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
 from kstreams.state import Memory
@@ -57,7 +57,7 @@ def _traffic(bench: Bench) -> Traffic:
 def test_an_empty_machine_goes_on_from_s3_and_a_warm_one_reads_no_state(
     bench: Bench, bucket: Bucket, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, "kstreams")
+    caplog.set_level(logging.DEBUG, "kstreams")
     prefix = f"app-{uuid.uuid4().hex[:8]}"
     state = RocksDB(directory=str(bench.home / "local"), log=bucket.settings(prefix))
     bench.create(WORDS, TOTALS)

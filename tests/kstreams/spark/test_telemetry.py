@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
-from kstreams.batch.busy import TASK_PHASES
 from kstreams.batch.progress import BATCH_PHASES
-from kstreams.checkpoint.named_home import home_of
+from kstreams.batch.worker_times import TASK_PHASES
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import ProcessingError
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.operators import map_values
-from kstreams.task.drop_sample import DropSample
+from kstreams.task.progress.drop_sample import DropSample
 from kstreams.telemetry.reader import TelemetryReader
 from kstreams.topology import OnError
 from tests.kstreams.spark.apps import Bench

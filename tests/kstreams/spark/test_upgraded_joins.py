@@ -39,7 +39,7 @@ def test_a_table_that_is_added_is_read_before_the_stream_goes_on(
     bench.run(counting())
     bench.emit(WORDS, [Record(name, "after", 3_000) for name in NAMES])
     bench.emit(USERS, [Record(name, name.upper(), 2_000) for name in NAMES])
-    with caplog.at_level(logging.INFO, "kstreams.checkpoint.upgrade"):
+    with caplog.at_level(logging.INFO, "kstreams.checkpoint.start.upgrade"):
         bench.run(joined(), max_records_per_batch=20)
     assert "table 'users' is read first: 50 records of topic 'users'" in caplog.text
     assert sorted(bench.records(NAMED)) == sorted((n, f"{n.upper()}: after") for n in NAMES)

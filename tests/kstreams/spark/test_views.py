@@ -21,8 +21,8 @@ from kstreams import (
 )
 from kstreams.app import ForkSource, Migration
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import SystemClock
 from kstreams.errors import CheckpointMismatchError, TopicRecreatedError
 from kstreams.state import Memory

@@ -24,7 +24,7 @@ from kstreams import (
 )
 from kstreams.batch.envelope import Envelope
 from kstreams.batch.task_call import TaskCall
-from kstreams.checkpoint.plans import Plan, Slice
+from kstreams.checkpoint.planning.plans import Plan, Slice
 from kstreams.errors import ProcessingError, WorkerDiedError
 from kstreams.partitioner import partition_of
 from kstreams.spark.worker_deaths import WorkerDeaths

@@ -53,7 +53,7 @@ class Joins:
             case _:
                 self.clocks = (self.number, a, b, a - 1, b - 1)
                 rows.overlay.put((0, 1), self.clocks)
-                for _, side, time, number, key in self.open:
+                for _, side, time, number, key, _ in self.open:
                     element = rows.find(side, time // width, key, time, number)
                     kept = self.rows[side, key]
                     assert element == next((e for e in kept if e[1] == number), None)

@@ -38,7 +38,8 @@ from kstreams.state.log.upkeep import Upkeep
 from kstreams.state.versions.background import BackgroundUpkeep
 from kstreams.state.versions.checkout import Checkout
 from kstreams.state.versions.versions import TaskVersions
-from kstreams.views.replica import Replica, State
+from kstreams.views.layered_copy import State
+from kstreams.views.replica import Replica
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.state.models import KEYS, Model, copied, models
 from tests.kstreams.state.object_dict import ObjectDict

@@ -14,10 +14,10 @@ from kstreams.processors.interceptor import Interceptor
 from kstreams.raw_batch import INPUT_SCHEMA, headers_array
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
-from kstreams.task.columns import rows_of
-from kstreams.task.meta import TaskMeta
-from kstreams.task.outputs import TaskOutput
-from kstreams.task.queues import Queue
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.progress.task_meta import TaskMeta
+from kstreams.task.records.columns import rows_of
+from kstreams.task.records.queues import Queue
 from kstreams.task.task import Task
 from kstreams.topic_limits import NO_LIMITS, Limits
 
@@ -88,7 +88,9 @@ class OneTask:
             wall_ms=wall_ms,
             interceptors=self.interceptors,
             limits=self.limits,
-            partitions=self.partitions,
+            partitions=None
+            if self.partitions is None
+            else {entry.name: self.partitions for entry in self.group.inputs},
         )
 
     def run(self, *queues: Queue, wall_ms: int = 0) -> TaskOutput:

@@ -24,7 +24,7 @@ from kstreams.errors import KStreamsError, ProcessingError, SerializationError, 
 from kstreams.io import topic_by
 from kstreams.processors import BatchContext, BatchProcessor, PunctuationType
 from kstreams.serde import INT32
-from kstreams.task.columns import COLUMNS
+from kstreams.task.records.columns import COLUMNS
 from kstreams.topology import to_stdout
 from tests.kstreams.state.cache.test_overlay import Json
 from tests.kstreams.task.harness import IN, OUT, OneTask, calls, one_node, queue_of, records, values

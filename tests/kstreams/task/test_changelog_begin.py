@@ -7,8 +7,8 @@ from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.window.rows import WindowRows
 from kstreams.stores import window_store
-from kstreams.task.changelogs import Changelogs
-from kstreams.task.meta import TaskMeta
+from kstreams.task.output.changelogs import Changelogs
+from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.windowed import Windowed
 
 PLAIN = key_value_store("s", key=TEXT, value=INT64)

@@ -20,7 +20,7 @@ from kstreams import (
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.key_value.expiring import TtlClock
-from kstreams.task.meta import TaskMeta
+from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.task.task import Task
 
 

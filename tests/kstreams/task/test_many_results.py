@@ -10,7 +10,7 @@ import pytest
 
 from kstreams import BYTES, TEXT, DeadLetter, Processor, Record, Topic, TopologyBuilder, flat_map
 from kstreams.errors import SerializationError
-from kstreams.task import collector
+from kstreams.task.output import collector
 from tests.kstreams.task.harness import IN, OneTask, one_node, queue_of, values
 
 MANY = 200_000

@@ -11,9 +11,9 @@ from types import FrameType
 
 import pytest
 
-from kstreams.task.failures import Places
+from kstreams.task.failures.user_errors import Places
 from kstreams.task.node_sampler import NO_NODE, NodeSampler
-from kstreams.task.outputs import TaskOutput
+from kstreams.task.output.outputs import TaskOutput
 
 
 class Seen:

@@ -23,8 +23,8 @@ from kstreams.errors import KStreamsError, RecordRefusedError, UnknownTopicError
 from kstreams.io import topic_by
 from kstreams.processors import BatchProcessor, PunctuationType
 from kstreams.processors.peek import peek
-from kstreams.task.columns import rows_of
-from kstreams.task.outputs import TaskOutput
+from kstreams.task.output.outputs import TaskOutput
+from kstreams.task.records.columns import rows_of
 from kstreams.testing import TopologyTestDriver
 from kstreams.topic_limits import NO_LIMITS, TopicLimits
 from tests.kstreams.task.harness import IN, OUT, OneTask, calls, queue_of, values

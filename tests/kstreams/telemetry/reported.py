@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from kstreams.batch.latency import LATENCY_BOUNDS_MS, Latency
 from kstreams.batch.report import BatchReport, TaskReport
+from kstreams.batch.task_moves import TaskMove
 from kstreams.ids import TaskId, TopicPartition
+from kstreams.state.log.topic_counts import TopicCounts
 from kstreams.state.log.totals import NodeCounts
 from kstreams.state.log.traffic import Traffic
-from kstreams.task.drop_sample import DropSample
+from kstreams.task.progress.drop_sample import DropSample
 
 __all__ = ("report",)
 
@@ -47,4 +49,9 @@ def report(batch: int = 7, *, ms: int = 120_500, query: str = "lines") -> BatchR
         latency=Latency((1, 4, *[0] * (len(LATENCY_BOUNDS_MS) - 1)), 30),
         samples=(DropSample("count", "late", place, 17),),
         jobs=2,
+        topics={"lines": TopicCounts(5, 90), "out": TopicCounts(0, 0, 4, 70)},
+        moves=(
+            TaskMove(TaskId("by/word", 3), "host/16", "host/17", restored=True),
+            TaskMove(TaskId("lines", 0), None, "host/17"),
+        ),
     )

@@ -109,6 +109,8 @@ def test_a_batch_that_failed_says_by_what_class_alone(collected: tuple[Collected
         ("kstreams.log.requests", "{request}"),
         ("kstreams.log.io", "By"),
         ("kstreams.restores", "{restore}"),
+        ("kstreams.task.moves", "{move}"),
+        ("kstreams.topic.io", "By"),
         ("kstreams.app.state", "1"),
     ],
 )

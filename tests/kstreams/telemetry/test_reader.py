@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kstreams import INT64, TEXT, DeadLetter, Topic, TopologyBuilder
-from kstreams.checkpoint.directory_home import DirectoryHome
 from kstreams.checkpoint.pause import Pause
+from kstreams.checkpoint.storage.directory_home import DirectoryHome
 from kstreams.errors import (
     CheckpointMismatchError,
     DeserializationError,

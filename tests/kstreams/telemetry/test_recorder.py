@@ -13,7 +13,7 @@ import pytest
 from kstreams import TEXT, Embedded, TopologyBuilder
 from kstreams.batch.progress import Doing
 from kstreams.batch.report import AppState
-from kstreams.checkpoint.directory_home import DirectoryHome
+from kstreams.checkpoint.storage.directory_home import DirectoryHome
 from kstreams.clock import FakeClock
 from kstreams.errors import StoreError
 from kstreams.ids import TopicPartition

@@ -17,12 +17,14 @@ from kstreams import (
     Record,
     Topic,
     TopologyBuilder,
+    timestamped_store,
 )
 from kstreams.errors import (
     PartitionCountError,
     TopologyError,
     UnknownTopicError,
 )
+from kstreams.operators import reduce
 from kstreams.partitioner import partition_by, partition_of
 from kstreams.state.backend.memory import Memory
 from kstreams.state.stores.key_value.kind import key_value_store
@@ -106,10 +108,14 @@ def test_a_cycle_of_topics_runs_down() -> None:
         assert [record.value for record in driver.read(WORDS)] == [3, 2, 1, 0]
 
 
-def test_partition_counts_that_differ_in_a_group_are_refused() -> None:
+MOST = timestamped_store("most", key=TEXT, value=INT64)
+
+
+def test_partition_counts_that_differ_above_a_store_are_refused() -> None:
     builder = TopologyBuilder("t")
     left, right = (builder.add_source(name, Topic(name, TEXT, INT64)) for name in ("l", "r"))
-    builder.add_sink("out", TOTALS, builder.merge("both", left, right))
+    kept = builder.add_processor("sum", reduce(max, store=MOST), left, right)
+    builder.add_sink("out", TOTALS, kept)
     with pytest.raises(PartitionCountError, match="topic 'l' has 2, topic 'r' has 3"):
         TopologyTestDriver(builder.build(), partitions={"l": 2, "r": 3})
 

@@ -32,6 +32,7 @@ from kstreams.ids import TaskId
 from kstreams.joins import inner, left
 from kstreams.processors.columns import Execution
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.versioned.store import VersionedValue
 from kstreams.stores import timestamped_store, versioned_key_value_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.topology import AppTable, Topology
@@ -195,6 +196,60 @@ def counting(checkpoint: Path) -> Topology:
     return builder.build()
 
 
+def test_fill_makes_up_the_table_of_another_app(tmp_path: Path) -> None:
+    app = Committing(tmp_path / "app", COUNTS)
+    put(app, a=9)
+    with TopologyTestDriver(counting(tmp_path / "app"), partitions=2) as driver:
+        driver.fill(COUNTS, {"a": (1, 0), "b": (2, 0)})
+        driver.pipe(TEXTS, 1, "a")
+        driver.fill(COUNTS, {"a": (5, 0)})
+        put(app, a=10)
+        driver.pipe(TEXTS, 1, "a")
+        assert values(driver) == ["1 a1,b2", "5 a5,b2"]
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+@pytest.mark.parametrize("execution", ["records", "auto"])
+def test_fill_puts_rows_into_a_global_table(partitions: int, execution: Execution) -> None:
+    with TopologyTestDriver(joining(TABLE, execution=execution), partitions=partitions) as driver:
+        driver.pipe(TEXTS, 1, "a")
+        driver.fill(TABLE, {key: (key.upper(), 0) for key in "abcdef"})
+        driver.pipe(TEXTS, 1, "a")
+        driver.pipe(WORDS, "b", "BB")
+        driver.pipe(TEXTS, 1, "b")
+        driver.pipe(TEXTS, 1, "f")
+        assert values(driver) == ["a=None", "a=A", "b=BB", "f=F"]
+
+
+def test_fill_puts_versions_into_a_global_table() -> None:
+    topology = joining(RATES)
+    with TopologyTestDriver(topology, partitions=2) as driver:
+        driver.fill(RATES, {"a": VersionedValue("A", 50, None)})
+        driver.pipe(TEXTS, 1, "a", timestamp=40)
+        driver.pipe(TEXTS, 1, "a", timestamp=60)
+        assert values(driver) == ["a=None", "a=A"]
+
+
+@pytest.mark.parametrize("execution", ["records", "auto"])
+def test_fill_puts_rows_into_a_table_that_streams_join(execution: Execution) -> None:
+    builder = TopologyBuilder("orders")
+    names = Topic("names", TEXT, TEXT)
+    orders = Topic("orders", TEXT, TEXT)
+    table = builder.add_table("names", names, store=TABLE)
+    stream: Node[str, str] = builder.add_source("orders", orders)
+    joined = builder.join_table("join", stream, table, left(_both), execution=execution)
+    out = Topic("out", TEXT, TEXT)
+    builder.add_sink("out", out, joined)
+    with TopologyTestDriver(builder.build(), partitions=3) as driver:
+        driver.fill(TABLE, {"a": ("A", 0), "b": ("B", 0)})
+        driver.pipe(orders, "a", "1")
+        driver.pipe(names, "a", "AA")
+        driver.pipe(orders, "a", "2")
+        driver.fill(TABLE, {"b": ("BB", 0)})
+        driver.pipe(orders, "b", "3")
+        assert [record.value for record in driver.read(out)] == ["1=A", "2=AA", "3=BB"]
+
+
 def put(app: Committing, **counts: int) -> None:
     """Commit counts of an app."""
 
@@ -218,8 +273,13 @@ def test_the_table_of_another_app_is_read_from_its_checkpoint(tmp_path: Path) ->
 
 
 def test_an_app_that_is_not_there_or_has_no_such_table(tmp_path: Path) -> None:
-    with pytest.raises(NoCheckpointError, match="no checkpoint"):
-        TopologyTestDriver(counting(tmp_path / "app"))
+    with TopologyTestDriver(counting(tmp_path / "app")) as driver:
+        for _ in range(2):
+            with pytest.raises(NoCheckpointError, match="no checkpoint"):
+                driver.pipe(TEXTS, 1, "a")
+        driver.fill(COUNTS, {"a": (1, 0)})
+        driver.run()
+        assert values(driver) == ["1 a1"] * 2  # both records of the calls that failed
     Committing(tmp_path / "app", TABLE)
     with pytest.raises(CheckpointMismatchError, match="has no store 'counts'"):
         TopologyTestDriver(counting(tmp_path / "app"))

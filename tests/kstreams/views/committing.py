@@ -9,7 +9,7 @@ from typing import Any
 
 from kstreams import INT64, TEXT, Serde, Topic, Topology, TopologyBuilder, filter_
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import Clock, FakeClock
 from kstreams.ids import TaskId
 from kstreams.partitioner import partition_of

@@ -13,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstreams.checkpoint.named_home import home_of
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import SystemClock
 from kstreams.errors import NoCheckpointError, StateCorruptError, StoreError
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.working import StateBackend
-from kstreams.views.reader import Reader, ReaderSettings
+from kstreams.views.reader import Reader
+from kstreams.views.reader_settings import ReaderSettings
 from kstreams.views.state_source import CheckpointSource
 from kstreams.views.view import View
 from tests.kstreams.state.object_dict import ObjectDict

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstreams import DOUBLE, INT64, TEXT
-from kstreams.checkpoint.beginnings import begin_logs
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.log_headers import begin_logs
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import (
     CheckpointMismatchError,
     ExecutionError,

@@ -148,14 +148,31 @@ def test_what_is_held_by_a_rate_limit_is_released() -> None:
         assert [value for _, value, _ in read(driver, sink)] == [(1,), (1, 2)]
 
 
-def test_an_unlimited_window_stays_open() -> None:
-    for execution in ("records", "columns"):
-        driver, sink = driver_of(UnlimitedWindows(), on_close(), count(), execution)
-        with driver:
-            put(driver, [("a", 1, 1)])
-            driver.close_windows()
-            put(driver, [("a", 1, 2)])
-            assert (read(driver, sink), driver.dropped) == ([], {})
+@EXECUTIONS
+def test_on_close_emits_an_unlimited_window_when_a_run_closes_windows(execution: Any) -> None:
+    driver, sink = driver_of(UnlimitedWindows(), on_close(), count(), execution, INT64)
+    with driver:
+        put(driver, [("a", 1, 1), ("b", 1, 2), ("a", 1, 3)])
+        assert read(driver, sink) == []
+        driver.close_windows()
+        finals = [(window.key, value, time) for window, value, time in read(driver, sink)]
+        assert finals == [("a", 2, 3), ("b", 1, 2)]
+        put(driver, [("a", 1, 4), ("c", 1, 5)])
+        driver.close_windows()
+        assert (read(driver, sink), driver.dropped) == ([], {"late": 2})
+
+
+@EXECUTIONS
+def test_updates_of_an_unlimited_window_go_on_after_a_run_that_closes_windows(
+    execution: Any,
+) -> None:
+    driver, sink = driver_of(UnlimitedWindows(), each_update(), count(), execution, INT64)
+    with driver:
+        put(driver, [("a", 1, 1)])
+        driver.close_windows()
+        put(driver, [("a", 1, 2)])
+        assert [value for _, value, _ in read(driver, sink)] == [1, 2]
+        assert driver.dropped == {}
 
 
 @pytest.mark.parametrize("until", [until_window_closes(TUMBLING), until_time_limit(minutes(1))])

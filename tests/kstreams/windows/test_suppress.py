@@ -14,12 +14,13 @@ from kstreams.durations import milliseconds
 from kstreams.emit import each_update, suppress, until_time_limit, until_window_closes
 from kstreams.errors import LimitError, ProcessingError
 from kstreams.errors.building import TopologyError
+from kstreams.operators import peek
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.buffer.rows import BufferRows
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing.driver import TopologyTestDriver
-from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
+from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
 
 SOURCE: Topic[str, Any] = Topic("in", TEXT, INT64, nulls="pass")
 SINK: Topic[str, Any] = Topic("out", TEXT, INT64, nulls="pass")
@@ -29,7 +30,8 @@ HELD: Any = buffer_store("held", key=TEXT, value=INT64)
 def driver_of(until: Any, *, recreate: bool = True, policy: Any = "fail") -> TopologyTestDriver:
     builder = TopologyBuilder("suppress", on_error=policy)
     records = builder.add_source("in", SOURCE)
-    held: Any = builder.add_processor("held", suppress(until, store=HELD), records)
+    supplier: Any = suppress(until, store=HELD)
+    held: Any = builder.add_processor("held", supplier, records)
     builder.add_sink("out", SINK, held)
     return TopologyTestDriver(builder.build(), recreate_processors=recreate)
 
@@ -56,8 +58,76 @@ def test_a_null_value_is_held_back_and_released_like_others() -> None:
 
 def test_a_limit_of_nothing_releases_at_once() -> None:
     with driver_of(until_time_limit(milliseconds(0))) as driver:
-        assert steps(driver, ("a", 1, 5), ("b", 2, 3)) == [[("a", 1, 5)], []]
-        assert steps(driver, ("c", 3, 6)) == [[("b", 2, 3), ("c", 3, 6)]]
+        rows = [("a", 1, 5), ("b", 1, 5), ("b", 2, 4), ("c", 3, 6)]
+        assert steps(driver, *rows) == [[row] for row in rows]
+
+
+def test_a_record_that_is_due_when_it_arrives_is_released_at_once() -> None:
+    with driver_of(until_time_limit(milliseconds(10))) as driver:
+        assert steps(driver, ("a", 1, 100), ("b", 1, 50)) == [[], [("b", 1, 50)]]
+
+
+def test_due_records_are_released_before_a_bound_is_checked() -> None:
+    until = until_time_limit(milliseconds(10), max_records=1, full="fail")
+    with driver_of(until) as driver:
+        rows = [("a", 1, 0), ("b", 1, 10), ("c", 1, 5), ("c", 1, 0)]
+        assert steps(driver, *rows[:2]) == [[], [("a", 1, 0)]]
+        assert steps(driver, rows[3]) == [[("c", 1, 0)]]
+        with pytest.raises(LimitError):
+            driver.pipe(SOURCE, "c", 1, timestamp=5)
+
+
+def test_the_second_result_of_a_window_that_has_closed_is_released_at_once() -> None:
+    windows = TumblingWindows(milliseconds(100))
+    key: Any = windowed(TEXT, windows)
+    source: Any = Topic("in", key, INT64)
+    store: Any = buffer_store("held", key=key, value=INT64)
+    builder = TopologyBuilder("suppress")
+    finals: Any = suppress(until_window_closes(windows), store=store)
+    held: Any = builder.add_processor("held", finals, builder.add_source("in", source))
+    builder.add_sink("out", Topic("out", key, INT64), held)
+    with TopologyTestDriver(builder.build()) as driver:
+        for name in "ab":
+            driver.pipe(source, Windowed(name, 0, 100), 1, timestamp=100)
+            assert [record.key.key for record in driver.read(Topic("out", key, INT64))] == [name]
+
+
+@pytest.mark.parametrize("until", ["window", "limit"])
+def test_idle_timeout_releases_the_last_records_of_a_quiet_topic(until: str) -> None:
+    windows = TumblingWindows(milliseconds(100))
+    key: Any = windowed(TEXT, windows)
+    source: Any = Topic("in", key, INT64)
+    sink: Any = Topic("out", key, INT64)
+    rule: Any = (
+        until_window_closes(windows) if until == "window" else until_time_limit(milliseconds(30))
+    )
+    builder = TopologyBuilder("suppress", idle_timeout=milliseconds(40))
+    finals: Any = suppress(rule, store=buffer_store("held", key=key, value=INT64))
+    held: Any = builder.add_processor("held", finals, builder.add_source("in", source))
+    builder.add_sink("out", sink, held)
+    with TopologyTestDriver(builder.build()) as driver:
+        driver.pipe(source, Windowed("a", 0, 100), 1, timestamp=95)
+        driver.pipe(source, Windowed("b", 0, 100), 1, timestamp=99)
+        assert driver.read(sink) == []
+        driver.advance_wall_clock(milliseconds(40))
+        assert [record.key.key for record in driver.read(sink)] == ["a", "b"]
+
+
+def test_a_release_that_is_undone_with_its_record_comes_again() -> None:
+    seen: list[str] = []
+
+    def fail_once(key: str, _: Any) -> None:
+        seen.append(key)
+        if len(seen) == 1:
+            raise ValueError("once")
+
+    builder = TopologyBuilder("suppress", on_error="skip")
+    until: Any = suppress(until_time_limit(milliseconds(10)), store=HELD)
+    held: Any = builder.add_processor("held", until, builder.add_source("in", SOURCE))
+    builder.add_sink("out", SINK, builder.add_processor("once", peek(fail_once), held))
+    with TopologyTestDriver(builder.build(), recreate_processors=False) as driver:
+        assert steps(driver, ("a", 1, 0), ("b", 1, 20)) == [[], [("a", 1, 0)]]
+        assert driver.dropped == {"skipped-ProcessingError": 1}
 
 
 def test_one_record_too_many_releases_the_first_in_time() -> None:

@@ -21,6 +21,7 @@ import org.apache.avro.generic.GenericDatumWriter;
 import org.apache.avro.generic.GenericRecord;
 import org.apache.avro.io.BinaryEncoder;
 import org.apache.avro.io.DecoderFactory;
+import org.apache.avro.io.Encoder;
 import org.apache.avro.io.EncoderFactory;
 
 class Golden {
@@ -36,6 +37,15 @@ class Golden {
         return out.toByteArray();
     }
 
+    /** The JSON encoding, as text inside of JSON. */
+    static String json(Schema schema, Object value) throws Exception {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        Encoder encoder = EncoderFactory.get().jsonEncoder(schema, out);
+        new GenericDatumWriter<Object>(schema, MODEL).write(value, encoder);
+        encoder.flush();
+        return new com.fasterxml.jackson.databind.ObjectMapper().writeValueAsString(out.toString("UTF-8"));
+    }
+
     static String hex(byte[] data) {
         StringBuilder text = new StringBuilder();
         for (byte each : data) text.append(String.format("%02x", each));
@@ -43,8 +53,8 @@ class Golden {
     }
 
     static void put(String name, Schema schema, Object value) throws Exception {
-        CASES.put(name, String.format("{\"schema\": %s, \"plain\": \"%s\", \"blocking\": \"%s\"}",
-            schema, hex(bytes(schema, value, false)), hex(bytes(schema, value, true))));
+        CASES.put(name, String.format("{\"schema\": %s, \"plain\": \"%s\", \"blocking\": \"%s\", \"json\": %s}",
+            schema, hex(bytes(schema, value, false)), hex(bytes(schema, value, true)), json(schema, value)));
     }
 
     /** What Java itself reads of `value` with another schema, written again with that one. */
@@ -122,6 +132,21 @@ class Golden {
         Schema union = schema("[{'type':'record','name':'Opened','fields':[{'name':'id','type':'long'}]},"
             + "{'type':'record','name':'Closed','fields':[{'name':'id','type':'long'},{'name':'why','type':'string'}]},'null','string']");
         put("union", union, record(union.getTypes().get(1), 7L, "done"));
+
+        Schema branches = schema("[{'type':'record','name':'Branches','namespace':'shop','fields':["
+            + "{'name':'number','type':['null','int','long','double']},{'name':'text','type':['string','null']},"
+            + "{'name':'list','type':['null',{'type':'array','items':['null','float']}]},"
+            + "{'name':'map','type':['null',{'type':'map','values':'bytes'}]},"
+            + "{'name':'four','type':['null',{'type':'fixed','name':'Two','size':2}]},"
+            + "{'name':'suit','type':['null',{'type':'enum','name':'Color','symbols':['RED','BLACK']}]},"
+            + "{'name':'day','type':['null',{'type':'int','logicalType':'date'}]},"
+            + "{'name':'next','type':['null','Branches']}]}]");
+        Schema kind = branches.getTypes().get(0);
+        Schema two = kind.getField("four").schema().getTypes().get(1);
+        Schema color = kind.getField("suit").schema().getTypes().get(1);
+        put("branches", branches, record(kind, 7.5, "hot", java.util.Arrays.asList(0.1f, null, Float.NEGATIVE_INFINITY), Map.of("a", ByteBuffer.wrap(new byte[] {-1})),
+            new GenericData.Fixed(two, new byte[] {0, -1}), new GenericData.EnumSymbol(color, "BLACK"), LocalDate.of(1970, 1, 2),
+            record(kind, null, null, null, null, null, null, null, null)));
 
         Schema before = schema("{'type':'record','name':'Order','namespace':'shop','fields':[{'name':'id','type':'int'},"
             + "{'name':'item','type':'string'},{'name':'gone','type':{'type':'map','values':'string'}},"

@@ -182,3 +182,11 @@ def test_a_count_of_64_bits_fits() -> None:
     serde = avro_serde(Order)
     column = serde.serialize_many([Order(0.0, 2**62)])
     assert serde.field(column, "count", INT64.arrow_type).to_pylist() == [2**62]
+
+
+def test_column_of_lists_with_null_items_writes_the_bytes_of_single_values() -> None:
+    serde: Serde[Any] = avro_serde(list[int | None])
+    values = [[None], [1, None, -1], [], [None, None]]
+    column = serde.serialize_many(values)
+
+    assert serde.from_arrow(serde.to_arrow(column)).to_pylist() == column.to_pylist()

@@ -244,7 +244,7 @@ def test_a_topic_that_is_chosen_needs_another_subject(fake: FakeRegistry) -> Non
 
 
 def test_a_serde_of_no_schema_is_no_confluent_serde(fake: FakeRegistry) -> None:
-    with pytest.raises(TypeError, match="no schema"):
+    with pytest.raises(TypeError, match="not a SchemaSerde"):
         confluent(TEXT, registry(fake))
     with pytest.raises(ValueError, match="'never' or 'if-compatible'"):
         confluent(V1, registry(fake), register="always")  # type: ignore[arg-type]  # a mistake

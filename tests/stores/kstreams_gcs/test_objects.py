@@ -66,7 +66,7 @@ def test_a_plan_that_names_what_is_elsewhere_is_refused(gcs: GcsBucket) -> None:
 def test_a_bucket_that_is_missing_is_a_sources_error(gcs: GcsBucket, tmp_path: Path) -> None:
     place = replace(gcs.settings("x"), url="gs://no-such-bucket/x")
     log = objects("lines", place, Lines(TEXT), index=Directory(str(tmp_path)))
-    with closing(log.contents()) as contents, pytest.raises(SourceError, match="no-such-bucket"):
+    with pytest.raises(SourceError, match="no-such-bucket"), closing(log.contents()) as contents:
         contents.ends()
 
 

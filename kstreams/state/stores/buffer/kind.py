@@ -27,6 +27,7 @@ class BufferKind(StoreKind[_Live]):
     """A record for each key, by key."""
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms", "time_ms")
+    key_columns: ClassVar[tuple[str, ...] | None] = ("value", "timestamp_ms")
 
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""
@@ -68,7 +69,7 @@ def buffer_store(
     *,
     key: Serde[Any],
     value: Serde[Any],
-    nullable: bool = False,  # for the type alone: what is kept is the same
+    nullable: bool = False,  # only for the type: the rows are the same
 ) -> StoreSpec[Any]:
     """Define the store of `suppress`.
 

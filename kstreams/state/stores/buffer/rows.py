@@ -27,7 +27,7 @@ class BufferRows(StoreRows, Generic[K, V]):
         overlay: The task's stores.
 
     Attributes:
-        next_timer: Returns the time (ms) of the record that stands first, or None.
+        next_timer: Returns the time (ms) of the first record in the order of release, or None.
     """
 
     def __init__(self, name: str, key: Serde[K], value: Serde[V], overlay: Overlay) -> None:
@@ -42,9 +42,9 @@ class BufferRows(StoreRows, Generic[K, V]):
         return self._rows.number()
 
     def measure(self, *, wanted: bool) -> None:
-        """Keep count of bytes from here on, or no more.
+        """Start or stop counting the bytes of the buffer.
 
-        What is there already is read through, once, if they were not counted before.
+        The first call with `wanted` reads all rows once, if their bytes were not counted before.
         """
         self._measures = wanted
         if wanted and self._rows.size() is None:
@@ -64,18 +64,18 @@ class BufferRows(StoreRows, Generic[K, V]):
     def scan(
         self, start: K | None = None, end: K | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[int, Record[K, V | None]]]:
-        """Yield what `get` returns of keys with `start <= key < end`, by key."""
+        """Yield the results of `get` for keys with `start <= key < end`, by key."""
         low, high = key_bounds(self._key, start, end)
         for key, time_ms, row in self._rows.timed(low, high, reverse=reverse):
             yield time_ms, _record(key, row)
 
     def put(self, record: Record[K, V | None], time_ms: int) -> int:
-        """Keep a record in the place of its key's; return its time.
+        """Set the record of a key and return its time (ms) in the order of release.
 
         Args:
-            record: What to keep.
-            time_ms: Where it stands in the order, if its key has no record yet; else it
-                takes the place of that.
+            record: The record.
+            time_ms: The time in the order of release if the key has no record yet. A record that
+                replaces another keeps the time of the other.
         """
         found = self._rows.get(record.key)
         row = (record.value, record.timestamp, record.headers)
@@ -103,11 +103,11 @@ class BufferRows(StoreRows, Generic[K, V]):
             self._rows.set_number(self.count() + 1)
 
     def take_until(self, time_ms: int) -> list[Record[K, V | None]]:
-        """Delete and return the records that stand at a time (ms) or before, in order."""
+        """Delete and return the records with a time of `time_ms` or earlier, in order."""
         return [self._take(key) for key in self._rows.due(time_ms)]
 
     def take_first(self) -> Record[K, V | None] | None:
-        """Delete and return the record that stands first, or None."""
+        """Delete and return the first record in the order of release, or None."""
         first = self._rows.first()
         return None if first is None else self._take(first)
 

@@ -22,7 +22,7 @@ class BufferedRecord(Generic[K, V]):
 
     Attributes:
         record: The record.
-        time_ms: Its place in the order of release: a time in stream time.
+        time_ms: The position in the order of release: a stream time, ms.
     """
 
     record: Record[K, V | None]

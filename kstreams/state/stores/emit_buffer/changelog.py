@@ -22,7 +22,7 @@ _HANDLE = struct.Struct(">qqq")
 
 
 class EmitBufferForm(PlainForm):
-    """Key bytes, due time, start and end of a window, and the bytes of what `every` holds back."""
+    """Key bytes, due time, start and end of a window; the value is the encoded buffered state."""
 
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int

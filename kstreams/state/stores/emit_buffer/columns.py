@@ -73,9 +73,9 @@ class EmitBufferColumns(EntryColumns):
         return next(self.rows.scan(None, None), None) is None
 
     def take_until(self, time_ms: int | None) -> Taken | None:
-        """Delete and return what is due at a time (ms) or before, by window, then by key.
+        """Delete and return the results due at `time_ms` or earlier, by window, then by key.
 
-        All of it where the time is None; None if there is nothing.
+        Without a time, all results are taken. Returns None if there are no results.
         """
         end = None if time_ms is None else sortable_int64(time_ms + 1)
         pairs = list(self.rows.scan(None, end))

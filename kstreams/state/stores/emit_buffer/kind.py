@@ -69,6 +69,6 @@ def emit_buffer_store(
     Args:
         name: Unique in the topology; recorded with the state.
         key: Serde of the keys.
-        value: Serde of what results are made of: the aggregator's `state`.
+        value: Serde of the states that results are made of: the aggregator's `state`.
     """
     return StoreSpec(name, EMIT_BUFFER, key, value)

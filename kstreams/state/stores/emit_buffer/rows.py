@@ -42,11 +42,11 @@ class EmitBufferRows(StoreRows, Generic[K, V]):
         self._low: bytes | None = None  # nothing is due before: spares walking over deletions
 
     def reader(self) -> Callable[[Handle[K]], BufferedState[V] | None]:
-        """Return what returns the state under a handle, or None."""
+        """Return a function that reads the state under a handle, or None."""
         return self.overlay.get
 
     def writer(self) -> Callable[[Handle[K], BufferedState[V] | None], None]:
-        """Return what sets the state under a handle; None deletes it."""
+        """Return a function that sets the state under a handle; None deletes it."""
         return self.overlay.put
 
     def rebuild(self, handle: Handle[K], data: bytes | None) -> None:
@@ -54,7 +54,7 @@ class EmitBufferRows(StoreRows, Generic[K, V]):
         self.overlay.put(handle, None if data is None else self._state.deserialize(data))
 
     def take_until(self, time_ms: int | None) -> list[tuple[Handle[K], BufferedState[V]]]:
-        """Delete and return what is due at a time (ms) or before, in order; None is all."""
+        """Delete and return the rows due at `time_ms` or earlier, in order; None takes all."""
         end = None if time_ms is None else sortable_int64(time_ms + 1)
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low = self._low

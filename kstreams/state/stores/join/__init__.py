@@ -1,3 +1,3 @@
-"""Both sides of a join of streams: what is remembered of each, by time."""
+"""The store of a stream-stream join: the records of both sides, by time."""
 
 from __future__ import annotations

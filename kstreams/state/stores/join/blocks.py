@@ -1,10 +1,10 @@
-"""Blocks: what one batch has brought to one side of a join in one slot of time, as columns."""
+"""Blocks: the elements that one batch adds to one side of a join in one time slot, as columns."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -32,20 +32,22 @@ __all__ = (
 BLOCK_BOUNDS: Final = BLOCK, bytes((BLOCK[0] + 1,))
 """The bytes of all blocks' keys, from and before."""
 BLOCK_BYTES: Final = 256 * 1024
-"""What a block's keys and values have, about; a record that is larger has a block of its own."""
+"""Approximate limit for the keys and values of a block; a larger record has a block of its own."""
 
 _SLOTS = 4
-"""A bucket has two to the power of so many slots: what is forgotten goes by slots."""
+"""Binary logarithm of the slots in a bucket; old blocks are deleted by slot."""
 _HEAD = struct.Struct("<BIIII")
 _ENDS = np.dtype("<u4")
 _TIMES = np.dtype("<i8")
 _FATES = np.dtype("u1")
-_TAG = 3
+_TAG, _HEADERS_TAG = 3, 5
+_LONG = struct.Struct("<BI")
+"""The tag of a block with headers, and the bytes of the block without them."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Elements of one side and slot, in the order of arrival, and what has become of older ones.
+    """Elements of one side and slot, in the order of arrival, and settled numbers of older blocks.
 
     Attributes:
         keys: The keys, as stores keep them.
@@ -53,7 +55,9 @@ class Block:
         numbers: Numbers.
         fates: 1 for waiting, 0 for settled.
         values: The bytes of the values.
-        settled: Numbers of elements in older blocks of the slot that wait no more.
+        settled: Numbers of elements in older blocks of the slot that no longer wait.
+        headers: The headers of waiting elements, as `write_headers` returns them; None where
+            no element has headers.
     """
 
     keys: pa.Array
@@ -62,15 +66,16 @@ class Block:
     fates: Ints
     values: pa.Array
     settled: Ints
+    headers: pa.Array | None = None
 
 
 def slot_width(width: int) -> int:
-    """Return how long a slot is, where a bucket is so long, ms; it lies in one bucket."""
+    """Return the width of a slot (ms), given the width of a bucket; a slot lies in one bucket."""
     return max(1, width >> _SLOTS)
 
 
 def block_prefix(side: int, slot: int) -> bytes:
-    """Return what the bytes of the keys of a slot's blocks begin with; slots of a side rise."""
+    """Return the prefix of the keys of a slot's blocks; prefixes of one side sort by slot."""
     return BLOCK + bytes((side,)) + sortable_int64(slot)
 
 
@@ -85,7 +90,14 @@ def block_place(handle: bytes) -> tuple[int, int]:
 
 
 def write_block(block: Block) -> bytes:
-    """Return the bytes of a block."""
+    """Return the bytes of a block: those of one without headers, then the headers, if any."""
+    plain = _write_plain(block)
+    if block.headers is None or not bytes_of(block.headers).any():
+        return plain
+    return b"".join((_LONG.pack(_HEADERS_TAG, len(plain)), plain, *_pieces(block.headers)))
+
+
+def _write_plain(block: Block) -> bytes:
     key_ends, keys = _pieces(block.keys)
     value_ends, values = _pieces(block.values)
     sizes = len(block.times), len(block.settled), len(keys), len(values)
@@ -109,6 +121,21 @@ def read_block(data: bytes) -> Block:
     Raises:
         DeserializationError: They are none, or cut short.
     """
+    if data[:1] != bytes((_HEADERS_TAG,)):
+        return _read_plain(data)
+    if len(data) < _LONG.size:
+        raise DeserializationError(f"a block of a join is cut short: {data[:40]!r}")
+    begin = _LONG.size + _LONG.unpack_from(data)[1]
+    block = _read_plain(data[_LONG.size : begin])
+    count = len(block.times)
+    end = begin + _ENDS.itemsize * count
+    if len(data) < end:
+        raise DeserializationError(f"a block of a join is cut short: {data[:40]!r}")
+    ends = np.frombuffer(data, _ENDS, count, begin).astype(np.int64)
+    return replace(block, headers=_binary_column(ends, data[end:]))
+
+
+def _read_plain(data: bytes) -> Block:
     if len(data) < _HEAD.size or data[0] != _TAG:
         raise DeserializationError(f"expected a block of a join, got {data[:40]!r}")
     _, count, settled, key_bytes, value_bytes = _HEAD.unpack_from(data)

@@ -15,13 +15,13 @@ from kstreams.state.stores.join.rows import JoinRows
 __all__ = ("JoinForm",)
 
 _HEADS: Final = {OPEN: 26, ROW: 14}
-"""How many bytes come before the key, by what they begin with."""
+"""The number of bytes that precede the key in a row, by the row's first byte."""
 
 
 class JoinForm(PlainForm):
-    """Key bytes, then those that say where it lies in the store, the first of them last.
+    """Key bytes, then the bytes that precede the key in the store, with the first of them last.
 
-    The store's own numbers have no key: two records a task, with two bytes each.
+    The store's numbers and the blocks have no key: only their first byte moves to the end.
     """
 
     def records(

@@ -1,4 +1,4 @@
-"""How the rows of a join store are written."""
+"""The encoding of a join store's rows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from itertools import accumulate
 from typing import Any, Final
 
 from kstreams.errors import DeserializationError, SerializationError
+from kstreams.record import Headers
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
+from kstreams.serde.sequences import divided, joined
+from kstreams.state.stores.kept import header_pieces, headers_of_pieces
 
 __all__ = (
     "BLOCK",
@@ -24,19 +27,22 @@ __all__ = (
     "Element",
     "JoinKeySerde",
     "JoinRowSerde",
+    "read_headers",
     "row_prefix",
+    "write_headers",
 )
 
 NUMBERS, ROW, OPEN, BLOCK = b"\x00", b"\x01", b"\x02", b"\x03"
-"""What the bytes of keys begin with: of the store's own numbers, of a row, of an open row's
-place in the order of closing, of a block."""
+"""First bytes of keys: the store's numbers, a row, an open row's entry in the order of closing,
+and a block.
+"""
 
 SETUP: Final = (0, 0)
-"""The key of what the join is set to."""
+"""The key of the `Setup`."""
 CLOCKS: Final = (0, 1)
-"""The key of how far the join has come."""
+"""The key of the `Clocks`."""
 BLOCKS: Final = (0, 2)
-"""The key of what is there beside blocks; it is there where there may be blocks."""
+"""The key of the `Beside`; it is set if the store may have blocks."""
 
 Element = tuple[int, int, int, Any]
 """Time (ms), number, 1 for waiting and 0 for settled, and value."""
@@ -48,20 +54,43 @@ ROW_HEAD = struct.Struct(">BII")
 """Side, how many chunks there are besides, and how many elements are in the row."""
 ELEMENT = struct.Struct(">qqBI")
 """Time, number, whether it waits, and how many bytes its value has."""
+_HEADERS = b"\x04"
+"""The first byte of headers; rows begin with 0 or 1, numbers with 2, blocks with 3 or 5."""
 _CHUNK = struct.Struct(">I")
 _BOUNDS = struct.Struct(">qq")
 
 
 def row_prefix(side: int, bucket: int) -> bytes:
-    """Return what the bytes of all keys of a bucket begin with; buckets of a side rise."""
+    """Return the prefix of all row keys of a bucket; prefixes of one side sort by bucket."""
     return ROW + bytes((side,)) + sortable_int64(bucket)
 
 
-class JoinKeySerde(CompositeSerde[Any]):
-    """Keys of all that a join store has; as tuples they sort as their bytes do, by and large.
+def write_headers(headers: Headers) -> bytes:
+    """Return the bytes of the headers of a waiting record; empty without headers."""
+    return _HEADERS + joined(header_pieces(headers)) if headers else b""
 
-    `(1, side, bucket, chunk, key)` is a row, `(2, close, side, time, number, key)` stands for
-    an open row, `(3, side, slot, number)` for a block, `SETUP`, `CLOCKS` and `BLOCKS` for numbers.
+
+def read_headers(data: bytes) -> Headers:
+    """Read the bytes of `write_headers`.
+
+    Raises:
+        DeserializationError: The bytes are no headers, or are cut short.
+    """
+    if not data:
+        return ()
+    if data[:1] != _HEADERS:
+        raise DeserializationError(f"expected headers of a join, got {data[:40]!r}")
+    try:
+        return headers_of_pieces(divided(data[1:]))
+    except ValueError as exc:
+        raise DeserializationError(f"headers of a join are cut short: {data[:40]!r}") from exc
+
+
+class JoinKeySerde(CompositeSerde[Any]):
+    """Keys of all entries of a join store; as tuples they mostly sort as their bytes do.
+
+    `(1, side, bucket, chunk, key)` is the key of a row, `(2, close, side, time, number, key)` of an
+    open row, `(3, side, slot, number)` of a block; `SETUP`, `CLOCKS` and `BLOCKS` of numbers.
 
     Args:
         key: Serde of the keys.
@@ -105,7 +134,7 @@ class JoinKeySerde(CompositeSerde[Any]):
 
 
 class JoinRowSerde(CompositeSerde[Any]):
-    """What keys have: a row, nothing for an open row, some numbers, or the bytes of a block.
+    """The values of keys: a row, the headers of an open row, numbers, or the bytes of a block.
 
     A row is `(side, bounds, elements)`: the first and last time of each further chunk, and
     the elements in the order of arrival. In bytes all heads come before all values, so that
@@ -129,6 +158,8 @@ class JoinRowSerde(CompositeSerde[Any]):
             return b""
         if isinstance(value, bytes):
             return value
+        if isinstance(value[0], tuple):
+            return write_headers(value)
         try:
             if not isinstance(value[1], tuple):
                 return b"\x02" + struct.pack(f">{len(value)}q", *value)
@@ -143,11 +174,13 @@ class JoinRowSerde(CompositeSerde[Any]):
             raise SerializationError(f"expected int64 times, got {value!r}") from exc
 
     def deserialize(self, data: bytes) -> tuple[Any, ...] | bytes:
-        """Convert back; what is cut short is a `DeserializationError`."""
+        """Deserialize a value; truncated bytes are a `DeserializationError`."""
         if not data:
             return ()
-        if data[0] == 3:
+        if data[0] in (3, 5):
             return data  # `read_block` reads it
+        if data[:1] == _HEADERS:
+            return read_headers(data)
         try:
             if data[0] == 2:
                 return struct.unpack_from(f">{len(data) // 8}q", data, 1)

@@ -32,7 +32,7 @@ class StoredElements:
     """The elements of some rows, row by row, in the order of arrival.
 
     Attributes:
-        rows: The row of each, by its place among those that were read.
+        rows: The row of each element, as an index into the rows that were read.
         times: Times, ms.
         numbers: Numbers.
         fates: 1 for waiting, 0 for settled.
@@ -56,7 +56,7 @@ class StoredElements:
         )
 
     def with_more(self, others: StoredElements) -> StoredElements:
-        """Return them and others behind them."""
+        """Return these elements followed by other elements."""
         return StoredElements(
             np.concatenate((self.rows, others.rows)),
             np.concatenate((self.times, others.times)),
@@ -68,14 +68,15 @@ class StoredElements:
 
 @dataclass(frozen=True)
 class OpenEntries:
-    """Places of waiting records in the order of closing.
+    """Entries of waiting records in the order of closing.
 
     Attributes:
-        closes: What stream time must pass, ms.
+        closes: Times of closing: the stream times that must be passed, ms.
         sides: 0 left, 1 right.
         times: Timestamps of the records, ms.
-        numbers: Their numbers.
-        keys: Their keys, as the store has them.
+        numbers: Numbers of the records.
+        keys: Keys of the records, as the store has them.
+        headers: Headers of the records, as `write_headers` returns them.
     """
 
     closes: Ints
@@ -83,6 +84,7 @@ class OpenEntries:
     times: Ints
     numbers: Ints
     keys: list[bytes]
+    headers: list[bytes]
 
 
 class JoinColumns:
@@ -163,7 +165,14 @@ class JoinColumns:
         self.write(handles, both.take(np.lexsort((both.numbers, both.rows))))
 
     def put_open(
-        self, closes: Ints, sides: Ints, times: Ints, numbers: Ints, keys: pa.Array
+        self,
+        closes: Ints,
+        sides: Ints,
+        times: Ints,
+        numbers: Ints,
+        keys: pa.Array,
+        *,
+        headers: pa.Array | None = None,
     ) -> None:
         """Put entries of the order of closing; keys as the store keeps them."""
         count = len(closes)
@@ -173,13 +182,14 @@ class JoinColumns:
             heads[:, place : place + 8] = sortable_times(column).view(np.uint8).reshape(-1, 8)
         fixed = binary_array(heads.reshape(-1), count, 26)
         handles = objects_of(pc.binary_join_element_wise(fixed, keys, b""))
-        self.rows.put_many(handles, [b""] * count)
+        self.rows.put_many(handles, [b""] * count if headers is None else objects_of(headers))
 
     def take_open(self, end_ms: int) -> OpenEntries:
         """Delete and return entries with `close < end`, by close, side, time and number."""
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low, high = OPEN, OPEN + sortable_int64(end_ms)
-        found = [handle for handle, _ in self.rows.scan(low, high)]
+        entries = list(self.rows.scan(low, high))
+        found = [handle for handle, _ in entries]
         if found:
             self.rows.delete_range(low, high)
         heads = np.frombuffer(b"".join([handle[:26] for handle in found]), np.uint8)
@@ -188,7 +198,8 @@ class JoinColumns:
             read_times(heads[:, place : place + 8].tobytes()) for place in (1, 10, 18)
         )
         sides = heads[:, 9].astype(np.int64)
-        return OpenEntries(closes, sides, times, numbers, [handle[26:] for handle in found])
+        keys, headers = [handle[26:] for handle in found], [data for _, data in entries]
+        return OpenEntries(closes, sides, times, numbers, keys, headers)
 
     def _write_long(self, handle: bytes, elements: StoredElements) -> None:
         """Set a row that is longer than one may be: a head, and chunks."""
@@ -209,7 +220,7 @@ class JoinColumns:
 
 
 def _heads(elements: StoredElements) -> pa.Array:
-    """Return what stands before the values, a piece an element."""
+    """Return the encoded head of each element, without the value."""
     heads = np.empty(len(elements.times), _HEAD)
     heads["time"], heads["number"] = elements.times, elements.numbers
     heads["fate"] = elements.fates
@@ -218,7 +229,7 @@ def _heads(elements: StoredElements) -> pa.Array:
 
 
 def _elements(data: Sequence[bytes | None]) -> StoredElements:
-    """Read rows; what is None has none."""
+    """Decode rows to elements; a None has no elements."""
     rows = np.array([place for place, row in enumerate(data) if row is not None], np.int64)
     there = [row for row in data if row is not None]
     if not there:

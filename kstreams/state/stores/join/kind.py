@@ -31,7 +31,7 @@ _Row = tuple[Any, RememberedRecord[Any, Any]]
 
 @dataclass(frozen=True)
 class JoinKind(StoreKind[_Live]):
-    """What both sides of a join remember, by side, time bucket and key."""
+    """The records of both sides of a join, by side, time bucket and key."""
 
     columns: ClassVar[tuple[str, ...]] = ("key", "left", "right", "timestamp_ms")
     has_times: ClassVar[bool] = True
@@ -66,7 +66,7 @@ class JoinKind(StoreKind[_Live]):
             yield found.left, found.right, found.timestamp
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
-        """Yield the values of both sides, and what the join knows of each."""
+        """Yield the values of both sides, with the join's metadata of each record."""
         return JoinRows.of(self.open(spec, overlay)).contents()
 
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
@@ -83,7 +83,7 @@ def join_store(
     """Define the store of a join of two streams.
 
     How far it reaches back follows from the join's `within`. Such a store is of one join
-    alone; a self-join stores the left side only.
+    alone; an inner self-join stores the left side only.
 
     Args:
         name: Unique in the topology; recorded with the state.

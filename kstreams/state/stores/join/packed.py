@@ -1,4 +1,4 @@
-"""What the blocks of a join store have, element by element."""
+"""The elements in the blocks of a join store."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from kstreams.record import Headers
 from kstreams.serde.base import Serde
 from kstreams.serde.objects import objects_of
 from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.state.stores.join.blocks import BLOCK_BOUNDS, read_block
-from kstreams.state.stores.join.coding import SETTLED, Element
+from kstreams.state.stores.join.coding import SETTLED, Element, read_headers
 
 __all__ = ("PackedRows", "Remembered")
 
@@ -24,6 +26,7 @@ class Remembered(NamedTuple):
     bucket: int
     key: Any
     element: Element
+    headers: Headers = ()
 
 
 class PackedRows:
@@ -43,13 +46,13 @@ class PackedRows:
         self._read: list[Callable[[bytes], Any]] = [side.deserialize for side in sides]
 
     def read(self, width: int, of: tuple[int, Any] | None = None) -> list[Remembered]:
-        """Return what is remembered, in no order.
+        """Return the remembered records of all blocks, in no order.
 
         Args:
-            width: How long a bucket is, ms.
+            width: The width of a bucket, ms.
             of: A side and a key; None for all.
         """
-        found: list[tuple[int, bytes, int, int, int, bytes]] = []
+        found: list[tuple[int, bytes, int, int, int, bytes, bytes]] = []
         settled: set[int] = set()
         wanted = None if of is None else self._key.serialize(of[1])
         for (_, side, _, _), data in self._overlay.scan(*BLOCK_BOUNDS):
@@ -66,7 +69,11 @@ class PackedRows:
             keys, values = (
                 objects_of(column.take(places)) for column in (block.keys, block.values)
             )
-            found += [(side, *row) for row in zip(keys, *numbers, values, strict=True)]
+            headers = [b""] * len(places)
+            if block.headers is not None:
+                headers = objects_of(block.headers.take(pa.array(places)))
+            rows = zip(keys, *numbers, values, headers, strict=True)
+            found += [(side, *row) for row in rows]
         read, key = self._read, self._key.deserialize
         return [
             Remembered(
@@ -74,6 +81,7 @@ class PackedRows:
                 time // width,
                 key(name),
                 (time, number, SETTLED if number in settled else fate, read[side](value)),
+                read_headers(headers),
             )
-            for side, name, time, number, fate, value in found
+            for side, name, time, number, fate, value, headers in found
         ]

@@ -7,6 +7,7 @@ from heapq import merge
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from kstreams._types import K
+from kstreams.record import Headers
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import sortable_int64
 from kstreams.state.cache.overlay import Overlay
@@ -22,6 +23,7 @@ from kstreams.state.stores.join.coding import (
     Element,
     JoinKeySerde,
     JoinRowSerde,
+    read_headers,
     row_prefix,
 )
 from kstreams.state.stores.join.packed import PackedRows, Remembered
@@ -52,23 +54,23 @@ Row = tuple[int, "tuple[tuple[int, int], ...]", "tuple[Element, ...]"]
 
 
 class Open(NamedTuple):
-    """The place of a waiting record in the order of closing."""
+    """The place of a waiting record in the order of closing, and the headers of the record."""
 
     close: int
     side: int
     time: int
     number: int
     key: Any
+    headers: Headers = ()
 
 
 class JoinRows(StoreRows, Generic[K, VL, VR]):
-    """A row for each bucket of time, side and key, and the order in which open rows close.
+    """A row for each time bucket, side and key, and the order in which open rows close.
 
-    What a look-up needs is in one or two rows, whose keys are known: no look-up is a scan. A
-    long list is cut into chunks, each a row, of which the head knows the times. What a side
-    forgets is whole buckets, one range; what has closed is another. Entries of the order of
-    closing are not deleted when a record finds a partner: whoever takes them looks at the
-    record.
+    A look-up reads one or two rows, whose keys are known: no look-up is a scan. A long list is
+    cut into chunks, each a row; the head row knows the times of the chunks. A side forgets whole
+    buckets, as one range; closed entries are another range. An entry in the order of closing is
+    not deleted when its record finds a partner: the code that takes entries checks the record.
 
     Args:
         name: The store's name.
@@ -77,7 +79,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         overlay: The task's stores.
 
     Attributes:
-        overlay: The store's part of them.
+        overlay: The store's part of the overlay.
         key: Serde of the keys, whose bytes sort as they do.
         sides: Serdes of the values.
     """
@@ -93,18 +95,18 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self._blocks = PackedRows(self.overlay, self.key, sides)
 
     def setup(self) -> Setup | None:
-        """Return what the join was set to last; None before it was."""
+        """Return the join's last setup; None before the first `set_up`."""
         found = self.overlay.get(SETUP)
         return None if found is None else Setup(*found)
 
     def set_up(self, wanted: Setup) -> Setup:
-        """Set the join to spans; rows are laid out anew where that needs it.
+        """Set the spans of the join, and rewrite rows if the new spans need it.
 
         Args:
             wanted: The spans, with the least width that fits them.
 
         Returns:
-            The same, with the width that the store has.
+            The same setup, with the width of the store.
         """
         had = self.setup()
         if had is None:
@@ -117,37 +119,55 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         return setup
 
     def unpack(self) -> None:
-        """Make rows of all blocks, for work by records."""
+        """Convert all blocks to rows, for joins by record."""
         if self.overlay.get(BLOCKS) is None:
             return
         self._has_moved = True
         setup, clocks = self.setup() or NO_SETUP, self.clocks()
-        for side, bucket, key, element in sorted(self._packed(), key=_number):
+        for side, bucket, key, element, headers in sorted(self._packed(), key=_number):
             time, number, fate, _ = element
             if fate == SETTLED or time >= clocks.final(side):
                 self.add(side, bucket, key, element)
                 if fate == WAITING:
-                    self.put_open(Open(setup.close(side, time), side, time, number, key))
+                    close = setup.close(side, time)
+                    self.put_open(Open(close, side, time, number, key, headers))
         self.overlay.delete_range(*BLOCK_BOUNDS)
         self.overlay.put(BLOCKS, None)
 
+    def mirror(self) -> None:
+        """Copy the left side to the right side, if no right record has come.
+
+        Earlier versions stored the left side alone for all self-joins.
+        """
+        clocks = self.clocks()
+        if clocks.newest_right != -FAR_MS or clocks.newest_left == -FAR_MS:
+            return
+        self.unpack()
+        for row in sorted(self._scan_rows(), key=_number):
+            time, number, _, value = row.element
+            self.add(1, row.bucket, row.key, (time, number, SETTLED, value))
+        self.set_clocks(clocks._replace(newest_right=clocks.newest_left))
+
     def clocks(self) -> Clocks:
-        """Return how far the join has come."""
+        """Return the join's progress."""
         found = self.overlay.get(CLOCKS)
         return NO_CLOCKS if found is None else Clocks(*found)
 
     def set_clocks(self, clocks: Clocks) -> None:
-        """Say how far the join has come."""
+        """Set the join's progress."""
         self.overlay.put(CLOCKS, tuple(clocks))
 
     def reader(self, side: int) -> Callable[[Any], Any]:
-        """Return what reads rows of a side for one batch, asking the backend for no later ones."""
+        """Return a function that reads rows of a side during one batch.
+
+        The function does not read the backend for buckets after the newest one at the call.
+        """
         newest = self.clocks().newest(side)
         width = (self.setup() or NO_SETUP).width
         return self.overlay.reader(None if newest == -FAR_MS else (1, side, newest // width + 1))
 
     def add(self, side: int, bucket: int, key: K, element: Element) -> None:
-        """Add an element behind those that are there."""
+        """Append an element to the row of a side, bucket and key."""
         added(self.overlay.get, self.overlay.put, (1, side, bucket, 0, key), element)
 
     def chunks(self, handle: tuple[Any, ...], row: Row, low: int, high: int) -> Iterator[Any]:
@@ -179,21 +199,25 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low = OPEN if start_ms is None else OPEN + sortable_int64(start_ms)
         high = after_prefix(OPEN) if end_ms is None else OPEN + sortable_int64(end_ms)
-        for handle, _ in self.overlay.scan(low, high):
-            yield Open(*handle[1:])
+        for handle, headers in self.overlay.scan(low, high):
+            yield Open(*handle[1:6])._replace(headers=headers)
 
     def stored_entries(self, start_ms: int, end_ms: int) -> Iterator[Open]:
-        """Yield the same of those that were there when the batch began."""
+        """Yield the entries of `open_entries` that existed when the batch began.
+
+        If a rewrite of rows has added entries, all entries are yielded.
+        """
         if self._has_moved:
             yield from self.open_entries(start_ms, end_ms)
             return
         low, high = OPEN + sortable_int64(start_ms), OPEN + sortable_int64(end_ms)
-        for data, _ in self.overlay.stored.scan(low, high):
-            yield Open(*self._keys.deserialize(data)[1:])
+        for data, headers in self.overlay.stored.scan(low, high):
+            entry = Open(*self._keys.deserialize(data)[1:6])
+            yield entry._replace(headers=read_headers(headers))
 
     def put_open(self, entry: Open) -> None:
         """Put an entry."""
-        self.overlay.put((2, *entry), ())
+        self.overlay.put((2, *entry[:5]), entry.headers)
 
     def last_close(self) -> int | None:
         """Return the last closing of an entry, or None without any."""
@@ -232,7 +256,7 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
             low = row_prefix(side, bucket + 1)
 
     def of_key(self, side: int, key: K) -> Iterator[Remembered]:
-        """Yield what a side remembers of a key, by bucket, time and number."""
+        """Yield the remembered records of a side and key, by bucket, time and number."""
         packed = sorted(self._packed((side, key)), key=self._place)
         yield from merge(self._rows_of(side, key), packed, key=self._place)
 
@@ -244,20 +268,20 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         )
 
     def _packed(self, of: tuple[int, K] | None = None) -> list[Remembered]:
-        """Return what blocks have; of a side and key alone where they are given."""
+        """Return the records in blocks, optionally only of a side and key."""
         if self.overlay.get(BLOCKS) is None:
             return []
         return self._blocks.read((self.setup() or NO_SETUP).width, of)
 
     def _rows_of(self, side: int, key: K) -> Iterator[Remembered]:
-        """Yield what rows of a key have."""
+        """Yield the records in the rows of a key."""
         for bucket in self.buckets(side):
             head = self.overlay.get((1, side, bucket, 0, key))
             if head is not None:
                 yield from self._remembered(side, bucket, key, head)
 
     def _scan_rows(self) -> Iterator[Remembered]:
-        """Yield what rows have."""
+        """Yield the records in all rows."""
         for side in (0, 1):
             for bucket in self.buckets(side):
                 start = row_prefix(side, bucket)
@@ -266,14 +290,14 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
                     yield from self._remembered(side, bucket, handle[4], head)
 
     def _place(self, row: Remembered) -> tuple[Any, ...]:
-        """Return where a row stands among all."""
+        """Return the sort key of a record."""
         return row.side, row.bucket, self.key.serialize(row.key), *row.element[:2]
 
     def rebuild(self, key: bytes, data: bytes | None) -> None:
-        """Set or delete whatever a key stands for by its bytes, as a changelog has them.
+        """Set or delete the entry of a key by its bytes in a changelog.
 
         Raises:
-            DeserializationError: They are none of a join.
+            DeserializationError: The bytes do not belong to a join.
         """
         value = None if data is None else self._values.deserialize(data)
         if data is not None and key[:1] == BLOCK:
@@ -281,27 +305,31 @@ class JoinRows(StoreRows, Generic[K, VL, VR]):
         self.overlay.put(self._keys.deserialize(key), value)
 
     def contents(self) -> Iterator[Content]:
-        """Yield all that may find a partner yet, each with side, time, number, closing and setup.
+        """Yield all records that may still find a partner, with their metadata.
 
-        The closing is 0 where the record does not wait. What has gone out finds none.
+        The times of each entry are side, time, number, fate, closing and setup. The closing is 0
+        for a record that does not wait. Records that were forwarded without a partner are left out.
         """
         setup, clocks = self.setup() or NO_SETUP, self.clocks()
-        closes = {entry[1:]: entry.close for entry in self.open_entries(None, None)}
-        for side, _, key, (time, number, fate, _) in self._packed():
+        waiting = {
+            entry[1:5]: (entry.close, entry.headers) for entry in self.open_entries(None, None)
+        }
+        for side, _, key, (time, number, fate, _), headers in self._packed():
             if fate == WAITING:
-                closes[side, time, number, key] = setup.close(side, time)
-        for side, _, key, (time, number, fate, value) in self.scan():
+                waiting[side, time, number, key] = setup.close(side, time), headers
+        for side, _, key, (time, number, fate, value), _ in self.scan():
             if fate == SETTLED or time >= clocks.final(side):
-                close = closes.get((side, time, number, key), 0)
-                yield Content(key, value, (side, time, number, fate, close, *setup))
+                close, headers = waiting.get((side, time, number, key), (0, ()))
+                times = side, time, number, fate, close, *setup
+                yield Content(key, value, times, headers)
 
     def fill(self, content: Content) -> None:
-        """Put what `contents` has yielded."""
+        """Write an entry of `contents`."""
         side, time, number, fate, close, *setup = content.times
         self.overlay.put(SETUP, tuple(setup))
         self.add(side, time // setup[0], content.key, (time, number, fate, content.value))
         if fate == WAITING:
-            self.put_open(Open(close, side, time, number, content.key))
+            self.put_open(Open(close, side, time, number, content.key, content.headers))
         self.set_clocks(self.clocks().after(side, time, number))
 
     def _remembered(self, side: int, bucket: int, key: Any, head: Row) -> Iterator[Remembered]:  # noqa: ANN401  # erased

@@ -1,4 +1,4 @@
-"""What a join of streams is set to, and how far it has come."""
+"""The spans of a stream-stream join, and its progress."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ __all__ = ("NO_CLOCKS", "NO_SETUP", "Clocks", "Setup")
 
 
 class Setup(NamedTuple):
-    """What a join is set to; all in ms.
+    """The spans of a join, in ms.
 
     Attributes:
-        width: How long a bucket is: a power of two.
-        before: How far before the left record the right one may lie.
-        after: How far after it.
-        grace: How long after that results are final.
+        width: The width of a bucket: a power of two.
+        before: The span before a left record in which right records match.
+        after: The span after a left record in which right records match.
+        grace: The span after that until results are final.
     """
 
     width: int
@@ -26,32 +26,32 @@ class Setup(NamedTuple):
 
     @property
     def memory(self) -> int:
-        """How far back a side is remembered, from its newest record."""
+        """The span (ms) that a side remembers, back from its newest record."""
         return self.before + self.after + self.grace
 
     def close(self, side: int, time_ms: int) -> int:
-        """Return what stream time must pass before a record without a partner is final."""
+        """Return the stream time (ms) after which a record without a partner is final."""
         return time_ms + (self.before if side else self.after) + self.grace
 
     @classmethod
     def of(cls, before: int, after: int, grace: int) -> Setup:
-        """Return a setup with the least width above all that is remembered."""
+        """Return a setup whose width is the least power of two above the memory."""
         return cls(1 << (before + after + grace).bit_length(), before, after, grace)
 
 
 NO_SETUP: Final = Setup.of(0, 0, 0)
-"""That of a store that no join has used yet."""
+"""The setup of a store that no join has used yet."""
 
 
 class Clocks(NamedTuple):
-    """How far a join has come; times in ms.
+    """The progress of a join; times in ms.
 
     Attributes:
-        number: What the next record is numbered by.
-        newest_left: The newest record of the left side.
-        newest_right: The same of the right side.
-        final_left: Left records before it have gone out if they had no partner.
-        final_right: The same of right records.
+        number: The number of the next record.
+        newest_left: The time of the newest left record.
+        newest_right: The time of the newest right record.
+        final_left: Left records before this time were forwarded if they had no partner.
+        final_right: Right records before this time were forwarded if they had no partner.
     """
 
     number: int
@@ -77,4 +77,4 @@ class Clocks(NamedTuple):
 
 
 NO_CLOCKS: Final = Clocks(0, -FAR_MS, -FAR_MS, -FAR_MS, -FAR_MS)
-"""Those of a join that had no record."""
+"""The progress of a join before its first record."""

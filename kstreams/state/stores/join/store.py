@@ -29,15 +29,15 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class RememberedRecord(Generic[VL, VR]):
-    """A record that a join remembers; it is of one side, and has the value of that.
+    """A record that a join remembers, with the value of its side.
 
     Attributes:
-        side: Which one.
-        left: The value, of a left record; None of a right one.
-        right: The value, of a right record; None of a left one.
-        timestamp: Its time, ms.
-        is_waiting: Whether it goes out by itself if no partner comes.
-        bucket_ms: Where the time bucket begins that it lies in, ms.
+        side: The record's side.
+        left: The value of a left record; None for a right one.
+        right: The value of a right record; None for a left one.
+        timestamp: The record's time, ms.
+        is_waiting: Whether the join forwards the record without a partner if none comes.
+        bucket_ms: The start of the record's time bucket, ms.
     """
 
     side: Side
@@ -49,12 +49,12 @@ class RememberedRecord(Generic[VL, VR]):
 
 
 class JoinStore(StateStore[JoinRows[K, VL, VR]], Generic[K, VL, VR]):
-    """A task's own part of what a join of streams remembers; made from `join_store(...)`.
+    """A task's part of the records that a stream-stream join remembers; see `join_store(...)`.
 
-    Only the join writes. A self-join remembers its records as left ones.
+    Only the join writes. An inner self-join stores the left side only.
 
-    Source: the window stores and the `KeyValueStore` of outer joins of Kafka Streams'
-    `KStreamKStreamJoin`, in one.
+    Source: Kafka Streams' `KStreamKStreamJoin`; combines its window stores with the
+    `KeyValueStore` of outer joins.
     """
 
     def __init__(self, spec: StoreSpec[JoinStore[K, VL, VR]], overlay: Overlay) -> None:
@@ -69,14 +69,14 @@ class JoinStore(StateStore[JoinRows[K, VL, VR]], Generic[K, VL, VR]):
         side: Side | None = None,
         reverse: bool = False,
     ) -> Iterator[tuple[K, RememberedRecord[VL, VR]]]:
-        """Yield what is remembered of a key, the left side first, by time; backward if asked.
+        """Yield the remembered records of a key, the left side first, by time.
 
         Args:
             key: The key.
-            from_ms: Times from here on; None for all.
-            to_ms: Up to here, inclusive; None for all.
-            side: Of one side alone; None for both.
-            reverse: From the last to the first.
+            from_ms: The first time, ms; None for all.
+            to_ms: The last time, ms, inclusive; None for all.
+            side: The side to read; None for both.
+            reverse: Yield from the last record to the first.
         """
         sides = [number for number, name in enumerate(_SIDES) if side in (None, name)]
         found = (row for number in sides for row in self._rows.of_key(number, key))

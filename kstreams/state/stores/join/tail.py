@@ -1,4 +1,4 @@
-"""What a join by columns remembers, in memory from batch to batch, and in blocks in the store."""
+"""The records of a join by columns: in memory across batches, and in blocks in the store."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from kstreams.times import FAR_MS
 __all__ = ("TAIL_BYTES", "Beside", "Elements", "JoinTail", "Tail")
 
 TAIL_BYTES: Final = 16 * 1024 * 1024
-"""How much a tail may have; beyond it the oldest half goes into rows, which are read by key."""
+"""Limit for a tail's memory; above it, the oldest half moves to rows, which are read by key."""
 
 _ELEMENT_BYTES = 40
 _NONE = np.zeros(0, np.int64)
@@ -51,6 +51,8 @@ class Elements:
         numbers: Numbers.
         fates: 1 for waiting, 0 for settled.
         values: The bytes of the values.
+        headers: The headers of waiting records, as `write_headers` returns them; None where
+            no record has headers.
     """
 
     sides: Ints
@@ -59,13 +61,14 @@ class Elements:
     numbers: Ints
     fates: Ints
     values: pa.Array
+    headers: pa.Array | None = None
 
     def __len__(self) -> int:
         """Return how many there are."""
         return len(self.times)
 
     def take(self, places: Ints) -> Elements:
-        """Return some of them."""
+        """Return the elements at some positions."""
         rows = pa.array(places)
         return Elements(
             self.sides[places],
@@ -74,11 +77,12 @@ class Elements:
             self.numbers[places],
             self.fates[places],
             self.values.take(rows),
+            None if self.headers is None else self.headers.take(rows),
         )
 
     @classmethod
     def of(cls, parts: Sequence[Elements]) -> Elements:
-        """Return all of some."""
+        """Concatenate several `Elements`."""
         if not parts:
             none = pa.array([], pa.binary())
             return cls(_NONE, none, _NONE, _NONE, _NONE, none)
@@ -89,21 +93,33 @@ class Elements:
             np.concatenate([part.numbers for part in parts]),
             np.concatenate([part.fates for part in parts]),
             pa.concat_arrays([part.values for part in parts]),
+            _joined_headers(parts),
         )
 
     def stored(self) -> StoredElements:
-        """Return them without sides and keys; they belong to no row."""
+        """Return the elements without sides and keys; their row is -1."""
         rows = np.full(len(self), -1)
         return StoredElements(rows, self.times, self.numbers, self.fates, self.values)
 
 
+def _joined_headers(parts: Sequence[Elements]) -> pa.Array | None:
+    if all(part.headers is None for part in parts):
+        return None
+    return pa.concat_arrays(
+        [
+            pa.array([b""] * len(part), pa.binary()) if part.headers is None else part.headers
+            for part in parts
+        ]
+    )
+
+
 @dataclass(frozen=True)
 class Tail:
-    """All that the blocks of a store have.
+    """The content of all blocks of a store.
 
     Attributes:
-        elements: What is remembered.
-        handles: The blocks, in order.
+        elements: The remembered records.
+        handles: The keys of the blocks, in order.
     """
 
     elements: Elements
@@ -111,18 +127,19 @@ class Tail:
 
     @property
     def size_bytes(self) -> int:
-        """Return about how much memory it takes."""
+        """Return the approximate memory use of the tail."""
         content = self.elements.keys.nbytes + self.elements.values.nbytes
+        content += 0 if self.elements.headers is None else self.elements.headers.nbytes
         return int(content) + _ELEMENT_BYTES * len(self.elements) + 50 * len(self.handles)
 
 
 class Beside(NamedTuple):
-    """What a store has beside blocks.
+    """The content of a store apart from blocks.
 
     Attributes:
         newest_left: The newest left record that a row may have, ms.
-        newest_right: The newest right one.
-        next: The number of the next block.
+        newest_right: The newest right record that a row may have, ms.
+        next: The number of the next batch of blocks.
     """
 
     newest_left: int
@@ -136,14 +153,14 @@ class Beside(NamedTuple):
 
 
 class JoinTail:
-    """A join store's tail: what came last, read once and then kept in memory.
+    """A join store's tail: the latest records, read once and then kept in memory.
 
-    What comes is written as a block a side and slot of time; what is forgotten goes by slots.
-    A batch that settles elements of older blocks notes their numbers in a block of its own.
+    New records are written as blocks, by side and time slot; old blocks are deleted by slot.
+    A batch that settles elements of older blocks writes their numbers to a block of its own.
 
     Args:
         rows: The store's rows.
-        columns: The same by columns.
+        columns: The rows by columns.
         setup: The join's spans.
     """
 
@@ -153,7 +170,7 @@ class JoinTail:
         self._slot = slot_width(setup.width)
 
     def beside(self) -> Beside:
-        """Return what the store has beside blocks."""
+        """Return the content of the store apart from blocks."""
         found = self._rows.overlay.get(BLOCKS)
         if found is not None:
             return Beside(*found)
@@ -161,7 +178,7 @@ class JoinTail:
         return Beside(clocks.newest_left, clocks.newest_right, 0)
 
     def read(self) -> Tail:
-        """Return the tail; who changes it has to `advance` it."""
+        """Return the tail; pass changes of it to `advance`."""
         found = self._encoded.resident.take()
         if not isinstance(found, Tail):
             found = self._load()
@@ -169,7 +186,7 @@ class JoinTail:
         return found
 
     def last_close(self, keeps: tuple[bool, bool]) -> int | None:
-        """Return the last closing of what waits on sides that are kept, ms; None without any."""
+        """Return the last closing (ms) of waiting records on the kept sides; None without any."""
         elements, setup = self.read().elements, self._setup
         waits = elements.fates == WAITING
         waits &= self._lasting(elements, self._rows.clocks()) & np.array(keeps)[elements.sides]
@@ -178,13 +195,13 @@ class JoinTail:
         return int(closes.max()) if len(closes) else None
 
     def advance(self, tail: Tail, settled: Bools, fresh: Elements, clocks: Clocks) -> None:
-        """Remember what a batch has brought, and forget what nobody can meet any more.
+        """Add a batch's records, and delete records that can no longer find a partner.
 
         Args:
-            tail: As `read` returned it.
-            settled: Which of its elements wait no more, since this batch.
-            fresh: What has come, and is `lasting`.
-            clocks: How far the join has come by it.
+            tail: The result of `read`.
+            settled: For each element of the tail, whether this batch settled it.
+            fresh: The new records, filtered by `lasting`.
+            clocks: The join's progress after the batch.
         """
         fates = np.where(settled, 0, tail.elements.fates)
         old = replace(tail.elements, fates=fates)
@@ -203,7 +220,7 @@ class JoinTail:
         self._encoded.resident.keep(found)
 
     def lasting(self, sides: Ints, times: Ints, waits: Bools, clocks: Clocks) -> Bools:
-        """Return what is still of use: neither forgotten nor gone out."""
+        """Return which records are still needed: neither too old nor forwarded already."""
         newest = np.array([clocks.newest_left, clocks.newest_right])
         finals = np.array([clocks.final_left, clocks.final_right])
         known = times >= newest[sides] - self._setup.memory
@@ -245,7 +262,9 @@ class JoinTail:
             noted.setdefault((side, slot), []).append(number)
         bounds = [0, *np.flatnonzero(np.diff(slots) | np.diff(fresh.sides)) + 1, len(slots)]
         made: dict[bytes, bytes] = {}
+        headers = fresh.headers
         sizes = bytes_of(fresh.keys) + bytes_of(fresh.values)
+        sizes += 0 if headers is None else bytes_of(headers)
         part = 0
         for low, high in pairwise(bounds):
             if low == high:
@@ -260,6 +279,7 @@ class JoinTail:
                     fresh.fates[own],
                     fresh.values[own],
                     np.array(noted.pop(place, []), np.int64),
+                    None if headers is None else headers[own],
                 )
                 made[block_handle(*place, (beside.next << 32) + part)] = write_block(block)
                 part += 1
@@ -283,7 +303,7 @@ class JoinTail:
             settled.append(block.settled)
             sides = np.full(len(block.times), side)
             columns = block.keys, block.times, block.numbers, block.fates, block.values
-            parts.append(Elements(sides, *columns))
+            parts.append(Elements(sides, *columns, block.headers))
         found = Elements.of(parts)
         if handles:
             waiting = ~np.isin(found.numbers, np.concatenate(settled))
@@ -319,6 +339,7 @@ class JoinTail:
                 waiting.times,
                 waiting.numbers,
                 waiting.keys,
+                headers=waiting.headers,
             )
         gone = [handle for handle in tail.handles if block_place(handle)[1] < end]
         self._encoded.put_many(gone, [None] * len(gone))

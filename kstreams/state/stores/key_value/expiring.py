@@ -15,27 +15,27 @@ from kstreams.state.stores.timed_rows import TimedRows
 __all__ = ("ExpiringRows", "TtlClock")
 
 TtlClock = Literal["stream", "wall"]
-"""What a time to live is a span of."""
+"""The clock that measures a time to live."""
 
 
 _DROPPED_A_PUT = 2
 
 
 class ExpiringRows(StoreRows, Generic[K, V]):
-    """A row for each key, whose value lasts for a time to live; does what `KeyValueRows` does.
+    """A row for each key, whose value expires; has the interface of `KeyValueRows`.
 
-    A value expires when the store's clock has come `ttl` beyond its last put. Each put
-    deletes at most two rows that have expired, so what is put bounds what is there and no
-    batch pays for many. The index of expiry is a lower bound: a row that is put again and
-    again writes it once a time to live.
+    A value expires when the store's clock has advanced `ttl` beyond the value's last put. Each put
+    deletes at most two expired rows, so the number of puts bounds the number of rows and no single
+    batch pays for many deletions. The timers of the index are lower bounds: a row that is put
+    repeatedly updates the index once per time to live.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
         overlay: The task's stores, and its times.
-        ttl_ms: How long values last.
-        clock: By which clock.
+        ttl_ms: The time to live, ms.
+        clock: The clock that measures it.
 
     Attributes:
         key: Serde of the keys, whose bytes sort as they do.
@@ -92,12 +92,12 @@ class ExpiringRows(StoreRows, Generic[K, V]):
     def scan(
         self, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[K, V]]:
-        """Yield what has not expired with `start <= ordered key bytes < end`, by key."""
+        """Yield unexpired pairs with `start <= ordered key bytes < end`, by key."""
         rows = self._rows.rows(start, end, reverse=reverse)
         return ((key, value) for key, (value, expires) in rows if expires > self._now())
 
     def approximate_count(self) -> int:
-        """Return about how many keys there are, with those that are still to be deleted."""
+        """Return the approximate number of keys, with expired keys that are not deleted yet."""
         return self._rows.approximate_count()
 
     def expiries(self) -> Iterator[tuple[K, V, int]]:

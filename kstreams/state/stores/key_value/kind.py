@@ -9,6 +9,8 @@ from typing import Any
 
 from kstreams._types import K, V
 from kstreams.clock import to_ms
+from kstreams.options import checks_options
+from kstreams.parameters import Parameters
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm, PlainForm
@@ -18,6 +20,8 @@ from kstreams.state.stores.key_value.rows import KeyValueRows
 from kstreams.state.stores.key_value.store import KeyValueStore
 from kstreams.state.stores.kind import AheadRows, Content, StoreKind, Times
 from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timed_rows import row_of
+from kstreams.times import is_forever
 
 __all__ = ("KEY_VALUE", "ExpiringKind", "KeyValueKind", "expiring_kind", "key_value_store")
 
@@ -53,6 +57,18 @@ class KeyValueKind(StoreKind[_Live]):
         if found is not None:
             yield (found,)
 
+    def fill(self, store: _Live, key: object, value: Any) -> None:  # noqa: ANN401  # of `scan`
+        """Put a row."""
+        store.put(key, value)
+
+    def evict(self, store: _Live, key: object) -> None:
+        """Delete the key."""
+        store.delete(key)
+
+    def row_key(self, row: bytes) -> bytes | None:
+        """Return the row's key: there is a row for each key."""
+        return row
+
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield keys and values."""
         for key, value in self.open(spec, overlay).range():
@@ -66,12 +82,12 @@ class KeyValueKind(StoreKind[_Live]):
 
 @dataclass(frozen=True)
 class ExpiringKind(KeyValueKind):
-    """One value a key, which expires.
+    """One value for each key, with a time to live.
 
     Args:
-        name: Says by which clock.
-        ttl_ms: How long values last.
-        clock: By which clock.
+        name: The kind's name, which includes the clock.
+        ttl_ms: The time to live, ms.
+        clock: The clock that measures it.
     """
 
     ttl_ms: int
@@ -81,6 +97,10 @@ class ExpiringKind(KeyValueKind):
         """Return the live store."""
         return KeyValueStore(self._rows(spec, overlay))
 
+    def parameters(self) -> Parameters:
+        """Return how long values last; the name says by which clock."""
+        return {"ttl_ms": self.ttl_ms}
+
     def read_ahead(self, spec: StoreSpec[_Live], overlay: Overlay) -> None:
         """Return nothing: each put looks at other rows too."""
         return
@@ -88,6 +108,11 @@ class ExpiringKind(KeyValueKind):
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
         """Return key and value, with the time of the put."""
         return ExpiringForm(spec, self.ttl_ms)
+
+    def row_key(self, row: bytes) -> bytes | None:
+        """Return the key of a row of a value; the other rows are the index of expiry."""
+        found = row_of(row, None)
+        return None if found is None else found[0]
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield keys and values, with the times when they expire."""
@@ -118,6 +143,7 @@ def expiring_kind(ttl: timedelta, clock: TtlClock) -> ExpiringKind:
     return ExpiringKind(f"key-value-ttl-{clock}", to_ms(ttl), clock)
 
 
+@checks_options
 def key_value_store(
     name: str,
     *,
@@ -132,16 +158,17 @@ def key_value_store(
         name: Unique in the topology; recorded with the state.
         key: Serde of the keys. Ranges follow the order of its `ordered` bytes.
         value: Serde of the values.
-        ttl: How long a value lasts from its last put on; None for ever. What has expired is
-            hidden at once, and deleted bit by bit as other values are put. Another span
-            holds for what is put from then on.
-        ttl_clock: Whether the span is one of stream time, which stands still without
-            records, or of the recorded wall time of batches. That is believed as it is: while
-            the clock is ahead values are hidden before their time, and what is put then
-            stays until its own, or until it is put again.
+        ttl: The time to live of a value after its last put; None or `forever` never expires. An
+            expired value is hidden at once, and deleted by later puts. A changed time to live
+            applies to the values that are put from then on.
+        ttl_clock: `stream` measures stream time, which does not advance without records;
+            `wall` the recorded wall time of batches. The wall clock is trusted: while it is
+            ahead, values are hidden too early, and a value that is put then stays until its
+            own expiry, or until the next put of its key.
 
     Raises:
-        ValueError: The span is under a millisecond.
+        ValueError: The time to live is under a millisecond.
     """
-    kind = KEY_VALUE if ttl is None else expiring_kind(ttl, ttl_clock)
+    expires = ttl is not None and not is_forever(ttl)
+    kind = expiring_kind(ttl, ttl_clock) if ttl is not None and expires else KEY_VALUE
     return StoreSpec(name, kind, key, value)

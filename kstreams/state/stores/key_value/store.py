@@ -34,7 +34,10 @@ class KeyValueStore(StateStore["KeyValueRows[K, V] | ExpiringRows[K, V]"], Gener
         return self._rows.get(key)
 
     def get_many(self, keys: Sequence[K]) -> list[V | None]:
-        """Return the values of many keys, in their order; one read of the backend."""
+        """Return the values of many keys, in their order.
+
+        Without a time to live, this is one read of the backend.
+        """
         return self._rows.get_many(keys)
 
     def put(self, key: K, value: V | None) -> None:

@@ -12,6 +12,7 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm
 from kstreams.state.stores.kind import StoreKind, Times
 from kstreams.state.stores.list.changelog import ListForm
+from kstreams.state.stores.list.rows import key_of_list
 from kstreams.state.stores.list.store import ListStore
 from kstreams.state.stores.spec import StoreSpec
 
@@ -49,6 +50,19 @@ class ListKind(StoreKind[_Live]):
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
         """Yield the elements."""
         return ((element,) for element in store.get(key))
+
+    def fill(self, store: _Live, key: object, value: Any) -> None:  # noqa: ANN401  # of `scan`
+        """Put a row."""
+        store.delete(key)
+        store.extend(key, value)
+
+    def evict(self, store: _Live, key: object) -> None:
+        """Delete the key's elements."""
+        store.delete(key)
+
+    def row_key(self, row: bytes) -> bytes | None:
+        """Return the key of a list's own row; the other rows are its elements."""
+        return key_of_list(row)
 
 
 LIST = ListKind("list")

@@ -15,12 +15,13 @@ from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.prefix_free import read_prefix_free, write_prefix_free
 from kstreams.state.stores.state_store import StoreRows
 
-__all__ = ("ELEMENT", "LIST", "SHORT", "ListRows")
+__all__ = ("ELEMENT", "LIST", "SHORT", "ListRows", "key_of_list")
 
 
 LIST, ELEMENT, SHORT = b"\x00", b"\x01", b"\x02"
-"""What rows begin with: the key and the value of a list, and those of an element; SHORT the
-value of a list that has its elements in it."""
+"""First bytes of rows: key and value of a list, key and value of an element, and SHORT for the
+value of a list that contains its elements.
+"""
 
 _SHORT_LENGTH = 4
 """Elements that one row holds at most: to add one, such a row is written again."""
@@ -130,6 +131,11 @@ class ListRows(StoreRows, Generic[K, V]):
 
     def _row(self, key: K) -> _Row:
         return self._rows.get((key,)) or _NO_LIST
+
+
+def key_of_list(row: bytes) -> bytes | None:
+    """Return the ordered key of a list's own row; None for the row of an element."""
+    return read_prefix_free(row, 1)[0] if row[:1] == LIST else None
 
 
 class _KeySerde(CompositeSerde[Any]):

@@ -62,14 +62,16 @@ class QueueKind(StoreKind[_Live]):
             yield record.value, record.timestamp
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
-        """Yield records, in their order; headers stay behind."""
+        """Yield records, in their order."""
         for key, record in self.open(spec, overlay).fetch_all():
-            yield Content(key, record.value, (record.timestamp,))
+            yield Content(key, record.value, (record.timestamp,), record.headers)
 
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
         """Put a record."""
         rows = QueueRows.of(self.open(spec, overlay))
-        return lambda content: rows.put(Record(content.key, content.value, content.times[0]))
+        return lambda content: rows.put(
+            Record(content.key, content.value, content.times[0], content.headers)
+        )
 
 
 QUEUE = QueueKind("queue")

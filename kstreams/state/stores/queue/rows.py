@@ -20,19 +20,19 @@ from kstreams.times import FAR_MS
 __all__ = ("NO_PROGRESS", "QUEUED", "Progress", "QueueRows", "Queued")
 
 QUEUED = b"\x01"
-"""What the key of a record begins with."""
+"""The first byte of a record's key."""
 
 _NUMBERS: Final = (0,)
-"""The key of how far the queue has come."""
+"""The key of the `Progress`."""
 _THREE = struct.Struct(">qqq")
 
 
 class Progress(NamedTuple):
-    """How far a queue has come; times in ms.
+    """The progress of a queue; times in ms.
 
     Attributes:
-        newest: The newest record that was put.
-        number: What the next one is numbered by.
+        newest: The time of the newest record that was put.
+        number: The number of the next record.
         released: Records up to this time have been taken.
     """
 
@@ -42,11 +42,11 @@ class Progress(NamedTuple):
 
 
 NO_PROGRESS: Final = Progress(-FAR_MS, 0, -FAR_MS)
-"""That of a queue that had no record."""
+"""The progress of a queue before its first record."""
 
 
 class Queued(NamedTuple):
-    """Where a record stands: its time (ms), its number and its key."""
+    """The position of a record: its time (ms), its number and its key."""
 
     time: int
     number: int
@@ -72,11 +72,11 @@ class QueueRows(StoreRows, Generic[K, V]):
         self._overlay = overlay.store(name, self._keys, self._values)
 
     def progress(self) -> Progress:
-        """Return how far the queue has come."""
+        """Return the queue's progress."""
         return Progress(*(self._overlay.get(_NUMBERS) or NO_PROGRESS))
 
     def put(self, record: Record[K, V]) -> Queued:
-        """Put a record behind those of its time and before; return where it stands."""
+        """Put a record after records of the same or an earlier time; return its position."""
         progress = self.progress()
         entry = Queued(record.timestamp, progress.number, record.key)
         row = record.value, record.timestamp, record.headers
@@ -88,12 +88,12 @@ class QueueRows(StoreRows, Generic[K, V]):
     def put_many(
         self, records: Iterable[tuple[int, Record[K, V]]], count: int, newest_ms: int
     ) -> None:
-        """Put some of so many records that came, each with its number among them.
+        """Put some of a batch's records, each with its number within the batch.
 
         Args:
-            records: Those that are to wait.
-            count: How many came.
-            newest_ms: The time of the newest of them.
+            records: The records to put, with their numbers.
+            count: The number of records in the batch.
+            newest_ms: The time of the newest record in the batch.
         """
         progress = self.progress()
         for number, record in records:
@@ -103,7 +103,7 @@ class QueueRows(StoreRows, Generic[K, V]):
         self._overlay.put(_NUMBERS, (newest, progress.number + count, progress.released))
 
     def get(self, entry: Queued) -> Record[K, V] | None:
-        """Return the record that stands somewhere, or None."""
+        """Return the record at a position, or None."""
         row = self._overlay.get((1, *entry))
         if row is None:
             return None
@@ -111,13 +111,13 @@ class QueueRows(StoreRows, Generic[K, V]):
         return Record(entry.key, value, timestamp, headers)
 
     def release(self, time_ms: int) -> None:
-        """Take the records up to a time (ms) as gone."""
+        """Mark the records up to a time (ms) as taken."""
         progress = self.progress()
         if time_ms > progress.released:
             self._overlay.put(_NUMBERS, tuple(progress._replace(released=time_ms)))
 
     def entries(self, start_ms: int, end_ms: int) -> Iterator[Queued]:
-        """Yield where records with `start <= time < end` stand, those taken among them."""
+        """Yield the positions of records with `start <= time < end`, including taken ones."""
         # RocksDB reads the bounds while the scan lasts, so they are kept in variables.
         low, high = QUEUED + sortable_int64(start_ms), QUEUED + sortable_int64(end_ms)
         for handle, _ in self._overlay.scan(low, high):
@@ -129,7 +129,7 @@ class QueueRows(StoreRows, Generic[K, V]):
         self._overlay.delete_range(QUEUED + low, QUEUED + high)
 
     def last_time(self) -> int | None:
-        """Return the time (ms) of the record that stands last, or None."""
+        """Return the time (ms) of the last waiting record, or None."""
         last = next(self.scan(reverse=True), None)
         return None if last is None else last.timestamp
 
@@ -203,7 +203,7 @@ class _RowSerde(CompositeSerde[Any]):
         return QUEUED + self._kept.serialize(value)
 
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
-        """Convert back; what is cut short is a `DeserializationError`."""
+        """Deserialize a row; truncated bytes are a `DeserializationError`."""
         if data[:1] == QUEUED:
             kept: tuple[Any, ...] = self._kept.deserialize(data[1:])
             return kept

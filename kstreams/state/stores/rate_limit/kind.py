@@ -68,6 +68,6 @@ def rate_limit_store(
     Args:
         name: Unique in the topology; recorded with the state.
         key: Serde of the keys.
-        value: Serde of what results are made of: the aggregator's `state`.
+        value: Serde of the states that results are made of: the aggregator's `state`.
     """
     return StoreSpec(name, RATE_LIMIT, key, value)

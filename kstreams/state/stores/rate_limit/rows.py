@@ -1,4 +1,4 @@
-"""The rows of a rate limit: when a key may be forwarded again, and what is held back."""
+"""The rows of a rate limit: the next time a key may be forwarded, and its buffered results."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from kstreams.state.stores.timed_rows import TimedRows
 __all__ = ("RateLimitRows", "Windows")
 
 Windows = tuple[tuple[int, int, BufferedState[V]], ...]
-"""Start and end (ms) of windows, and what is held back of each."""
+"""Start and end (ms) of windows, and the buffered state of each."""
 
 _Row = tuple[int, Windows[V]]
-"""From when on (ms) a key may be forwarded again, and what is held back until then."""
+"""The next time (ms) a key may be forwarded, and its windows that are buffered until then."""
 
 _TIME = struct.Struct(">q")
 _BOUNDS = struct.Struct(">qq")
@@ -58,7 +58,10 @@ class RateLimitRows(StoreRows, Generic[K, V]):
         self.approximate_count: Callable[[], int] = self._rows.approximate_count
 
     def get(self, key: K) -> tuple[int, Windows[V]] | None:
-        """Return when a key may be forwarded again (ms), and what is held back; None if at once."""
+        """Return the next time (ms) a key may be forwarded, and its buffered windows.
+
+        None if the key may be forwarded at once.
+        """
         found = self._rows.get(key)
         return None if found is None else found[1]
 
@@ -79,12 +82,12 @@ class RateLimitRows(StoreRows, Generic[K, V]):
         return timer
 
     def scan(self, *, reverse: bool = False) -> Iterator[tuple[K, _Row[V]]]:
-        """Yield keys with what `get` returns, by key."""
+        """Yield all keys with their rows, by key."""
         return self._rows.rows(reverse=reverse)
 
 
 class _RowSerde(CompositeSerde["_Row[V]"]):
-    """A time, and windows with what is held back: int64; lengths (u32), two int64 and the entry."""
+    """A time (int64), then for each window a length (u32), two int64 and the buffered state."""
 
     type_token = tuple
 
@@ -102,7 +105,7 @@ class _RowSerde(CompositeSerde["_Row[V]"]):
             raise SerializationError(f"expected int64 times, got {value!r}") from exc
 
     def deserialize(self, data: bytes) -> _Row[V]:
-        """Convert back; what is cut short is a `DeserializationError`."""
+        """Deserialize a row; truncated bytes are a `DeserializationError`."""
         read, unpack = self._state.deserialize, _BOUNDS.unpack_from
         try:
             windows = tuple((*unpack(piece), read(piece[16:])) for piece in divided(data[8:]))

@@ -17,9 +17,9 @@ __all__ = ("RateLimitStore",)
 
 
 class RateLimitStore(StateStore[RateLimitRows[K, V]], Generic[K, V]):
-    """A task's own part of the results that `at_most_every(interval)` holds back.
+    """A task's part of the results that `at_most_every(interval)` buffers.
 
-    Its definition is the last of the aggregation's `stores`. Only the aggregation writes.
+    The aggregation brings the definition: the last of its `stores`. Only the aggregation writes.
     """
 
     def __init__(self, spec: StoreSpec[RateLimitStore[K, V]], overlay: Overlay) -> None:

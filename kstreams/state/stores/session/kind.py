@@ -65,6 +65,14 @@ class SessionKind(StoreKind[_Live]):
             if (low is None or window.end_ms >= low) and (high is None or window.start_ms < high):
                 yield window.start_ms, window.end_ms, value
 
+    def fill(self, store: _Live, key: Windowed[Any], value: Any) -> None:  # noqa: ANN401  # of `scan`
+        """Put a row."""
+        store.put(key, value)
+
+    def evict(self, store: _Live, key: Windowed[Any]) -> None:
+        """Delete the windowed key."""
+        store.delete(key)
+
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield keys and values, with starts and ends."""
         for window, value in self.open(spec, overlay).fetch_all():

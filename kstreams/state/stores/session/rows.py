@@ -90,7 +90,7 @@ class SessionRows(StoreRows, Generic[K, V]):
         self._rows.replace(key, before, timer, sessions)
 
     def take_ended(self, until_ms: int) -> list[tuple[K, int, int, V]]:
-        """Delete all sessions with `end <= until`; return them by end, start, then key."""
+        """Delete and return all sessions with `end <= until`, by end, start, then key."""
         taken: list[tuple[K, int, int, V]] = []
         for key in sorted(self._rows.due(until_ms), key=self._key.serialize):
             sessions = self.sessions(key)

@@ -10,7 +10,8 @@ from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm, RowForm
-from kstreams.state.stores.kind import StoreKind, Times, is_within
+from kstreams.state.stores.kind import Content, StoreKind, Times, is_within
+from kstreams.state.stores.sliding.rows import SlidingRows
 from kstreams.state.stores.sliding.store import SlidingStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
@@ -56,6 +57,25 @@ class SlidingKind(StoreKind[_Live]):
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
         """Yield time and value of slices within the times."""
         return ((window.start_ms, value) for window, value in store.fetch(key, *times))
+
+    def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
+        """Yield keys and slices, with times, and the time up to which windows are done with."""
+        rows: SlidingRows[Any, Any] = SlidingRows.of(self.open(spec, overlay))
+        for key, done_ms, slices in rows.all():
+            for time_ms, value in slices:
+                yield Content(key, value, (time_ms, done_ms))
+
+    def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
+        """Put a slice behind the others of its key; its windows are looked at once more."""
+        rows: SlidingRows[Any, Any] = SlidingRows.of(self.open(spec, overlay))
+
+        def put(content: Content) -> None:
+            time_ms, done_ms = content.times
+            _, _, slices = rows.get(content.key) or (0, 0, ())
+            slices = (*slices, (time_ms, content.value))
+            rows.put(content.key, slices, done_ms=done_ms, timer_ms=slices[0][0])
+
+        return put
 
 
 SLIDING = SlidingKind("sliding")

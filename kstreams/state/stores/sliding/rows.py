@@ -30,9 +30,9 @@ _TIME = struct.Struct(">q")
 class SlidingRows(StoreRows, Generic[K, V]):
     """A row for each key that has slices.
 
-    A slice is the value of all records of a key at one very time. Every sliding window is
-    made of whole slices, so slices are all that is kept: windows need no copies of what
-    they share. A row also has a time up to which its windows are done with.
+    A slice is the aggregate of all records of a key with exactly the same timestamp. Every sliding
+    window consists of whole slices, so the store keeps only slices: windows need no copies of
+    shared slices. A row also has the time up to which its windows are finished.
 
     Args:
         name: The store's name.
@@ -41,9 +41,9 @@ class SlidingRows(StoreRows, Generic[K, V]):
         overlay: The task's stores.
 
     Attributes:
-        overlay: The store's part of them.
+        overlay: The store's part of the overlay.
         value: Serde of the values.
-        rebuild: Sets or deletes a key's row by its bytes, as a changelog has them.
+        rebuild: Sets or deletes a key's row by its bytes in a changelog.
         due: Returns the keys of timers at a time (ms) or before, by time, then by key.
         next_timer: Returns the earliest timer (ms), or None.
 
@@ -72,6 +72,11 @@ class SlidingRows(StoreRows, Generic[K, V]):
         """Yield keys with their slices, by key."""
         for key, (_, slices) in self._rows.rows(reverse=reverse):
             yield key, slices
+
+    def all(self) -> Iterator[tuple[K, int, tuple[Slice[V], ...]]]:
+        """Yield keys, the time up to which they are done (ms), and their slices, by key."""
+        for key, (done_ms, slices) in self._rows.rows():
+            yield key, done_ms, slices
 
     def put(self, key: K, slices: tuple[Slice[V], ...], *, done_ms: int, timer_ms: int) -> None:
         """Set a key's slices, sorted by time; none at all deletes the row.
@@ -107,7 +112,7 @@ class _RowSerde(CompositeSerde["_Row[V]"]):
             raise SerializationError(f"expected int64 times, got {value!r}") from exc
 
     def deserialize(self, data: bytes) -> _Row[V]:
-        """Convert back; what is cut short is a `DeserializationError`."""
+        """Deserialize slices; truncated bytes are a `DeserializationError`."""
         read = self._value.deserialize
         try:
             slices = tuple((_TIME.unpack_from(p)[0], read(p[8:])) for p in divided(data[8:]))

@@ -1,4 +1,4 @@
-"""The sliding store: what the sliding windows of a key are made of, for reading."""
+"""The sliding store, for reading: the slices that a key's sliding windows consist of."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ("SlidingStore",)
 
 
 class SlidingStore(StateStore[SlidingRows[K, V]], Generic[K, V]):
-    """A task's own part of a store of slices; made from `sliding_store(...)`.
+    """A task's part of a store of slices; made from `sliding_store(...)`.
 
-    A slice is the value of all records of a key at one very time, which is both start and
-    end of its key. The windows of the aggregation are made of slices: they share them. Only
-    the aggregation writes.
+    A slice is the aggregate of all records of a key with exactly the same timestamp, which is
+    both start and end of the slice's windowed key. The windows of the aggregation consist of
+    slices and share them. Only the aggregation writes.
 
     Source: departs from Kafka Streams, which keeps the windows in a `WindowStore`.
     """

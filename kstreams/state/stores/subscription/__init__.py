@@ -1,3 +1,3 @@
-"""Who has named a foreign key: left rows by it and by their own key."""
+"""The store of foreign-key joins: left rows by foreign key and own key."""
 
 from __future__ import annotations

@@ -64,10 +64,10 @@ SUBSCRIPTION = SubscriptionKind("subscription")
 def subscription_store(
     name: str, *, foreign: Serde[K], key: Serde[K2], value: Serde[V]
 ) -> StoreSpec[SubscriptionStore[K, K2, V]]:
-    """Define the store in which `join_foreign` keeps left rows, for a view of it.
+    """Define the store in which `join_foreign` keeps left rows, to read it in a view.
 
     Args:
-        name: Its name: that of the join's results, and `-entered`.
+        name: The store's name: the name of the store of the join's results, with `-entered`.
         foreign: Serde of the foreign keys.
         key: Serde of the left table's keys.
         value: Serde of the left table's values.

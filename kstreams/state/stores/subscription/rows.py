@@ -16,11 +16,11 @@ __all__ = ("SubscriptionRows", "prefixing")
 
 
 class SubscriptionRows(StoreRows):
-    """A row for each left row that names a foreign key, in the order of foreign keys.
+    """A row for each left row with a foreign key, in the order of foreign keys.
 
-    A row's key is its foreign key, written so that none is the beginning of another, then its
-    own key; its value is the left value. Both come encoded and leave encoded: no object is made
-    of a row that is only passed on.
+    A row's key is the foreign key, encoded so that no key is a prefix of another, then the left
+    row's own key; the value is the left value. Keys and values are passed as bytes: rows that are
+    only forwarded are not deserialized.
 
     Args:
         name: The store's name.
@@ -29,9 +29,9 @@ class SubscriptionRows(StoreRows):
         overlay: The task's stores.
 
     Attributes:
-        put: Sets the value of a row's key; None deletes it. All bytes.
-        put_many: Does so for many.
-        prefix: Returns what the keys of a foreign key's rows begin with.
+        put: Sets the value of a row's key, both as bytes; None deletes the row.
+        put_many: Sets the values of many row keys.
+        prefix: Returns the common prefix of the row keys of a foreign key.
     """
 
     def __init__(
@@ -58,10 +58,10 @@ class SubscriptionRows(StoreRows):
         return self._rows.merged.scan_encoded(prefix, prefix[:-1] + b"\x01")
 
     def within_each(self, prefixes: Sequence[bytes]) -> Iterator[tuple[int, bytes, bytes]]:
-        """Yield keys and values of the rows of foreign keys, each with the number of its prefix.
+        """Yield the rows of several foreign keys: the prefix's index, the key and the value.
 
         Args:
-            prefixes: Of the foreign keys, rising.
+            prefixes: Prefixes of the foreign keys, in rising order.
         """
         ranges = [(prefix, prefix[:-1] + b"\x01") for prefix in prefixes]
         return self._rows.merged.scan_ranges(ranges)
@@ -87,6 +87,6 @@ class SubscriptionRows(StoreRows):
 
 
 def prefixing(key: Serde[Any]) -> Callable[[Any], bytes]:
-    """Return what returns the prefix of a foreign key."""
+    """Return a function that returns the prefix of a foreign key."""
     encode = key.ordered.serialize
     return lambda found: write_prefix_free(encode(found))

@@ -48,7 +48,7 @@ class TimestampedKind(StoreKind[_Live]):
         return TableAccess(read, store.get_many, put, store.range)
 
     def table_columns(self, spec: StoreSpec[_Live], store: _Live) -> TableColumns:
-        """Return the rows of the store, and those that wait to be put."""
+        """Return the rows of the store, with pending changes on top."""
         return TimestampedRows.of(store).waiting
 
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
@@ -75,6 +75,18 @@ class TimestampedKind(StoreKind[_Live]):
     def takes(self, other: StoreKind[Any]) -> bool:
         """Take the rows of any table; of one with a history the latest version of each key."""
         return other.is_table
+
+    def fill(self, store: _Live, key: object, value: Any) -> None:  # noqa: ANN401  # of `scan`
+        """Put a row."""
+        store.put(key, *value)
+
+    def evict(self, store: _Live, key: object) -> None:
+        """Delete the key."""
+        store.delete(key)
+
+    def row_key(self, row: bytes) -> bytes:
+        """Return the row's key: there is a row for each key."""
+        return row
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield keys and values, with their timestamps."""

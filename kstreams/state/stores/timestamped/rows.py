@@ -38,13 +38,13 @@ class TimestampedRows(StoreRows, Generic[K, V]):
 
     @cached_property
     def waiting(self) -> PresentColumns:
-        """The rows with those that a join by columns has yet to see."""
+        """The rows, with the pending changes of joins by columns on top."""
         return PresentColumns(self.overlay.get_many, self.overlay.put_many)
 
     def reader(self) -> Callable[[K], tuple[V, int] | None]:
-        """Return what returns a key's value and timestamp, or None."""
+        """Return a function that reads a key's value and timestamp, or None."""
         return self.overlay.get
 
     def writer(self) -> Callable[[K, tuple[V, int] | None], None]:
-        """Return what sets a key's value and timestamp; None deletes."""
+        """Return a function that sets a key's value and timestamp; None deletes."""
         return self.overlay.put

@@ -16,10 +16,9 @@ __all__ = ("TimestampedStore",)
 
 
 class TimestampedStore(StateStore[TimestampedRows[K, V]], Generic[K, V]):
-    """A task's own part of a store of values with times; made from `timestamped_store(...)`.
+    """A task's part of a store of values with timestamps; made from `timestamped_store(...)`.
 
-    What is read is a pair of value and timestamp, ms since the epoch. Reads see what this
-    batch has put.
+    Reads return pairs of value and timestamp, ms since the epoch, and see the puts of this batch.
 
     Source: `org.apache.kafka.streams.state.TimestampedKeyValueStore`.
     """
@@ -35,7 +34,7 @@ class TimestampedStore(StateStore[TimestampedRows[K, V]], Generic[K, V]):
         return self._overlay.get(key)  # type: ignore[no-any-return]  # typed by the spec
 
     def get_many(self, keys: Sequence[K]) -> list[tuple[V, int] | None]:
-        """Return what `get` returns of many keys, in their order; one read of the backend."""
+        """Return the results of `get` for many keys, in their order; one read of the backend."""
         return self._overlay.get_many(keys)
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> None:

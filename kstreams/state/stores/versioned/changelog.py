@@ -30,16 +30,16 @@ _NONE: Final = object()
 
 
 class VersionedForm(PlainForm):
-    """Key and value, with the time from which on the value holds.
+    """Key and value, with the time from which on the value is valid.
 
-    The topic is compacted no sooner than the retention and a day, so that the versions
-    within it are all there. Of a key with a change the latest version comes last, or, where
-    the key was deleted so long ago that nothing of it is kept, a tombstone: what compaction
-    leaves is what holds.
+    The topic is not compacted before the retention and a day have passed, so all versions within
+    the retention are in it. For a changed key the latest version comes last; if the key was
+    deleted so long ago that no version is kept, a tombstone comes last. Compaction therefore
+    leaves the valid value.
 
     Args:
         spec: The store.
-        retention_ms: Its retention.
+        retention_ms: The store's retention, ms.
 
     Source: the changelog of `VersionedKeyValueStore` (KIP-889).
     """

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from kstreams._types import K, V
 from kstreams.clock import to_ms
+from kstreams.parameters import Parameters
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm
@@ -17,7 +18,13 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import Replaced, Row, TableAccess
 from kstreams.state.stores.table_columns import TableColumns
 from kstreams.state.stores.versioned.changelog import VersionedForm
-from kstreams.state.stores.versioned.rows import LATEST, NOT_PUT, VersionedRows
+from kstreams.state.stores.versioned.rows import (
+    LATEST,
+    NOT_PUT,
+    VersionedRows,
+    is_latest,
+    key_of_version,
+)
 from kstreams.state.stores.versioned.store import VersionedKeyValueStore, VersionedValue
 from kstreams.state.stores.versioned.table_columns import VersionedColumns
 
@@ -31,23 +38,33 @@ _Row = tuple[Any, VersionedValue[Any]]
 
 @dataclass(frozen=True)
 class VersionedKind(StoreKind[_Live]):
-    """The values of a span of time for each key, by key.
+    """The values of a key over a span of time, by key.
 
     Args:
-        name: Says which kind it is.
-        retention_ms: How far back versions can be asked for.
+        name: The kind's name.
+        retention_ms: The age (ms) up to which versions can be read.
     """
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
+    key_columns: ClassVar[tuple[str, ...] | None] = ("valid_from_ms", "valid_to_ms", "value")
     has_times: ClassVar[bool] = True
     has_history: ClassVar[bool] = True
     has_table_columns: ClassVar[bool] = True
 
     retention_ms: int
 
+    @property
+    def history_ms(self) -> int:
+        """The retention, ms."""
+        return self.retention_ms
+
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""
         return VersionedKeyValueStore(spec, overlay, retention_ms=self.retention_ms)
+
+    def parameters(self) -> Parameters:
+        """Return how long versions are kept."""
+        return {"retention_ms": self.retention_ms}
 
     def table(self, spec: StoreSpec[_Live], store: _Live) -> TableAccess:
         """Return how it is a table: the value with the highest time is the present one."""
@@ -71,7 +88,7 @@ class VersionedKind(StoreKind[_Live]):
         return TableAccess(get, lambda keys: [get(key) for key in keys], put, scan, get, horizon)
 
     def table_columns(self, spec: StoreSpec[_Live], store: _Live) -> TableColumns:
-        """Return the versions of the store, and those that wait to be put."""
+        """Return the versions of the store, with pending changes on top."""
         rows: VersionedRows[Any, Any] = VersionedRows.of(store)
         rows.waiting = rows.waiting or VersionedColumns(rows)
         return rows.waiting
@@ -94,6 +111,18 @@ class VersionedKind(StoreKind[_Live]):
         low, high = times
         for version in store.history(key, low, None if high is None else high - 1):
             yield version.timestamp, version.valid_to, version.value
+
+    def fill(self, store: _Live, key: object, value: Any) -> None:  # noqa: ANN401  # of `scan`
+        """Put a row."""
+        store.put(key, value.value, value.timestamp)
+
+    def evict(self, store: _Live, key: object) -> None:
+        """Remove all versions of the key."""
+        VersionedRows.of(store).forget(key)
+
+    def row_key(self, row: bytes) -> bytes | None:
+        """Return the key of the row of a latest version."""
+        return key_of_version(row) if is_latest(row) else None
 
     # ------------------------------------------------------------ migrations
 
@@ -132,7 +161,7 @@ def versioned_key_value_store(
         name: Unique in the topology; recorded with the state.
         key: Serde of the keys.
         value: Serde of the values.
-        retention: How far back versions can be asked for, and records may come late.
+        retention: Age of the oldest version that can be read, and of late records; or `forever`.
 
     Raises:
         ValueError: The retention is negative.

@@ -20,6 +20,7 @@ __all__ = (
     "LATEST",
     "NOT_PUT",
     "VersionedRows",
+    "is_latest",
     "key_of_version",
     "latest_row",
     "read_end",
@@ -28,31 +29,31 @@ __all__ = (
 
 
 LATEST = -1
-"""What `put` returns when the version is the latest: it is valid until another comes."""
+"""The result of `put` for the latest version, which is valid until another is put."""
 
 NOT_PUT = -(1 << 63)
-"""What `put` returns when the timestamp is older than the retention; nothing is changed."""
+"""The result of `put` for a timestamp older than the retention; nothing is changed."""
 
 _ENDED, _LATEST, _OLD, _OBSERVED = b"\x00", b"\x01", b"\x02", b"\x03"
 _DROPPED_A_PUT = 2
 
 
 class VersionedRows(StoreRows, Generic[K, V]):
-    """Four kinds of entries share a store.
+    """The rows of a versioned store: four kinds of entries.
 
-    `(key,)` has the latest version, `(key, start)` an old one, `(end, key, start)` stands
-    for what can go once the retention has passed its end, `()` has the highest time put.
+    `(key,)` has the latest version, `(key, start)` an old version, `(end, key, start)` marks a
+    version to delete once the retention has passed its end, `()` has the highest time put.
 
     Args:
         name: The store's name.
         key: Serde of the keys.
         value: Serde of the values.
         overlay: The task's stores.
-        retention_ms: See the attribute.
+        retention_ms: The attribute of the same name.
 
     Attributes:
-        retention_ms: How far back versions are kept.
-        waiting: What joins by columns see in place of the rows, once one has asked.
+        retention_ms: The age (ms) up to which versions are kept.
+        waiting: The table for joins by columns, with pending changes; None until first used.
     """
 
     waiting: TableColumns | None = None
@@ -75,8 +76,8 @@ class VersionedRows(StoreRows, Generic[K, V]):
         """Set a version, and delete some that ended before the retention.
 
         Returns:
-            Up to when it is valid (ms): `LATEST`, or the time of the version that follows;
-            `NOT_PUT` when the time is older than the retention.
+            The end of the version's validity (ms): `LATEST`, or the time of the next version;
+            `NOT_PUT` if the time is older than the retention.
         """
         observed = self.observed()
         if observed is not None and timestamp_ms < observed - self.retention_ms:
@@ -94,6 +95,16 @@ class VersionedRows(StoreRows, Generic[K, V]):
         if observed is None or timestamp_ms > observed:
             self._store.put((), (timestamp_ms,))
         self._put(key, value, timestamp_ms)
+
+    def forget(self, key: K) -> None:
+        """Remove all versions of a key, which needs no version without a value."""
+        for start, end, _ in list(self.history(key, None)):
+            self._store.put((key, start), None)
+            self._store.put((end, key, start), None)
+        latest = self.latest(key)
+        if latest is not None:
+            self._store.put((latest[0], key, latest[0]), None)
+            self._store.put((key,), None)
 
     def horizon(self) -> int:
         """Return the time (ms) that the retention reaches back to."""
@@ -128,7 +139,7 @@ class VersionedRows(StoreRows, Generic[K, V]):
         return self._store.get((key,))  # type: ignore[no-any-return]  # erased by the overlay
 
     def latest_many(self, keys: Sequence[K]) -> list[tuple[int, V | None] | None]:
-        """Return what `latest` returns of many keys; one read of the backend."""
+        """Return the results of `latest` for many keys; one read of the backend."""
         return self._store.get_many([(key,) for key in keys])
 
     def _put_latest(self, key: K, start_ms: int, value: V | None) -> None:
@@ -221,13 +232,18 @@ def key_of_version(row: bytes) -> bytes | None:
     return read_prefix_free(row, 1)[0] if row[:1] in (_LATEST, _OLD) else None
 
 
+def is_latest(row: bytes) -> bool:
+    """Return whether a row holds a latest version."""
+    return row[:1] == _LATEST
+
+
 def latest_row(key: bytes) -> bytes:
     """Return the row of the latest version of an ordered key."""
     return _LATEST + write_prefix_free(key)
 
 
 def read_version(data: bytes) -> tuple[int, bytes | None]:
-    """Return start and encoded value of what such a row holds."""
+    """Return start and encoded value of a version from the row's bytes."""
     place = 9 if data[:1] == _OLD else 1
     part = data[place + 8 :]
     return read_int64(data, place), part[1:] if part else None
@@ -258,7 +274,7 @@ class _KeySerde(CompositeSerde[Any]):
                 return _OBSERVED
 
     def after_old(self, key: object) -> bytes:
-        """Return what sorts after all old versions of a key."""
+        """Return an upper bound for the encoded keys of a key's old versions."""
         return _OLD + self._whole(key) + b"\xff" * 9
 
     def deserialize(self, data: bytes) -> tuple[Any, ...]:

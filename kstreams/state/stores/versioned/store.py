@@ -1,4 +1,4 @@
-"""The versioned store: what a key's value was at any time of a span."""
+"""The versioned store: a key's values at any time within a span."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class VersionedValue(Generic[V]):
 
 
 class VersionedKeyValueStore(StateStore[VersionedRows[K, V]], Generic[K, V]):
-    """A task's own part of a versioned store; made from `versioned_key_value_store(...)`.
+    """A task's part of a versioned store; made from `versioned_key_value_store(...)`.
 
-    The latest version of a key stays for ever. One that has been replaced can be asked for
-    as long as it was valid within the retention, which reaches back from the highest
-    timestamp that was ever put; then it is hidden at once, and deleted bit by bit as other
-    versions are put. Records may come out of order within the retention.
+    The latest version of a key is kept forever. A replaced version can be read as long as its
+    validity overlaps the retention, which reaches back from the highest timestamp ever put. After
+    that it is hidden at once, and deleted gradually as other versions are put. Records may come
+    out of order within the retention.
 
     Args:
         spec: The definition.
         overlay: The task's stores.
-        retention_ms: The retention.
+        retention_ms: The retention, ms.
 
     Source: `org.apache.kafka.streams.state.VersionedKeyValueStore` (KIP-889, KIP-960,
     KIP-968), without segments.
@@ -56,18 +56,18 @@ class VersionedKeyValueStore(StateStore[VersionedRows[K, V]], Generic[K, V]):
         super().__init__(rows)
 
     def put(self, key: K, value: V | None, timestamp_ms: int) -> int:
-        """Set what a key's value is from a time on; None says that it has none.
+        """Set the value of a key from a time on; None means that the key has no value.
 
-        A version of the same time is replaced.
+        A version with the same time is replaced.
 
         Returns:
-            Up to when it is valid (ms): `LATEST`, or the time of the version that follows;
-            `NOT_PUT` when the time is older than the retention.
+            The end of the version's validity (ms): `LATEST`, or the time of the next version;
+            `NOT_PUT` if the time is older than the retention.
         """
         return self._rows.put(key, value, timestamp_ms)
 
     def delete(self, key: K, timestamp_ms: int) -> VersionedValue[V] | None:
-        """Say that a key has no value from a time on; return what held then."""
+        """Delete the value of a key from a time on; return the version that was valid then."""
         found = self.get(key, timestamp_ms)
         self.put(key, None, timestamp_ms)
         return found

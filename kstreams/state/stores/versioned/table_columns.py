@@ -1,4 +1,4 @@
-"""A versioned table while a batch changes it: what was valid when, as known at a place."""
+"""A versioned table for joins by columns: valid versions as known at a place of the batch."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class VersionedColumns(TableColumns):
         self._forget()
 
     def put(self, keys: pa.Array, values: list[Any], times: list[int], places: Ints) -> None:
-        """Let versions wait."""
+        """Add pending versions."""
         self._keys, self._values, self._times, self._places = keys, values, times, places
 
     def settle(self) -> int:
-        """Write what waits, one after the other; return how much was older than the retention."""
+        """Write the pending versions in order; return how many were older than the retention."""
         put, keys = self._rows.put, objects_of(self._keys)
         waiting = zip(keys, self._values, self._times, strict=True)
         refused = sum(put(key, value, time) == NOT_PUT for key, value, time in waiting)
@@ -93,7 +93,7 @@ class VersionedColumns(TableColumns):
         return horizons
 
     def _changes(self, keys: pa.Array) -> dict[int, list[_Change]]:
-        """Return what waits of some keys, by number, and will not be refused."""
+        """Return the pending versions that the store will accept, by the index of their key."""
         found: dict[int, list[_Change]] = {}
         if not self._values:
             return found
@@ -107,13 +107,13 @@ class VersionedColumns(TableColumns):
 
 
 class _History:
-    """The versions of one key, as they become more from look-up to look-up.
+    """The versions of one key, with more pending versions at each later look-up.
 
     Args:
-        rows: Those that are stored.
+        rows: The stored versions.
         key: The key.
-        latest: Start and value of the latest stored one, or None.
-        changes: What the batch puts, in the order of places.
+        latest: Start and value of the latest stored version, or None.
+        changes: The pending versions of the batch, in the order of places.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class _History:
         self._values: dict[int, Any] = {}
 
     def at(self, place: int, time: int, horizon: int) -> Row | None:
-        """Return what was valid at a time, as known at a place; places rise."""
+        """Return the version that was valid at a time, as known at a place; places rise."""
         while self._next is not None and self._next[0] < place:
             _, start, value = self._next
             if start not in self._values:

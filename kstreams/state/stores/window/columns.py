@@ -68,7 +68,7 @@ class WindowColumns(EntryColumns):
         self.rows.delete_range(b"", sortable_int64(start_ms))
 
     def decoded(self, handles: list[bytes], values: list[bytes]) -> tuple[Ints, pa.Array, Columns]:
-        """Return starts, keys (as `to_arrow` makes them) and values of what was taken."""
+        """Return starts, keys (as `to_arrow` makes them) and values of taken rows."""
         starts = read_times(b"".join([handle[:8] for handle in handles]))
         keys = self._key.to_arrow(pa.array([handle[8:] for handle in handles], pa.binary()))
         return starts, keys, self.layout.decode(values)

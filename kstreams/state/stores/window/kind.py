@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from kstreams._types import K, V
+from kstreams.parameters import Parameters, parameters_of
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import ChangelogForm
@@ -30,18 +31,28 @@ class WindowKind(StoreKind[_Live]):
     """A value for each key and window, by start, then by key.
 
     Args:
-        name: Says which kind it is.
-        windows: Tell the ends of windows; None where they are not known.
+        name: The kind's name.
+        windows: The windows, which give the ends of keys; None if the ends are not known.
     """
 
     columns: ClassVar[tuple[str, ...]] = ("key", "start_ms", "value")
     has_times: ClassVar[bool] = True
+    has_grid: ClassVar[bool] = True
 
     windows: WindowEnds | None = None
+
+    @property
+    def grid(self) -> WindowEnds | None:
+        """The windows, if the definition names them."""
+        return self.windows
 
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
         """Return the live store."""
         return WindowStore(spec, overlay, windows=self.windows)
+
+    def parameters(self) -> Parameters:
+        """Return the windows, where they are known."""
+        return {} if self.windows is None else parameters_of("windows", self.windows)
 
     def unlike(self, wanted: StoreKind[Any]) -> str:
         """Return how the windows differ, where this kind knows its own."""
@@ -77,6 +88,14 @@ class WindowKind(StoreKind[_Live]):
         """Yield start and value of windows that start within the times."""
         return ((window.start_ms, value) for window, value in store.fetch(key, *times))
 
+    def fill(self, store: _Live, key: Windowed[Any], value: Any) -> None:  # noqa: ANN401  # of `scan`
+        """Put a row."""
+        store.put(key, value)
+
+    def evict(self, store: _Live, key: Windowed[Any]) -> None:
+        """Delete the windowed key."""
+        store.delete(key)
+
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
         """Yield keys and values, with starts and timestamps."""
         rows: WindowRows[Any, Any] = WindowRows.of(self.open(spec, overlay))
@@ -107,8 +126,8 @@ def window_store(
         name: Unique in the topology; recorded with the state.
         key: Serde of the keys.
         value: Serde of the values; for `windowed_aggregate` the aggregator's `state`.
-        windows: The windows that the values are of: they tell the ends of the keys that are
-            read. Without them each end is `NEVER_ENDS`, as where Kafka Streams reads windowed
-            keys without a window size. Give them where anything but the aggregation reads.
+        windows: The windows of the values, which give the ends of the keys that are read.
+            Without them each end is `NEVER_ENDS`, as in Kafka Streams without a window size.
+            Pass them if anything but the aggregation reads the store.
     """
     return StoreSpec(name, WindowKind("window", windows), key, value)

@@ -26,9 +26,9 @@ Row = tuple[tuple[int, K], tuple[V, int]]
 class WindowRows(StoreRows, Generic[K, V]):
     """Rows in the order of their window's start, then of their key.
 
-    What has closed is one range at the front, which its owner reads and deletes without an
-    index, and a key's windows are found by leaping from start to start. A start identifies
-    a window; rows know no ends. Nothing is dropped but by `drop_before`.
+    Closed windows are one range at the front, which the owner reads and deletes without an
+    index. A key's windows are found by seeking from start to start. A start identifies a window;
+    rows have no ends. Only `drop_before` drops windows.
 
     Args:
         name: The store's name.
@@ -37,7 +37,7 @@ class WindowRows(StoreRows, Generic[K, V]):
         overlay: The task's stores.
 
     Attributes:
-        overlay: The store's part of them.
+        overlay: The store's part of the overlay.
         key: Serde of the keys, whose bytes sort as they do.
         value: Serde of values with their timestamps.
     """
@@ -48,16 +48,16 @@ class WindowRows(StoreRows, Generic[K, V]):
         self.overlay = overlay.store(name, WindowKeySerde(key), self.value)
 
     def reader(self) -> Callable[[tuple[int, K]], tuple[V, int] | None]:
-        """Return what returns value and timestamp of `(start_ms, key)`, or None.
+        """Return a function that reads value and timestamp of `(start_ms, key)`, or None.
 
-        Windows that start later than any there is now are only looked for among those
-        that are put from now on: the backend is not asked.
+        The function does not read the backend for windows that start later than every window that
+        exists now: it finds those only if they are put from now on.
         """
         found = next(self.overlay.scan(None, None, reverse=True), None)
         return self.overlay.reader(None if found is None else (found[0][0] + 1,))
 
     def writer(self) -> Callable[[tuple[int, K], tuple[V, int] | None], None]:
-        """Return what sets value and timestamp of `(start_ms, key)`; None deletes."""
+        """Return a function that sets value and timestamp of `(start_ms, key)`; None deletes."""
         return self.overlay.put
 
     def scan(
@@ -65,7 +65,7 @@ class WindowRows(StoreRows, Generic[K, V]):
     ) -> Iterator[Row[K, V]]:
         """Yield the rows of windows with `from <= start < to`, by start, then by key.
 
-        Lazy; deleting what was yielded is safe.
+        The scan is lazy; yielded rows may be deleted meanwhile.
         """
         low, high = _bound(from_ms), _bound(to_ms)  # RocksDB reads them while the scan lasts
         yield from self.overlay.scan(low, high, reverse=reverse)
@@ -79,7 +79,7 @@ class WindowRows(StoreRows, Generic[K, V]):
         *,
         reverse: bool,
     ) -> Iterator[Row[K, V]]:
-        """Yield what `scan` yields of keys with `start <= key < end`; None leaves a side open.
+        """Yield the rows of `scan` with `start <= key < end`; None leaves a side open.
 
         Costs up to two seeks for each start that any key has in the range of times.
         """

@@ -17,7 +17,7 @@ __all__ = ("WindowEnds", "WindowStore")
 
 
 class WindowEnds(Protocol):
-    """What tells the end of a window, as all `TimeWindows` do."""
+    """Returns the end of a window, as all `TimeWindows` do."""
 
     def end(self, start_ms: int) -> int:
         """Return the end of the window with a start, ms."""
@@ -63,7 +63,7 @@ class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
             timestamp_ms: The value's timestamp; by default the window's start.
 
         Raises:
-            SerializationError: The window's end is not that of the definition's `windows`.
+            SerializationError: The window's end differs from the end in the definition's `windows`.
         """
         stamp = key.start_ms if timestamp_ms is None else timestamp_ms
         self._overlay.put(self._handle(key), None if value is None else (value, stamp))
@@ -104,7 +104,7 @@ class WindowStore(StateStore[WindowRows[K, V]], Generic[K, V]):
         *,
         reverse: bool = False,
     ) -> Iterator[tuple[Windowed[K], V]]:
-        """Yield what `fetch_all` yields of keys with `start <= key < end`; None leaves a side open.
+        """Yield the rows of `fetch_all` with `start <= key < end`; None leaves a side open.
 
         Costs up to two seeks for each start that any key has in the range of times.
         """

@@ -10,13 +10,13 @@ import pytest
 
 from kstreams import BYTES, Embedded, Topic, TopologyBuilder
 from kstreams.batch.embedded.io import EmbeddedIO, publish
-from kstreams.checkpoint.plans import Slice
+from kstreams.checkpoint.planning.plans import Slice
 from kstreams.embedded import rows
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.raw_batch import TooManyBytesError
-from kstreams.task.outputs import TaskOutput
+from kstreams.task.output.outputs import TaskOutput
 from tests.kstreams.kafka.samples import output_table
 
 SIZE = 10_000

@@ -14,8 +14,8 @@ from kstreams import BYTES, Topic, TopologyBuilder
 from kstreams.batch.kafka.feed import KafkaFeed
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.batch.planner import BatchPlanner
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import (
     DataLossError,
     PartitionCountError,
@@ -28,7 +28,7 @@ from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka
 from kstreams.partitioner import partition_by
 from kstreams.state.log.directory import DirectoryObjectStore
-from kstreams.task.outputs import TaskOutput
+from kstreams.task.output.outputs import TaskOutput
 from tests.kstreams.kafka.samples import fill, output_table, read_all
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]

@@ -13,8 +13,8 @@ from kstreams.batch.kafka.feed import KafkaFeed
 from kstreams.batch.kafka.io import KafkaIO
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.read_order import read_order
-from kstreams.checkpoint.plan_log import PlanLog
-from kstreams.checkpoint.plans import Plan
+from kstreams.checkpoint.planning.plan_log import PlanLog
+from kstreams.checkpoint.planning.plans import Plan
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ import uvicorn
 from grpc_health.v1 import health_pb2 as health
 
 from kstreams import INT64, TEXT, View
-from kstreams.checkpoint.savepoints import Savepoints
-from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.store_place import checkpoint_of
 from kstreams.durations import milliseconds
 from kstreams.serve.grpc import calls
 from kstreams.serve.grpc import state_pb2 as pb
@@ -32,6 +32,7 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing import FakeClock
 from kstreams.windows import TumblingWindows, Windowed
+from tests.kstreams.serve.raw_sockets import MIB, connected, resident_bytes
 from tests.kstreams.serve.serving import SCRAPER, TOKEN, TOKENS, VIEWER, context_of
 from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
@@ -46,10 +47,18 @@ REPLIES: dict[str, Any] = {
 class Client:
     """Calls by their names."""
 
-    def __init__(self, channel: grpc.Channel) -> None:
+    def __init__(self, channel: grpc.Channel, port: int) -> None:
         self._channel = channel
+        self.port = port
 
-    def call(self, name: str, request: Any, token: str | None = TOKEN, service: str = STATE) -> Any:
+    def call(
+        self,
+        name: str,
+        request: Any,
+        token: str | None = TOKEN,
+        service: str = STATE,
+        more: tuple[tuple[str, str], ...] = (),
+    ) -> Any:
         streams = name in ("Follow", "Watch")
         make: Any = self._channel.unary_stream if streams else self._channel.unary_unary
         method = make(
@@ -58,7 +67,17 @@ class Client:
             response_deserializer=REPLIES.get(name, pb.ListReply).FromString,
         )
         metadata = () if token is None else (("authorization", f"Bearer {token}"),)
-        return method(request, metadata=metadata, timeout=20)
+        return method(request, metadata=(*metadata, *more), timeout=20)
+
+    def begin(self, name: str, token: str | None, requests: Iterator[Any]) -> Any:
+        """Call a method whose request comes later, or never."""
+        make: Any = self._channel.stream_unary(
+            f"/{STATE}/{name}",
+            request_serializer=lambda message: message.SerializeToString(),
+            response_deserializer=REPLIES[name].FromString,
+        )
+        metadata = () if token is None else (("authorization", f"Bearer {token}"),)
+        return make.future(requests, metadata=metadata, timeout=20)
 
     def refused(self, *given: Any, **named: Any) -> tuple[str, str]:
         """Return code and text of a call that fails."""
@@ -71,8 +90,15 @@ class Client:
 
 
 @contextmanager
-def calling(path: Path, spec: StoreSpec[Any] = COUNTS, **limits: Any) -> Iterator[Client]:
-    settings = ServeSettings(TOKENS, port=0, limits=replace(Limits(), **limits))
+def calling(
+    path: Path,
+    spec: StoreSpec[Any] = COUNTS,
+    proxies: tuple[str, ...] = (),
+    **limits: Any,
+) -> Iterator[Client]:
+    settings = ServeSettings(
+        TOKENS, port=0, limits=replace(Limits(), **limits), forwarded_allow_ips=proxies
+    )
     ports: list[int] = []
     known = threading.Event()
 
@@ -88,7 +114,7 @@ def calling(path: Path, spec: StoreSpec[Any] = COUNTS, **limits: Any) -> Iterato
     try:
         assert known.wait(20)
         with grpc.insecure_channel(f"127.0.0.1:{ports[0]}") as channel:
-            yield Client(channel)
+            yield Client(channel, ports[0])
     finally:
         runner.should_exit = True
         thread.join(20)
@@ -136,12 +162,69 @@ def test_its_roles_are_red_without_their_guard(
         test_each_call_needs_its_role(client)
 
 
-def test_who_guesses_is_not_heard(tmp_path: Path) -> None:
+def test_wrong_tokens_of_an_address_are_limited_and_a_valid_one_is_accepted(
+    tmp_path: Path,
+) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     with calling(tmp_path, failures_a_minute=3) as guessed:
         found = [guessed.refused("List", pb.ListRequest(), "x" * 20)[0] for _ in range(5)]
         assert found == ["UNAUTHENTICATED"] * 3 + ["RESOURCE_EXHAUSTED"] * 2
-        assert guessed.refused("List", pb.ListRequest())[0] == "RESOURCE_EXHAUSTED"
+        assert guessed.call("List", pb.ListRequest()).apps
+
+
+def test_only_trusted_proxies_name_the_client(tmp_path: Path) -> None:
+    Committing(tmp_path, COUNTS).put([("a", 1)])
+    wrong = "x" * 20
+    for proxies, expected in ((("127.0.0.1",), "UNAUTHENTICATED"), ((), "RESOURCE_EXHAUSTED")):
+        with calling(tmp_path, proxies=proxies, failures_a_minute=1) as client:
+            codes = [
+                client.refused(
+                    "List", pb.ListRequest(), wrong, more=(("x-forwarded-for", f"1.2.3.{n}"),)
+                )[0]
+                for n in range(2)
+            ]
+            assert codes == ["UNAUTHENTICATED", expected]
+
+
+def test_a_request_that_does_not_arrive_holds_no_call(tmp_path: Path) -> None:
+    """Without a token a call ends before its request; with one, after the limit."""
+    Committing(tmp_path, COUNTS).put([("a", 1)])
+    never = threading.Event()
+
+    def requests() -> Iterator[Any]:
+        never.wait(20)
+        yield from ()
+
+    with calling(tmp_path, connections=3, head_seconds=0.3) as client:
+        try:
+            for token, code in ((None, "UNAUTHENTICATED"), (VIEWER, "DEADLINE_EXCEEDED")):
+                begun = [client.begin("List", token, requests()) for _ in range(3)]
+                assert [each.exception(10).code().name for each in begun] == [code] * 3
+            assert client.call("List", pb.ListRequest()).apps
+        finally:
+            never.set()
+
+
+def test_a_call_without_a_request_is_refused(client: Client) -> None:
+    assert client.begin("List", VIEWER, iter(())).exception(10).code().name == "INVALID_ARGUMENT"
+
+
+def test_connections_above_the_limit_are_closed(tmp_path: Path) -> None:
+    Committing(tmp_path, COUNTS).put([("a", 1)])
+    with calling(tmp_path, connections=3) as client, ExitStack() as opened:
+        assert client.call("List", pb.ListRequest()).apps
+        raw = [opened.enter_context(connected(client.port)) for _ in range(20)]
+        assert sum(each.recv(100) == b"" for each in raw) == 18
+        assert client.call("List", pb.ListRequest()).apps  # by the connection that it has
+
+
+def test_metadata_takes_no_memory_above_its_limit(client: Client) -> None:
+    before = resident_bytes()
+    for _ in range(60):
+        with pytest.raises(grpc.RpcError):
+            client.call("List", pb.ListRequest(), None, more=(("x", "y" * 1_000_000),))
+    assert resident_bytes() - before < 30 * MIB
+    assert client.call("List", pb.ListRequest()).apps
 
 
 def test_there_is_health_and_no_reflection(client: Client) -> None:
@@ -176,9 +259,17 @@ def test_apps_and_stores(client: Client) -> None:
         ("Read", pb.ReadRequest(app="x", wanted=wanted("a").wanted), "NOT_FOUND"),
         ("Read", wanted("a", version=pb.Version(batch=9)), "OUT_OF_RANGE"),
         ("Read", wanted("a", version=pb.Version(batch=-5)), "INVALID_ARGUMENT"),
-        ("Read", wanted("a", version=pb.Version(savepoint="../x")), "NOT_FOUND"),
+        ("Read", wanted("a", version=pb.Version(savepoint="../x")), "INVALID_ARGUMENT"),
+        ("Read", wanted("a", version=pb.Version(savepoint="a\0b")), "INVALID_ARGUMENT"),
+        ("Read", wanted("a", version=pb.Version(savepoint="x")), "NOT_FOUND"),
+        ("Read", pb.ReadRequest(app="a\0b", wanted=wanted("a").wanted), "INVALID_ARGUMENT"),
+        ("Read", pb.ReadRequest(app="viewed", wanted=[{"store": "\0"}]), "INVALID_ARGUMENT"),
+        ("Rows", pb.RowsRequest(app="", store="counts"), "INVALID_ARGUMENT"),
+        ("Rows", pb.RowsRequest(app="viewed", store="a\nb"), "INVALID_ARGUMENT"),
+        ("Follow", pb.FollowRequest(app="viewed", store="a/../b"), "INVALID_ARGUMENT"),
+        ("Follow", pb.FollowRequest(app=".."), "INVALID_ARGUMENT"),
         ("Read", wanted("a", version=pb.Version(at_ms=5)), "OUT_OF_RANGE"),
-        ("Rows", pb.RowsRequest(app="viewed", store=".."), "NOT_FOUND"),
+        ("Rows", pb.RowsRequest(app="viewed", store=".."), "INVALID_ARGUMENT"),
         ("Rows", pb.RowsRequest(app="viewed", store="counts", limit=1001), "INVALID_ARGUMENT"),
         ("Rows", pb.RowsRequest(app="viewed", store="counts", cursor="x"), "INVALID_ARGUMENT"),
         ("Rows", pb.RowsRequest(app="viewed", store="counts", from_ms=1), "INVALID_ARGUMENT"),

@@ -15,7 +15,7 @@ import uvicorn
 
 from devtools.showcase import LETTERS, Showcase
 from devtools.shown_runs import shown_runs
-from kstreams.checkpoint.store_place import checkpoint_of
+from kstreams.checkpoint.savepoint.store_place import checkpoint_of
 from kstreams.serve.served_app import AppSource
 from kstreams.serve.server import Server
 from kstreams.serve.settings import ServeSettings
@@ -143,15 +143,20 @@ def refused_paths(app: Showcase) -> dict[str, str]:
     }
 
 
-@contextmanager
-def showing(*apps: Showcase, topics: bool = True, **settings: Any) -> Iterator[Served]:
-    """Serve apps; with the topics of the first, whose batches seem to run again, too."""
+def server_of(*apps: Showcase, topics: bool = True, **settings: Any) -> Server:
+    """Return a server of apps, with the topics of the first."""
     connection = apps[0].connection if topics else None
     sources = [
         AppSource(checkpoint_of(app.path), lambda _, name, app=app: app.specs[name], code=())  # type: ignore[misc]
         for app in apps
     ]
-    server = Server(ServeSettings(TOKENS, port=0, **settings), sources, connection)
+    return Server(ServeSettings(TOKENS, port=0, **settings), sources, connection)
+
+
+@contextmanager
+def showing(*apps: Showcase, topics: bool = True, **settings: Any) -> Iterator[Served]:
+    """Serve apps; with the topics of the first, whose batches seem to run again, too."""
+    server = server_of(*apps, topics=topics, **settings)
     runner = uvicorn.Server(server.config)
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [server.socket]})
     thread.start()

@@ -136,13 +136,23 @@ def test_pages_are_whole_without_scripts(browser: Browser, app: Showcase, served
 
 
 def test_markup_in_every_field_does_nothing(browser: Browser, tmp_path: Path) -> None:
+    split, count, trend, sink, counts, windows = (
+        " ".join(PAYLOADS[place::6]).replace("/", "") for place in range(6)
+    )  # a name with every payload is longer than a file's name may be
     names = replace(
-        hostile(" ".join(PAYLOADS)),
+        hostile(" ".join(PAYLOADS[:3])),
         source=PAYLOADS[1],
+        split=f"split {split}",
         edge=PAYLOADS[3],
+        count=f"count {count}",
+        trend=f"trend {trend}",
+        sink=f"sink {sink}",
+        counts=f"counts {counts}",
+        windows=f"windows {windows}",
+        reason=" ".join(PAYLOADS),
+        worker=" ".join(PAYLOADS),
+        error=" ".join(PAYLOADS),
         words=PAYLOADS,
-        counts="counts " + PAYLOADS[0].replace("/", ""),
-        windows="windows " + PAYLOADS[2].replace("/", ""),
     )
     app = showcase(tmp_path, SystemClock().now_ms() + 60_000, 2, names=names)
     app.fail(app.now_ms)

@@ -13,7 +13,7 @@ from kstreams.ids import TaskId, TopicPartition
 from kstreams.serve.pages.app_facts import AppFacts, Standing
 from kstreams.serve.pages.ranking import worst_first
 from kstreams.state.log.totals import NodeCounts, Totals
-from kstreams.task.meta import TaskMeta
+from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.telemetry.unread import Unread
 
 NOW = 10_000_000

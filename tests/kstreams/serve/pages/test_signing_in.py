@@ -55,7 +55,9 @@ def test_a_wrong_token_is_told_in_a_sentence(served: Served) -> None:
 )
 def test_nobody_is_led_elsewhere(served: Served, after: str) -> None:
     assert _post(served, "/login", {"token": TOKEN, "next": after}).headers["location"] == "/"
-    if after:
+    if not after.isprintable():
+        assert served.get(f"/login?next={quote(after)}", token=None).status == 400
+    elif after:
         page = html(served, f"/login?next={quote(after)}")
         assert page.one("input", name="next").attributes["value"] == "/"
 

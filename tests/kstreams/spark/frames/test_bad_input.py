@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from kstreams import BYTES, INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.errors import CompileError
 from kstreams.frames import ResultFrames, SourceFrame, transform_frames
+from kstreams.operators import limit
 from kstreams.state.backend.memory import Memory
 from kstreams.topology import to_stdout
 from tests.kstreams.spark.frames.streams import SETTINGS, Streams
@@ -44,6 +45,15 @@ def printing() -> Topology:
     builder = TopologyBuilder("printing")
     builder.add_sink("shown", to_stdout(), builder.add_source("lines", LINES))
     return builder.build()
+
+
+def test_frames_refuse_a_topology_with_limits() -> None:
+    builder = TopologyBuilder("limited")
+    first = builder.add_processor("first", limit(3), builder.add_source("lines", LINES))
+    builder.add_sink("out", Topic("out", LINES.key, LINES.value), first)
+    with pytest.raises(CompileError, match="has limits, which DataFrames do not carry") as caught:
+        transform_frames(builder.build(), {})
+    assert "App" in caught.value.hint
 
 
 COLUMNS: list[tuple[str, str, Callable[[DataFrame], DataFrame | SourceFrame], str]] = [

@@ -16,8 +16,8 @@ from devtools.servers.s3 import Bucket
 from kstreams import Record, Topic
 from kstreams.app import ForkSource
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.named_home import home_of
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.clock import SystemClock
 from kstreams.errors import CheckpointMismatchError, CompileError, KStreamsError, SavepointError
 from kstreams.frames import SourceFrame, starting_offsets, transform_frames

@@ -10,12 +10,12 @@ import pytest
 
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
 from kstreams.aggregators import count
-from kstreams.emit import on_close
+from kstreams.emit import on_close, suppress, until_time_limit
 from kstreams.frames import Operator, transform_frames
 from kstreams.partitioner import partition_of
 from kstreams.state.backend.memory import Memory
 from kstreams.state.log.directory import Directory
-from kstreams.stores import window_store
+from kstreams.stores import buffer_store, window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import windowed_aggregate
 from tests.kstreams.spark.frames.played import PlayedSession, rows_table
@@ -23,6 +23,7 @@ from tests.kstreams.spark.frames.played_query import PlayedQuery, new_process
 from tests.kstreams.spark.frames.topologies import (
     CLOSED,
     COUNTS,
+    RELEASED,
     TUMBLING,
     WORDS,
     ticking,
@@ -43,6 +44,16 @@ def idle_count() -> Topology:
     counting = windowed_aggregate(TUMBLING, count(), store=store, emit=on_close())
     words = builder.add_source("words", WORDS)
     builder.add_sink("closed", CLOSED, builder.add_processor("count", counting, words))
+    return builder.build()
+
+
+def suppressed() -> Topology:
+    """Build words -> words that are held for 10 ms of stream time."""
+    builder = TopologyBuilder("suppressed", idle_timeout=timedelta(milliseconds=100))
+    store = buffer_store("held", key=TEXT, value=TEXT)
+    until = suppress(until_time_limit(timedelta(milliseconds=10)), store=store)
+    held = builder.add_processor("held", until, builder.add_source("words", WORDS))
+    builder.add_sink("released", RELEASED, held)
     return builder.build()
 
 
@@ -100,14 +111,15 @@ IDLE: list[Batch] = [
     (290, []),
     (420, []),
 ]
+HELD: list[Batch] = [(0, [("a", 100), ("c", 101)]), (50, []), (150, []), (160, [("c", 190)])]
 TICKS: list[Batch] = [(0, [("a", 1)]), (101, []), (150, []), (202, [("b", 2)]), (420, [])]
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize(
     ("make", "sink", "batches"),
-    [(idle_count, CLOSED, IDLE), (ticking, COUNTS, TICKS)],
-    ids=["idle", "punctuators"],
+    [(idle_count, CLOSED, IDLE), (ticking, COUNTS, TICKS), (suppressed, RELEASED, HELD)],
+    ids=["idle", "punctuators", "suppress"],
 )
 def test_what_time_does_without_records_is_what_the_driver_does(
     make: Any, sink: Topic[Any, Any], batches: list[Batch], operator: Operator, tmp_path: Path

@@ -10,7 +10,7 @@ from kstreams.batch.edge_records import EdgeRecords
 from kstreams.raw_batch import HEADERS_TYPE
 from kstreams.spark.frames.pack import SOURCE_ROWS
 from kstreams.spark.frames.source_order import source_queue
-from kstreams.task.queues import Queue
+from kstreams.task.records.queues import Queue
 
 Row = tuple[int, bytes, bytes, "int | None", "int | None"]
 """Time, key, value, partition, offset."""

@@ -7,11 +7,13 @@ import json
 import pytest
 
 from kstreams.ids import TopicPartition
+from kstreams.state.log.topic_counts import TopicCounts
 from kstreams.state.log.totals import OTHERS, NodeCounts, PartitionCounts, Totals, by_reason, summed
 
 TOTALS = Totals(
     {"in": NodeCounts(9, 6, 1, {"late": 2}), "out": NodeCounts(6, 6)},
     {"in": {TopicPartition("lines", 3): PartitionCounts(8, 1)}},
+    {"lines": TopicCounts(8, 70), "results": TopicCounts(0, 0, 6, 12)},
 )
 
 
@@ -29,11 +31,18 @@ def test_they_survive_as_json() -> None:
         {"nodes": {"in": [1, 2, 3, {"late": "2"}]}, "sources": {}},
         {"nodes": {}, "sources": {"in": {"lines": [1, 2]}}},
         {"nodes": {}, "sources": {"in": {"lines/0": [1]}}},
+        {"nodes": {}, "sources": {}, "topics": {"lines": [1, 2, 3]}},
     ],
 )
 def test_what_is_no_totals_is_refused(data: object) -> None:
     with pytest.raises(ValueError, match=r"count|field|partition"):
         Totals.from_json(data)
+
+
+def test_totals_of_earlier_versions_have_no_topics() -> None:
+    content = json.loads(json.dumps(TOTALS.to_json()))
+    del content["topics"]
+    assert Totals.from_json(content) == Totals(TOTALS.nodes, TOTALS.sources)
 
 
 def test_they_add_up_by_node_and_reason() -> None:

@@ -28,8 +28,8 @@ from kstreams import (
 )
 from kstreams.aggregators import count
 from kstreams.app import ForkSource, Migration
-from kstreams.checkpoint.fork import fork
-from kstreams.checkpoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.fork import fork
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.clock import FakeClock
 from kstreams.durations import seconds
 from kstreams.errors import CheckpointMismatchError, StoreKindError, TopologyError
@@ -40,9 +40,9 @@ from kstreams.store_kinds import Overlay, StoreKind
 from kstreams.stores import StoreSpec, window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import SessionWindows, TumblingWindows, windowed_aggregate
-from tests.kstreams.checkpoint.test_changelog_restore import Logging
-from tests.kstreams.checkpoint.test_upgrade import Life
-from tests.kstreams.checkpoint.test_upgrade import topology as shape
+from tests.kstreams.checkpoint.admin.test_changelog_restore import Logging
+from tests.kstreams.checkpoint.start.test_upgrade import Life
+from tests.kstreams.checkpoint.start.test_upgrade import topology as shape
 from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.state.stores import sorted_set as outside
 from tests.kstreams.state.stores.sorted_set import (
@@ -175,7 +175,7 @@ def words(text: str) -> list[list[str]]:
 def test_the_command_line_shows_and_exports_it_with_its_topology() -> None:
     rows = words(say("state", "scan", "viewed", "scores", *WHERE, *TOPOLOGY))
     assert rows == [["member", "score"], ["ann", "3.5"], ["bob", "1.0"], ["cid", "2.0"]]
-    assert say("state", "get", "viewed", "scores", "ann", *WHERE, *TOPOLOGY).startswith("3.5\t")
+    assert say("state", "get", "viewed", "scores", "ann", *WHERE, *TOPOLOGY) == "3.5\n"
     kstreams("state", "export", "viewed", "scores", "s.parquet", *WHERE, *TOPOLOGY)
     assert pq.read_table("s.parquet").to_pylist() == [
         {"member": "ann", "score": 3.5},

@@ -18,7 +18,11 @@ from tests.kstreams.processors.recording import Recording
 class Batch(Recording):
     """A context of which the batch can be ended."""
 
-    def hold(self, release: Callable[[Sequence[Any]], None]) -> Callable[[Any], None]:
+    def hold(
+        self,
+        release: Callable[[Sequence[Any]], None],
+        undo: Callable[[Sequence[Any]], None] | None = None,
+    ) -> Callable[[Any], None]:
         self.held: list[Any] = []
         self.end = lambda: release(self.held)
         return self.held.append

@@ -13,12 +13,18 @@ from hypothesis import strategies as st
 
 from kstreams import TEXT
 from kstreams.errors import DeserializationError
+from kstreams.record import Headers
 from kstreams.serde.objects import objects_of
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.join import tail
 from kstreams.state.stores.join.blocks import BLOCK_BYTES, Block, read_block, write_block
-from kstreams.state.stores.join.coding import WAITING, JoinKeySerde
+from kstreams.state.stores.join.coding import (
+    WAITING,
+    JoinKeySerde,
+    read_headers,
+    write_headers,
+)
 from kstreams.state.stores.join.columns import JoinColumns
 from kstreams.state.stores.join.kind import join_store
 from kstreams.state.stores.join.rows import JoinRows, Open
@@ -45,6 +51,11 @@ def ints(values: list[int]) -> Any:
     return np.array(values, np.int64)
 
 
+def headers(number: int) -> Headers:
+    """Return the headers of a record: those of every third have none."""
+    return (("number", str(number).encode()), ("none", None)) if number % 3 else ()
+
+
 def put(overlay: Overlay, batch: list[Put], *, settles: bool = True) -> None:
     """Let a batch come, which settles what is the oldest that waits in blocks."""
     kept: JoinRows[str, str, str] = JoinRows.of(SPEC.open(overlay))
@@ -63,6 +74,7 @@ def put(overlay: Overlay, batch: list[Put], *, settles: bool = True) -> None:
         ints(numbers),
         ints(fates),
         TEXT.serialize_many([f"v{n}" for n in numbers]),
+        pa.array([write_headers(headers(n)) for n in numbers], pa.binary()),
     )
     lasting = blocks.lasting(fresh.sides, fresh.times, fresh.fates == WAITING, moved)
     settled = (found.elements.fates == WAITING) & settles
@@ -102,8 +114,9 @@ def test_blocks_and_rows_hold_the_same(room: int, given_batches: list[list[Put]]
         assert not [data for data, _ in unpacked.changes()["s"].pairs if data[:1] == b"\x03"]
         waiting = {row for row in kept.scan() if row.element[2] == WAITING}
         entries = set(kept.open_entries(None, None))
-        for side, _, key, (time, number, _, _) in waiting:
-            assert Open(SETUP.close(side, time), side, time, number, key) in entries
+        for side, _, key, (time, number, _, _), _ in waiting:
+            close = SETUP.close(side, time)
+            assert Open(close, side, time, number, key, headers(number)) in entries
         for key in ("a", "b", "ab", ""):
             own = [pair for pair in found[0] if pair[0] == key]
             mine = [pair for pair in SPEC.open(Overlay(base)).fetch(key) if pair in own]
@@ -156,7 +169,7 @@ def test_what_has_come_is_cut_into_blocks_that_a_topic_takes() -> None:
     assert [len(r.left or "") for _, r in SPEC.open(Overlay(base)).fetch_all()] == sizes
 
 
-def block() -> bytes:
+def block(headers: pa.Array | None = None) -> bytes:
     return write_block(
         Block(
             TEXT.serialize_many(["a", "bc"]),
@@ -165,12 +178,41 @@ def block() -> bytes:
             ints([0, 1]),
             TEXT.serialize_many(["", "xyz"]),
             ints([2]),
+            headers,
         )
     )
 
 
-def test_a_block_that_is_cut_short_or_changed_is_refused() -> None:
-    data = block()
+SOME_HEADERS = pa.array([b"", write_headers((("name", b"value"),))], pa.binary())
+
+
+def test_a_block_has_the_headers_of_waiting_elements() -> None:
+    found = read_block(block(SOME_HEADERS))
+    assert found.headers is not None
+    assert list(map(read_headers, objects_of(found.headers))) == [(), (("name", b"value"),)]
+    none = pa.array([b"", b""], pa.binary())
+    assert block(none) == block()
+    assert read_block(block()).headers is None
+
+
+def test_a_store_in_another_has_the_headers_of_waiting_records() -> None:
+    came = Overlay(MemoryStore(["s"]))
+    put(came, [(0, "a", 10, 1, 3), (1, "b", 12, 0, 1)])
+    expected = sorted((n, headers(n)) for n in range(3))
+    for _ in range(2):  # blocks, then rows
+        other = Overlay(MemoryStore(["s"]))
+        fill = SPEC.kind.filling(SPEC, other)
+        for content in SPEC.kind.contents(SPEC, came):
+            fill(content)
+        kept: JoinRows[str, str, str] = JoinRows.of(SPEC.open(other))
+        found = kept.open_entries(None, None)
+        assert sorted((entry.number, entry.headers) for entry in found) == expected
+        came = other
+
+
+@pytest.mark.parametrize("headers", [None, SOME_HEADERS], ids=["plain", "headers"])
+def test_a_block_that_is_cut_short_or_changed_is_refused(headers: pa.Array | None) -> None:
+    data = block(headers)
     assert objects_of(read_block(data).keys) == [b"a", b"bc"]
     for end in range(len(data)):
         with pytest.raises(DeserializationError):

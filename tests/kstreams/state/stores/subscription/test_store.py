@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kstreams import BYTES, INT64, TEXT
-from kstreams.checkpoint.migration import Migration, migrate_store
+from kstreams.checkpoint.start.migration import Migration, migrate_store
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.subscription.kind import subscription_store

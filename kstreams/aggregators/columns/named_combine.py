@@ -1,0 +1,88 @@
+"""The column form of named aggregators side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.aggregators.columns.combine import CombineForm
+from kstreams.columns.runs import Runs
+from kstreams.columns.values import ValueColumn
+from kstreams.serde.layout import Columns
+from kstreams.serde.object_type import ObjectType
+from kstreams.serde.objects import objects_of
+
+__all__ = ("NamedForm",)
+
+
+class NamedForm:
+    """The form of `combine(name=aggregator, ...)`: the form of `combine`, with results by name.
+
+    Args:
+        form: The form of the aggregators.
+        names: Names of the aggregators.
+        make: Makes a result of the aggregators' results.
+    """
+
+    def __init__(
+        self, form: CombineForm, names: Sequence[str], make: Callable[[Sequence[Any]], object]
+    ) -> None:
+        self._form = form
+        self._names = names
+        self._make = make
+        self._type: _NamedType | None = None
+        self.reads_values = form.reads_values
+        self.exact = form.exact
+
+    def lift(self, values: ValueColumn, times: npt.NDArray[np.int64]) -> Columns:
+        """See `ColumnForm`."""
+        return self._form.lift(values, times)
+
+    def reduce(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        return self._form.reduce(state, runs)
+
+    def scan(self, state: Columns, runs: Runs) -> Columns:
+        """See `ColumnForm`."""
+        return self._form.scan(state, runs)
+
+    def merge(self, earlier: Columns, later: Columns) -> Columns:
+        """See `ColumnForm`."""
+        return self._form.merge(earlier, later)
+
+    def result(self, state: Columns) -> pa.Array:
+        """See `ColumnForm`."""
+        results = self._form.results(state)
+        kinds = [result.type for result in results]
+        if self._type is None or self._type.kinds != kinds:
+            self._type = _NamedType(self._names, kinds, self._make)  # Arrow keeps no type alive
+        return self._type.of(*results)
+
+
+class _NamedType(ObjectType):
+    """Results by name.
+
+    Args:
+        names: The names.
+        kinds: Types of the results.
+        make: Makes a result of their results.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        kinds: list[pa.DataType],
+        make: Callable[[Sequence[Any]], object],
+    ) -> None:
+        super().__init__(pa.struct(list(zip(names, kinds, strict=True))), "kstreams.named")
+        self.kinds = kinds
+        self._make = make
+
+    def objects(self, storage: pa.StructArray) -> list[Any]:
+        """Return the results of each row."""
+        rows = zip(*map(objects_of, storage.flatten()), strict=True)
+        return [self._make(row) for row in rows]

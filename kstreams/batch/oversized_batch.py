@@ -1,0 +1,50 @@
+"""The answer of a worker that does not run its part of a batch: it has too many records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kstreams.batch.task_status import ReadSizes, sizes_from_json, sizes_to_json
+from kstreams.state.log.fields import Fields, checked_integer
+
+__all__ = ("Refusal",)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Tasks of one worker that were not run, or whose results do not count.
+
+    Attributes:
+        tasks: Stage number and task of each that was to read too many bytes.
+        sizes: What was read of each partition before.
+        arrived: By limit and task, how many records arrived, where these are more than the task
+            may let pass.
+    """
+
+    tasks: tuple[tuple[int, int], ...]
+    sizes: ReadSizes = field(default_factory=dict)
+    arrived: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        arrived = {node: list(tasks.items()) for node, tasks in self.arrived.items()}
+        return {"tasks": self.tasks, "sizes": sizes_to_json(self.sizes), "arrived": arrived}
+
+    @classmethod
+    def from_json(cls, fields: Fields) -> Refusal:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        tasks = tuple(
+            (checked_integer(stage, "a stage"), checked_integer(task, "a task"))
+            for stage, task in fields.items("tasks")
+        )
+        limits = Fields(fields.mapping("arrived"))
+        arrived = {
+            node: {
+                checked_integer(task, "a task"): checked_integer(count, "a count of records")
+                for task, count in limits.items(node)
+            }
+            for node in limits.all()
+        }
+        return cls(tasks, sizes_from_json(fields.mapping("sizes")), arrived)

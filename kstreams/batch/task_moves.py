@@ -1,0 +1,47 @@
+"""Notices when tasks move between workers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kstreams.batch.task_status import TaskStatus
+from kstreams.ids import TaskId
+
+__all__ = ("TaskMove", "TaskPlaces")
+
+
+@dataclass(frozen=True)
+class TaskMove:
+    """A task that ran on another worker than before.
+
+    Attributes:
+        task: The task.
+        from_worker: Where it ran before, as machine and process; None for its first batch since
+            the app was started.
+        to_worker: Where it runs now.
+        restored: Whether the new worker restored its state from the durable log.
+    """
+
+    task: TaskId
+    from_worker: str | None
+    to_worker: str
+    restored: bool = False
+
+
+class TaskPlaces:
+    """Remembers on which worker each task of a query ran last."""
+
+    def __init__(self) -> None:
+        self._workers: dict[TaskId, str] = {}
+
+    def moved(self, statuses: Sequence[TaskStatus]) -> tuple[TaskMove, ...]:
+        """Return the tasks of a committed batch that ran elsewhere than before."""
+        found: list[TaskMove] = []
+        for status in statuses:
+            task, worker = status.task, status.numbers.worker
+            before = self._workers.get(task)
+            if worker and worker != before:
+                self._workers[task] = worker
+                found.append(TaskMove(task, before, worker, status.numbers.restored))
+        return tuple(found)

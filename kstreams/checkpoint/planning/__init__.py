@@ -1,0 +1,3 @@
+"""Plans of batches, and the log that keeps them."""
+
+from __future__ import annotations

@@ -1,0 +1,261 @@
+"""Where the plans of a query are kept, each under the number of its batch.
+
+Each is an object that is created if it is absent, so that of two drivers one wins; a revision
+is an object of its own. A plan that was written beside a commit that another driver has made
+instead never counts, and the next one of its number takes its place, under another name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from itertools import count
+from typing import NamedTuple, TypeVar
+
+from kstreams.checkpoint.planning.plans import Plan, positions_in
+from kstreams.errors import FencedError, ObjectMissingError
+from kstreams.ids import TopicPartition, text_keys
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.document import read_document, seal
+from kstreams.state.log.fields import Fields
+
+__all__ = ("PlanLog",)
+
+T = TypeVar("T")
+"""What an object says."""
+
+_PLAN = re.compile(r"(\d{12})(?:\.([1-9]\d*))?(?:-([1-9]\d*))?\.json")
+_INHERITED = re.compile(r"inherited/(\d{12})-[^/]+\.json")
+_BEGIN = "begin.json"
+_HINT = (
+    "bring it back from a copy of the checkpoint. If there is none: without any of these plans "
+    "the app goes on from its last commit."
+)
+
+
+class _Version(NamedTuple):
+    """Which of the plans of one number it is; the largest counts."""
+
+    voids: int = 0
+    revision: int = 0
+
+
+class PlanLog:
+    """The plans of one query, below a prefix of an object store.
+
+    Args:
+        objects: Has them.
+        prefix: What their names begin with there.
+        line: The query's; no other query has the same.
+    """
+
+    def __init__(self, objects: ObjectStore, prefix: str = "", line: str = "") -> None:
+        self._objects = objects
+        self._prefix = prefix
+        self._line = line
+
+    def begin(self, positions: Mapping[TopicPartition, int], topics: Mapping[str, str]) -> Plan:
+        """Decide once where a query begins; return what was decided first, a plan of nothing.
+
+        So a source that begins at the end of its topic, or at a time, begins there still
+        when the app is started again before its first batch.
+
+        Args:
+            positions: The first offset to read of each partition.
+            topics: Ids of the topics.
+
+        Raises:
+            StateCorruptError: What was decided cannot be read.
+        """
+        decided = {"positions": text_keys(positions), "topics": dict(topics)}
+        document = seal(decided, self._document(_BEGIN))
+        self._objects.put_if_absent(self._prefix + _BEGIN, document.data)
+        return self._begun()
+
+    def begun(self) -> Plan | None:
+        """Return where the query was decided to begin, or None where that was not yet.
+
+        Raises:
+            StateCorruptError: It cannot be read.
+        """
+        try:
+            return self._begun()
+        except ObjectMissingError:
+            return None
+
+    def _begun(self) -> Plan:
+        def parse(fields: Fields, _: str) -> Plan:
+            if "positions" in fields:
+                topics = fields.texts("topics", {})
+                return Plan({}, positions_in(fields), topics=topics)
+            return Plan({}, positions_in(Fields({"positions": fields.all()})))
+
+        return self._read(_BEGIN, parse)
+
+    def names(self, number: int) -> list[str]:
+        """Return the names of all objects of a number's plans."""
+        return [self._prefix + name for name in self._names(f"{number:012d}")]
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the plans that are still there, rising."""
+        return sorted(self._versions())
+
+    def strays(self) -> list[str]:
+        """Return the names of objects among the plans that are none, sorted."""
+        return sorted(
+            name
+            for name in self._names()
+            if not (_PLAN.fullmatch(name) or _INHERITED.fullmatch(name) or name == _BEGIN)
+        )
+
+    def newest(self) -> Plan | None:
+        """Return the newest plan, or None before any: it says where planning goes on.
+
+        Raises:
+            StateCorruptError: It cannot be read.
+        """
+        versions = self._versions()
+        if not versions:
+            return None
+        number = max(versions)
+        return self._plan(number, versions[number])
+
+    def find(self, number: int) -> Plan | None:
+        """Return the plan of a batch, or None if none was made.
+
+        Raises:
+            StateCorruptError: It cannot be read.
+        """
+        try:
+            return self.at(number)
+        except ObjectMissingError:
+            return None
+
+    def at(self, number: int) -> Plan:
+        """Return the newest plan of a batch that has one.
+
+        Raises:
+            ObjectMissingError: It has none, or none any more.
+            StateCorruptError: It cannot be read.
+        """
+        return self._plan(number, self._versions(f"{number:012d}").get(number, _Version()))
+
+    def write(self, number: int, plan: Plan) -> Plan:
+        """Record a plan, durably, under a number that no other plan has that counts.
+
+        Returns:
+            The plan, with its digest.
+
+        Raises:
+            FencedError: Another driver has written this plan.
+        """
+        for voids in count():
+            made = replace(plan, voids=voids)
+            if (recorded := self._create(number, made)) is not None:
+                return recorded
+            with suppress(ObjectMissingError):  # and it is long forgotten
+                if not self._plan(number, _Version(voids)).counts_after(plan.after):
+                    continue
+            break
+        raise self._fenced(f"plan {number}")
+
+    def replace(self, number: int, plan: Plan) -> Plan:
+        """Record the next plan of a batch that was never committed, durably.
+
+        The plan before it stays as it is. So of two drivers that find the same batch too
+        large one wins, and what counts is never half-written.
+
+        Args:
+            number: The batch.
+            plan: Its next revision.
+
+        Returns:
+            The plan, with its digest.
+
+        Raises:
+            FencedError: Another driver has written this revision.
+        """
+        recorded = self._create(number, plan)
+        if recorded is None:
+            raise self._fenced(f"revision {plan.revision} of plan {number}")
+        return recorded
+
+    def _create(self, number: int, plan: Plan) -> Plan | None:
+        """Create a plan's object; return None where there is one."""
+        name = _name(number, _Version(plan.voids, plan.revision))
+        document = seal(plan.to_json(), self._document(name))
+        if not self._objects.put_if_absent(self._prefix + name, document.data):
+            return None
+        return replace(plan, digest=document.digest)
+
+    def _fenced(self, what: str) -> FencedError:
+        return FencedError(
+            f"{what} of {self._objects} was written by another driver",
+            hint="two apps run on one checkpoint: the newer one goes on; stop this one.",
+        )
+
+    def inherit(self, number: int, run: str) -> None:
+        """Note that a driver is about to run a batch that another one has planned.
+
+        Args:
+            number: The batch's.
+            run: Id of the driver.
+        """
+        self._objects.put_if_absent(f"{self._prefix}{_inherited(number, run)}", b"{}")
+
+    def settle(self, number: int, run: str) -> None:
+        """Remove that note: the batch is committed."""
+        self._objects.delete([f"{self._prefix}{_inherited(number, run)}"])
+
+    def inherited(self) -> set[int]:
+        """Return the batches that drivers are about to run, or were before they ended."""
+        found = map(_INHERITED.fullmatch, self._names("inherited/"))
+        return {int(match[1]) for match in found if match is not None}
+
+    def forget_before(self, number: int, *, but: Collection[int] = ()) -> None:
+        """Delete plans of batches that are long committed, but some; the newest always stays."""
+        names = self._names()
+        numbered = [(int(m[1]), m[0]) for m in map(_PLAN.fullmatch, names) if m is not None]
+        newest = max((found for found, _ in numbered), default=0)
+        self._objects.delete(
+            self._prefix + name
+            for found, name in sorted(numbered)
+            if found < min(number, newest) and found not in but
+        )
+
+    def _versions(self, prefix: str = "") -> dict[int, _Version]:
+        """Return which plan counts of each number."""
+        versions: dict[int, _Version] = {}
+        for match in map(_PLAN.fullmatch, self._names(prefix)):
+            if match is not None:
+                number, version = int(match[1]), _Version(int(match[2] or 0), int(match[3] or 0))
+                versions[number] = max(versions.get(number, version), version)
+        return versions
+
+    def _names(self, prefix: str = "") -> list[str]:
+        start = len(self._prefix)
+        return [name[start:] for name in self._objects.list(self._prefix + prefix)]
+
+    def _plan(self, number: int, version: _Version) -> Plan:
+        found = self._read(_name(number, version), Plan.from_json)
+        return replace(found, voids=version.voids)
+
+    def _read(self, name: str, parse: Callable[[Fields, str], T]) -> T:
+        data = self._objects.get(self._prefix + name)
+        what = f"plan {self._prefix + name!r} in {self._objects}"
+        return read_document(data, self._document(name), parse, what=what, hint=_HINT)
+
+    def _document(self, name: str) -> str:
+        return f"plans/{self._line}/{name}"
+
+
+def _inherited(number: int, run: str) -> str:
+    return f"inherited/{number:012d}-{run}.json"
+
+
+def _name(number: int, version: _Version) -> str:
+    voids = f".{version.voids}" if version.voids else ""
+    revision = f"-{version.revision}" if version.revision else ""
+    return f"{number:012d}{voids}{revision}.json"

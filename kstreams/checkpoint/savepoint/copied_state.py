@@ -1,0 +1,51 @@
+"""A version of a task's state as that of another task: the same objects under its own names."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import TaskKey
+from kstreams.state.log.durable import checked_object
+from kstreams.state.log.pointer import ObjectRef, Pointer
+
+__all__ = ("copied_state",)
+
+_PARALLEL_COPIES = 8
+
+
+def copied_state(
+    source: ObjectStore, target: ObjectStore, pointer: Pointer, task: TaskKey, *, offsets: bool
+) -> Pointer:
+    """Copy a version of a task's state. Repeating the copy changes nothing.
+
+    Args:
+        source: The durable log with the version.
+        target: The durable log for the copy.
+        pointer: The version.
+        task: The task that owns the copy.
+        offsets: Whether the copy keeps the offsets of the state.
+
+    Returns:
+        The pointer of the copy, without the positions of the original's changelogs.
+
+    Raises:
+        StateCorruptError: An object is damaged or missing.
+    """
+
+    def copy(ref: ObjectRef) -> ObjectRef:
+        name = task.prefix + ref.name.rpartition("/")[2]
+        target.put_if_absent(name, checked_object(source, ref))
+        return replace(ref, name=name)
+
+    meta = dict(pointer.meta)
+    for part in ("logs", "log_ids", *(() if offsets else ("next",))):
+        meta.pop(part, None)
+    with ThreadPoolExecutor(_PARALLEL_COPIES, "kstreams-copy") as pool:
+        return replace(
+            pointer,
+            snapshot=tuple(pool.map(copy, pointer.snapshot)),
+            deltas=tuple(pool.map(copy, pointer.deltas)),
+            meta=meta,
+        )

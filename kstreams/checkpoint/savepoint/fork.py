@@ -1,0 +1,217 @@
+"""Begin an app on a copy of another's savepoint; the original is left alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import uuid4
+
+from kstreams.checkpoint.checkpoint import Checkpoint, refuse_remains
+from kstreams.checkpoint.log_headers import begin_log
+from kstreams.checkpoint.resume import positions_after
+from kstreams.checkpoint.savepoint.app_objects import epoch_objects
+from kstreams.checkpoint.savepoint.copied_state import copied_state
+from kstreams.checkpoint.savepoint.savepoints import Savepoint, Savepoints
+from kstreams.checkpoint.storage.home import CheckpointHome
+from kstreams.checkpoint.storage.named_home import CheckpointName, home_of
+from kstreams.clock import to_ms
+from kstreams.errors import SavepointError, StateCorruptError
+from kstreams.names import check_incarnation, check_step
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.backend.task_key import loops_prefix
+from kstreams.state.log.commits import SEED, Commit
+from kstreams.state.log.document import read_document, seal
+from kstreams.state.log.loop_objects import copy_loops, rows_by_loop
+from kstreams.state.log.totals import Totals
+
+__all__ = ("ForkSource", "copy_savepoint", "fork")
+
+_NOTE = "fork.json"
+_FORKED = "forked"
+"""The epoch in names of copied loop objects; no query has this epoch."""
+
+
+@dataclass(frozen=True)
+class ForkSource:
+    """The savepoint that a fork starts from.
+
+    Args:
+        checkpoint: The checkpoint of the original: its directory, URL or storage.
+        savepoint: Name of the savepoint.
+        log: The original's durable log; None if it is in the checkpoint.
+        start: Start reading every source at this time, instead of at the offsets of the
+            state: for topics other than the original's. Records that the state already contains
+            may then be counted again, or others may be missed; the caller must choose the time
+            that fits.
+    """
+
+    checkpoint: CheckpointName
+    savepoint: str
+    log: ObjectStoreSettings | None = None
+    start: datetime | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> ForkSource:
+        """Read `checkpoint@savepoint`.
+
+        Raises:
+            SavepointError: It is not of this form.
+        """
+        path, at, name = text.rpartition("@")
+        if not (path and at and name):
+            raise SavepointError(
+                f"{text!r} names no savepoint", hint="write <checkpoint>@<savepoint>."
+            )
+        return cls(path, name)
+
+    def __str__(self) -> str:
+        """Name checkpoint and savepoint."""
+        return f"{home_of(self.checkpoint)}@{self.savepoint}"
+
+    def load(self) -> tuple[Savepoint, ObjectStore]:
+        """Return the savepoint, and the durable log that has its objects.
+
+        Raises:
+            NoCheckpointError: It is no checkpoint.
+            SavepointError: It has no such savepoint.
+        """
+        origin = Checkpoint.load(home_of(self.checkpoint))
+        objects = (self.log or origin.log).open()
+        return Savepoints(origin, objects).load(self.savepoint), objects
+
+
+def fork(
+    source: ForkSource,
+    target: CheckpointName,
+    app: str,
+    *,
+    log: ObjectStoreSettings | None = None,
+) -> Checkpoint:
+    """Make a checkpoint that starts with a copy of a savepoint's state.
+
+    The copy shares nothing with the original, which may keep running, be reset or be deleted. An
+    app on the copy starts with the state of the savepoint, and reads from the offsets of that
+    state.
+    An interrupted fork leaves no checkpoint: call it again.
+
+    Args:
+        source: The savepoint.
+        target: The place of the new checkpoint.
+        app: Id of the new app.
+        log: Durable log of the new app; None puts it into the new checkpoint.
+
+    Raises:
+        InvalidNameError: The app id cannot name a directory.
+        SavepointError: The savepoint does not exist, or `target` already has a checkpoint.
+        StateCorruptError: An object of the savepoint is damaged.
+        AppLockedError: An app runs on `target`.
+    """
+    home = home_of(target)
+    lock = home.lock()
+    lock.acquire()
+    try:
+        if home.stamp():
+            raise SavepointError(
+                f"there is a checkpoint at {home} already",
+                hint="fork into another place.",
+            )
+        return copy_savepoint(source, home, app, log=log)
+    finally:
+        lock.release()
+
+
+def copy_savepoint(
+    source: ForkSource,
+    target: CheckpointHome,
+    app: str,
+    *,
+    log: ObjectStoreSettings | None = None,
+) -> Checkpoint:
+    """Make the copy of `fork`.
+
+    The caller holds the lock of `target` and has checked that it is empty. Leftovers of an
+    interrupted fork are removed from the log, if it is the same one. Queries of an app at `target`
+    are an error.
+    """
+    check_step("an app's id", app)
+    refuse_remains(target, but=("state", "commits", _NOTE))
+    savepoint, theirs = source.load()
+    ours = (log or target.log).open()
+    _remove_half(target, app, ours)
+    made = replace(
+        savepoint.checkpoint,
+        home=target,
+        revision=-1,
+        app=app,
+        incarnation=uuid4().hex[:12],
+        generations={},
+        ended={},
+        begun={},
+        start_ms=to_ms(source.start) if source.start else None,
+        origin=str(source),
+    )
+    _note(made)
+    begun: dict[str, str] = {}
+    for query, commit in savepoint.commits.items():
+        seed = _seed(theirs, ours, made, query, commit, offsets=source.start is None)
+        begun[query] = begin_log(made, query, ours, seed)
+    made = replace(made, begun=begun).save()
+    target.forget_fork()
+    return made
+
+
+def _note(made: Checkpoint) -> None:
+    """Write down which incarnation is being made, before the log has anything of it."""
+    document = seal({"app": made.app, "incarnation": made.incarnation}, _NOTE)
+    made.home.note_fork(document.data)
+
+
+def _remove_half(target: CheckpointHome, app: str, objects: ObjectStore) -> None:
+    """Delete the objects of an interrupted fork, whose checkpoint id is unique."""
+    note, place = target.fork_note(), f"{target}/{_NOTE}"
+    if note is None:
+        return
+    half_app, epoch = read_document(
+        note,
+        _NOTE,
+        lambda fields, _: (fields.text("app"), fields.text("incarnation")),
+        what=f"{place!r}, which says what a fork was making,",
+        hint="remove it, if there is no app at this place, and make the fork again.",
+        sealed=True,
+    )
+    if half_app != app:
+        raise StateCorruptError(
+            f"{place} says that a fork to app {half_app!r} was cut short, not to {app!r}",
+            hint=f"fork into another place, or go on with app {half_app!r}.",
+        )
+    objects.delete(list(epoch_objects(objects, app, check_incarnation(epoch, repr(place)))))
+    target.forget_fork()
+
+
+def _seed(
+    source: ObjectStore,
+    target: ObjectStore,
+    made: Checkpoint,
+    query: str,
+    commit: Commit,
+    *,
+    offsets: bool,
+) -> Commit:
+    """Copy the state of a query's tasks; return the first commit of the query's log."""
+    tasks = {
+        task: copied_state(
+            source, target, pointer, made.task_key(query, task), offsets=offsets
+        ).to_json()
+        for task, pointer in commit.pointers().items()
+    }
+    loops = copy_loops(source, target, loops_prefix(made.scope(query), _FORKED), commit.loops)
+    return Commit(
+        SEED,
+        made.incarnation,
+        commit.wall_ms,
+        tasks,
+        positions=positions_after(commit) if offsets else {},
+        fingerprint=commit.fingerprint,
+        loops=loops,
+        totals=Totals.of_waiting(rows_by_loop(loops)),
+    )

@@ -1,0 +1,217 @@
+"""Savepoints: versions of an app's state that are kept, by name, until they are deleted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, unquote
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.storage.home import CheckpointHome
+from kstreams.clock import Clock
+from kstreams.errors import InvalidNameError, ObjectMissingError, SavepointError
+from kstreams.names import MAX_NAME_BYTES, shown_name, text_problem
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.commits import Commit
+from kstreams.state.log.document import read_document, seal
+from kstreams.state.log.fields import Fields, WrongFieldError
+
+__all__ = ("SAVEPOINT_RULE", "Savepoint", "Savepoints", "is_savepoint_name", "pinned_objects")
+
+SAVEPOINT_RULE = (
+    "give it one letter or more, no '@', no control character, no '.' in front, and 250 bytes at "
+    "most, of which characters beyond ASCII take three or more."
+)
+"""A hint: what may name a savepoint."""
+
+_ATTEMPTS = 10
+_SAVEPOINT = re.compile(r"[^/]+\.json")
+
+
+@dataclass(frozen=True)
+class Savepoint:
+    """A savepoint: the checkpoint of an app, and the last commit of each query.
+
+    Each commit has the pointers of all tasks of its query, and the pointers have the offsets of the
+    state. So a group is consistent in itself and with the groups that repartition edges connect to
+    it. Queries that are connected by topics only are each at a batch of their own.
+
+    Attributes:
+        name: Name of the savepoint.
+        wall_ms: Time of the savepoint, ms since the epoch.
+        checkpoint: The checkpoint at that time.
+        commits: The commits by query.
+    """
+
+    name: str
+    wall_ms: int
+    checkpoint: Checkpoint
+    commits: Mapping[str, Commit]
+
+
+class Savepoints:
+    """The savepoints of an app, in its durable log. Needs no lock: the app may be running.
+
+    Args:
+        checkpoint: The checkpoint of the app.
+        objects: The durable log of the app.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, objects: ObjectStore) -> None:
+        self._checkpoint = checkpoint
+        self._objects = objects
+        self._prefix = checkpoint.savepoints_prefix
+
+    def create(self, name: str, clock: Clock) -> Savepoint:
+        """Keep the last committed version of every query from being collected.
+
+        Nothing is copied: the savepoint names objects, and clean-up leaves those alone.
+
+        Raises:
+            SavepointError: The name is taken, or no good; or the app has committed
+                nothing yet; or it commits faster than this can follow.
+        """
+        _check(name)
+        for _ in range(_ATTEMPTS):
+            commits = self._last_commits()
+            savepoint = Savepoint(name, clock.now_ms(), self._checkpoint, commits)
+            document = seal(_to_json(savepoint), self._name(name))
+            if not self._objects.put_if_absent(self._name(name), document.data):
+                raise SavepointError(
+                    f"there is a savepoint {name!r} of app {self._checkpoint.app!r} already",
+                    hint="choose another name, or delete that one first.",
+                )
+            # Clean-up forgets commits before it reads the savepoints: if ours are still in
+            # the log now, whoever forgets them later will see the savepoint.
+            if self._are_retained(commits):
+                return savepoint
+            self.delete(name)
+        raise SavepointError(
+            f"the app commits faster than savepoint {name!r} can be made",
+            hint="try again, or let the app retain more batches: App(retained_batches=...).",
+        )
+
+    def load(self, name: str) -> Savepoint:
+        """Return a savepoint.
+
+        Raises:
+            SavepointError: There is no savepoint of this name; the error lists the existing ones.
+            StateCorruptError: The savepoint cannot be read.
+        """
+        try:
+            data = self._objects.get(self._name(name))
+        except (ObjectMissingError, InvalidNameError, UnicodeEncodeError) as exc:
+            known = ", ".join(map(repr, self.names())) or "none"
+            raise SavepointError(
+                f"app {self._checkpoint.app!r} has no savepoint {shown_name(name)}; "
+                f"there are: {known}"
+            ) from exc
+        return _read(data, self._name(name), self._checkpoint.home)
+
+    def names(self) -> list[str]:
+        """Return the names of all savepoints, sorted."""
+        return [unquote(found[len(self._prefix) : -len(".json")]) for found in self._objects_of()]
+
+    def all(self) -> Iterator[Savepoint]:
+        """Yield all savepoints, by name."""
+        for found in self._objects_of():
+            yield _read(self._objects.get(found), found, self._checkpoint.home)
+
+    def delete(self, name: str) -> None:
+        """Let clean-up collect a savepoint's version; one that is not there is no error."""
+        self._objects.delete([self._name(name)])
+
+    def strays(self) -> list[str]:
+        """Return the names of objects among the savepoints that are none."""
+        found = self._objects.list(self._prefix)
+        return [name for name in found if not self._is_savepoint(name)]
+
+    def _objects_of(self) -> list[str]:
+        return list(filter(self._is_savepoint, self._objects.list(self._prefix)))
+
+    def _is_savepoint(self, name: str) -> bool:
+        return _SAVEPOINT.fullmatch(name, len(self._prefix)) is not None
+
+    def _last_commits(self) -> dict[str, Commit]:
+        found: dict[str, Commit] = {}
+        for query in self._checkpoint.queries:
+            last = self._checkpoint.commits(query, self._objects).last()
+            if last is not None:
+                found[query] = last
+        if not found:
+            raise SavepointError(
+                f"app {self._checkpoint.app!r} has committed nothing yet",
+                hint="make the savepoint after its first batch.",
+            )
+        return found
+
+    def _are_retained(self, commits: Mapping[str, Commit]) -> bool:
+        return all(
+            commit.batch in self._checkpoint.commits(query, self._objects).batches()
+            for query, commit in commits.items()
+        )
+
+    def _name(self, name: str) -> str:
+        return self._prefix + _file_name(name)
+
+
+def pinned_objects(checkpoint: Checkpoint, objects: ObjectStore) -> set[str]:
+    """Return the names of all objects that savepoints of a checkpoint need."""
+    return {
+        name
+        for savepoint in Savepoints(checkpoint, objects).all()
+        for commit in savepoint.commits.values()
+        for name in commit.objects()
+    }
+
+
+def is_savepoint_name(name: str) -> bool:
+    """Return whether a savepoint can have this name."""
+    return not (text_problem(name) or name.startswith(".") or "@" in name or _is_long(name))
+
+
+def _check(name: str) -> None:
+    if not is_savepoint_name(name):
+        raise SavepointError(f"{shown_name(name)} is no name of a savepoint", hint=SAVEPOINT_RULE)
+
+
+def _is_long(name: str) -> bool:
+    return len(_file_name(name)) > MAX_NAME_BYTES
+
+
+def _file_name(name: str) -> str:
+    return f"{quote(name, safe='')}.json"
+
+
+def _to_json(savepoint: Savepoint) -> dict[str, Any]:
+    return {
+        "name": savepoint.name,
+        "wall_ms": savepoint.wall_ms,
+        "path": str(savepoint.checkpoint.home),
+        "checkpoint": savepoint.checkpoint.to_json(),
+        "commits": {query: commit.to_json() for query, commit in savepoint.commits.items()},
+    }
+
+
+def _read(data: bytes, name: str, home: CheckpointHome) -> Savepoint:
+    def parse(fields: Fields, _: str) -> Savepoint:
+        described = Checkpoint.from_json(home, Fields(fields.mapping("checkpoint")))
+        found = Savepoint(
+            fields.text("name"),
+            fields.integer("wall_ms"),
+            described,
+            {q: Commit.from_json(commit) for q, commit in fields.mapping("commits").items()},
+        )
+        if f"{quote(found.name, safe='')}.json" != name.rpartition("/")[2]:
+            raise WrongFieldError(f"it is savepoint {found.name!r}, copied here")
+        return found
+
+    return read_document(
+        data,
+        name,
+        parse,
+        what=f"savepoint {name!r}",
+        hint="bring it back from a copy of the log, or delete it.",
+    )

@@ -1,0 +1,3 @@
+"""Open a checkpoint to run an app: settings, upgrades and migrations."""
+
+from __future__ import annotations

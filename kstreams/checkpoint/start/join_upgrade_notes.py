@@ -1,0 +1,89 @@
+"""Notes of an upgrade plan about new or changed joins and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from kstreams.graph.topology import PartitionGroup, Topology
+
+__all__ = ("join_notes", "table_notes")
+
+_SPANS = ("before", "after", "grace")
+
+
+def join_notes(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the notes about the joins of a group.
+
+    Args:
+        group: Name of the group.
+        old: The group in the checkpoint's shape.
+        new: The group in the topology's shape.
+    """
+    before, now = old.get("joins", {}), new.get("joins", {})
+    for name in sorted({*before, *now}):
+        join = f"join {name!r} of group {group!r}"
+        if name not in now:
+            yield f"{join} is gone"
+        elif name not in before:
+            yield f"{join} is new{_begins(now[name])}"
+        else:
+            yield from (f"{join}: {change}" for change in _changes(before[name], now[name]))
+
+
+def table_notes(
+    topology: Topology, old: Mapping[str, Any], records: Callable[[str], int] | None
+) -> Iterator[str]:
+    """Yield the new tables that are read before the existing streams of their group continue.
+
+    Args:
+        topology: The new topology.
+        old: The checkpoint's shape.
+        records: Returns the number of records of a topic; None if it is not known.
+    """
+    known = {topic for parts in old.values() for topic in parts["sources"]}
+    for group in topology.groups:
+        goes_on = any(source.topic.name in known for source in group.sources)
+        for source in group.sources:
+            topic = source.topic.name
+            is_table = source.name in group.table_entries
+            if not goes_on or not is_table or topic in known or source.start != "earliest":
+                continue
+            of = ", from the start of" if records is None else f": {records(topic):,} records of"
+            yield f"{_tables(group, source.name)} is read first{of} topic {topic!r}"
+
+
+def _tables(group: PartitionGroup, source: str) -> str:
+    """Name the tables that a source feeds."""
+    made, below = [], {source}
+    for node in group.processors:
+        if below.intersection(node.parents):
+            if node.makes_table:
+                made.append(repr(node.name))
+            else:
+                below.add(node.name)
+    return f"table{'s' if len(made) > 1 else ''} {', '.join(made)}"
+
+
+def _begins(terms: Mapping[str, Any]) -> str:
+    return ": it finds partners among records from now on" if "before" in terms else ""
+
+
+def _changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    if old.get("how") != new.get("how"):
+        yield f"{old.get('how')} before, now {new.get('how')}: for records from now on"
+    before, now = ([terms.get(span, 0) for span in _SPANS] for terms in (old, new))
+    if before == now:
+        return
+    if "before" not in new:
+        yield f"{_shown(old)} before, now {_shown(new)}: records wait so long from now on"
+        return
+    longer = any(one < other for one, other in zip(before, now, strict=True))
+    yield (
+        f"within {_shown(old)} before, now {_shown(new)}: "
+        + ("what was forgotten by then finds no partner" if longer else "less is remembered")
+    )
+
+
+def _shown(terms: Mapping[str, Any]) -> str:
+    return ", ".join(f"{span} {terms[span]:,} ms" for span in _SPANS if span in terms)

@@ -1,0 +1,344 @@
+"""Bring a checkpoint to a changed topology, all or nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
+from kstreams.checkpoint.generations import (
+    copy_store,
+    epochs_after,
+    first_generation,
+    next_generation,
+    rewritten,
+)
+from kstreams.checkpoint.log_headers import begin_log
+from kstreams.checkpoint.parameter_notes import recorded_parameters
+from kstreams.checkpoint.resume import positions_after
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.changes import StoreChange, UpgradePlan, plan_upgrade
+from kstreams.checkpoint.start.loops_under_way import loop_problems, loops_of
+from kstreams.checkpoint.start.migration import migrate_store
+from kstreams.checkpoint.start.waiting_records import waiting_records
+from kstreams.checkpoint.start.window_moves import windows_of_store
+from kstreams.checkpoint.takeover import take_over
+from kstreams.checkpoint.totals import carried_totals
+from kstreams.errors import CheckpointMismatchError
+from kstreams.graph.checks.partitions import Uneven
+from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.ids import TaskId, TopicPartition
+from kstreams.scratch import scratch_directory
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.commits import SEED, Commit
+from kstreams.state.log.durable import DurableLog
+from kstreams.state.log.pointer import Pointer
+
+__all__ = ("RUN_COMMAND", "Upgrade", "upgrade", "upgrade_plan")
+
+_LOG = logging.getLogger(__name__)
+
+RUN_COMMAND = "kstreams run MODULE:NAME"
+"""The command in a refusal; the command line puts in the one that was called."""
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """The input of an upgrade besides the checkpoint.
+
+    Attributes:
+        settings: The settings of the app.
+        topology: The new topology.
+        tasks: Number of its tasks by group.
+        objects: The durable log.
+        run: Id of the driver.
+        records: Returns the number of records of a topic; None if it is not known.
+        publish: Publishes unpublished output of a commit when a query is taken over.
+        uneven: Inputs and stores with fewer partitions than their group has tasks.
+    """
+
+    settings: AppSettings
+    topology: Topology
+    tasks: Mapping[str, int]
+    objects: ObjectStore
+    run: str
+    records: Callable[[str], int] | None = None
+    publish: Callable[[Commit], None] = lambda _: None
+    uneven: Uneven = field(default_factory=Uneven)
+
+
+def upgrade(checkpoint: Checkpoint, wanted: Upgrade) -> Checkpoint:
+    """Return the checkpoint as the topology needs it.
+
+    Queries whose groups, source topics and stores are unchanged continue. The others start a new
+    epoch with the state and the offsets of their last commit, and with new plan and commit logs.
+    One rename makes all changes valid at once; a crash before it changes nothing. Call it under the
+    app's lock, after the output of the last commits has been published.
+
+    Raises:
+        CheckpointMismatchError: A store would be emptied or misread; the message contains the
+            plan and the user's choices.
+        ProcessingError: A migration raised.
+    """
+    shape = wanted.topology.shape()
+    counts = dict(wanted.tasks), wanted.uneven
+    if shape == checkpoint.shape and counts == (dict(checkpoint.tasks), checkpoint.uneven):
+        return checkpoint
+    commits = _commits(checkpoint, wanted.objects)
+    plan = _planned(checkpoint, wanted, list(commits.values()))
+    _refuse(checkpoint, plan)
+    for line in plan.lines():
+        _LOG.info("upgrade of %s: %s", checkpoint.app, line)
+    return _Upgrader(checkpoint, wanted, plan, commits).run()
+
+
+def upgrade_plan(checkpoint: Checkpoint, wanted: Upgrade) -> UpgradePlan:
+    """Return the plan of `upgrade` with its problems, and change nothing."""
+    return _planned(checkpoint, wanted, list(_commits(checkpoint, wanted.objects).values()))
+
+
+def _planned(checkpoint: Checkpoint, wanted: Upgrade, lasts: list[Commit]) -> UpgradePlan:
+    backend = wanted.settings.state
+    plan = plan_upgrade(
+        checkpoint,
+        wanted.topology,
+        wanted.tasks,
+        wanted.settings,
+        waiting=lambda store: waiting_records(checkpoint, lasts, wanted.objects, backend, store),
+        records=wanted.records,
+        uneven=wanted.uneven,
+    )
+    loops = loop_problems(checkpoint, lasts, wanted.topology, wanted.tasks, wanted.uneven)
+    return replace(plan, problems=(*plan.problems, *loops))
+
+
+def _commits(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, Commit]:
+    """Return the last commit of each query that has any."""
+    return {
+        query: commit
+        for query in checkpoint.queries
+        if (commit := checkpoint.commits(query, objects).last()) is not None
+    }
+
+
+def _refuse(checkpoint: Checkpoint, plan: UpgradePlan) -> None:
+    if not plan.problems:
+        return
+    raise CheckpointMismatchError(
+        f"checkpoint {str(checkpoint.home)!r} was written by another topology:"
+        + "".join(f"\n  - {problem}" for problem in plan.problems)
+        + "\nThe whole plan:"
+        + "".join(f"\n  {line}" for line in plan.lines()),
+        hint=f"nothing was changed. Use App(migrate=..., reset=...){_command(plan)}; choose "
+        f"another app_id; or start fresh with `kstreams reset {checkpoint.app}`.",
+    )
+
+
+def _command(plan: UpgradePlan) -> str:
+    return f" or `{RUN_COMMAND} {' '.join(plan.options)}`" if plan.options else ""
+
+
+class _Upgrader:
+    """Carries out a plan, from the last commit of each query that has any."""
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        wanted: Upgrade,
+        plan: UpgradePlan,
+        commits: Mapping[str, Commit],
+    ) -> None:
+        self._old = checkpoint
+        self._wanted = wanted
+        self._changes: dict[str, StoreChange] = {c.store: c for c in plan.stores}
+        self._commits = dict(commits)
+
+    def run(self) -> Checkpoint:
+        topology = self._wanted.topology
+        queries = queries_of(topology)
+        moved = [query for query in queries if not self._goes_on(query, queries[query])]
+        generations = {q: n for q, n in self._old.generations.items() if q in queries or n}
+        objects = self._wanted.objects
+        if self._old.home.takes_over:
+            self._seal([query for query in self._old.queries if query not in {*queries} - {*moved}])
+        for query in moved:
+            if self._is_used(query):
+                generations[query] = next_generation(self._old, query, objects)
+            elif number := first_generation(self._old, query, objects):
+                generations[query] = number
+        made = replace(
+            self._old,
+            shape=topology.shape(),
+            queries=queries,
+            tasks=dict(self._wanted.tasks),
+            uneven=self._wanted.uneven,
+            generations=generations,
+            ended=epochs_after(self._old, self._ended(queries, moved)),
+            begun={q: d for q, d in self._old.begun.items() if q in queries and q not in moved},
+        )
+        groups = {group.name: group for group in topology.groups}
+        begun: dict[str, str] = {}
+        for query in moved:
+            seed = self._seed(made, query, [groups[name] for name in queries[query]])
+            begun[query] = begin_log(made, query, objects, seed)
+        return replace(made, begun={**made.begun, **begun}).save()
+
+    def _seal(self, queries: Collection[str]) -> None:
+        """Fence drivers that still run the queries, and read the last commits."""
+        for query in queries:
+            found = take_over(
+                self._old,
+                query,
+                self._wanted.objects,
+                run=self._wanted.run,
+                publish=self._wanted.publish,
+                give_up=True,
+            )
+            if found.last is not None:
+                self._commits[query] = found.last
+
+    def _ended(self, queries: Collection[str], moved: Collection[str]) -> dict[str, int]:
+        """Return the last batches of queries that end or start a new epoch."""
+        return {
+            query: commit.batch
+            for query, commit in self._commits.items()
+            if query in moved or query not in queries
+        }
+
+    def _goes_on(self, query: str, names: Sequence[str]) -> bool:
+        """Return whether a query keeps its plans and all pointers."""
+        old, shape = self._old, self._wanted.topology.shape()
+        if old.queries.get(query) != tuple(names):
+            return False
+        return all(
+            list(old.shape[name]["sources"]) == list(shape[name]["sources"])
+            and list(old.shape[name].get("loops", ())) == list(shape[name].get("loops", ()))
+            and old.tasks[name] == self._wanted.tasks[name]
+            and not self._rewrites(name)
+            and not self._recounts(name)
+            for name in names
+        )
+
+    def _recounts(self, name: str) -> bool:
+        """Return whether an input or a store of a group has another partition count than before."""
+        (group,) = (each for each in self._wanted.topology.groups if each.name == name)
+        tasks, before, now = self._wanted.tasks[name], self._old.uneven, self._wanted.uneven
+        inputs = [entry.name for entry in group.inputs]
+        return any(before.of_input(e, tasks) != now.of_input(e, tasks) for e in inputs) or any(
+            before.of_store(s.name, tasks) != now.of_store(s.name, tasks) for s in group.stores
+        )
+
+    def _rewrites(self, group: str) -> bool:
+        """Return whether a group's state must be rewritten; a new store needs no rewrite."""
+        old = self._old.shape[group]["stores"]
+        new = self._wanted.topology.shape()[group]["stores"]
+        return any(self._changes[name].action != "keep" for name in {*old, *new} - self._fresh())
+
+    def _fresh(self) -> set[str]:
+        return {n for n, c in self._changes.items() if c.verdict == "new" and c.action != "migrate"}
+
+    def _is_used(self, query: str) -> bool:
+        return query in self._old.queries or query in self._old.generations
+
+    def _seed(
+        self, made: Checkpoint, query: str, groups: Sequence[PartitionGroup]
+    ) -> Commit | None:
+        tasks: dict[TaskId, str] = {}
+        for group in groups:
+            origin = self._origin(group)
+            if origin is None:
+                continue
+            for partition in range(self._wanted.tasks[group.name]):
+                task = TaskId(group.name, partition)
+                found = self._pointer(origin, partition)
+                if found is not None:
+                    log = DurableLog(self._wanted.objects, made.task_key(query, task))
+                    tasks[task] = self._carried(log, group, found).to_json()
+        topics = {node.topic.name for group in groups for node in group.sources}
+        seed = Commit(
+            SEED,
+            self._wanted.run,
+            max((c.wall_ms for c in self._commits.values()), default=0),
+            tasks,
+            positions=self._positions(topics),
+            fingerprint=self._wanted.topology.fingerprint(),
+            topics={
+                topic: topic_id
+                for commit in self._commits.values()
+                for topic, topic_id in commit.topics.items()
+                if topic in topics
+            },
+            loops=loops_of(groups, self._commits.values()),
+            totals=carried_totals(groups, self._commits.values()),
+        )
+        return seed if tasks or seed.positions or seed.loops else None
+
+    def _origin(self, group: PartitionGroup) -> str | None:
+        """Return the old group whose state a group starts with."""
+        olds = self._old.stores()
+        for spec in group.stores:
+            change = self._changes[spec.name]
+            name = spec.name
+            if change.action == "migrate":
+                name = self._wanted.settings.migrate[spec.name].old.name
+            if change.action in ("keep", "migrate") and name in olds:
+                return olds[name][0]
+        return group.name if group.name in self._old.shape else None
+
+    def _pointer(self, group: str, partition: int) -> Pointer | None:
+        """Return an old task's pointer."""
+        commit = self._commits.get(self._old.query_of_group(group))
+        text = None if commit is None else commit.tasks.get(TaskId(group, partition))
+        return None if text is None else Pointer.from_json(text)
+
+    def _positions(self, topics: set[str]) -> dict[TopicPartition, int]:
+        found: dict[TopicPartition, int] = {}
+        for commit in self._commits.values():
+            for place, offset in positions_after(commit).items():
+                if place.topic in topics:
+                    found[place] = min(offset, found.get(place, offset))
+        return found
+
+    def _carried(self, log: DurableLog, group: PartitionGroup, pointer: Pointer) -> Pointer:
+        """Return a task's pointer with exactly the stores that the group has now."""
+        changes = {spec.name: self._changes[spec.name] for spec in group.stores}
+        kept = [name for name, change in changes.items() if change.action == "keep"]
+        same = set(pointer.stores) <= set(kept)
+        if same and not any(change.action == "migrate" for change in changes.values()):
+            return pointer
+        backend, migrate = self._wanted.settings.state, self._wanted.settings.migrate
+        with scratch_directory() as home:
+            source = target = None
+            try:
+                names = [spec.name for spec in group.stores]
+                olds = {m.old.name for m in migrate.values()}
+                source = backend.open(home / "old", sorted({*pointer.stores, *olds}))
+                target = backend.open(home / "new", names)
+                log.restore(pointer, source)
+                for spec in group.stores:
+                    if changes[spec.name].action == "keep" and spec.name in pointer.stores:
+                        copy_store(source, target, spec.name)
+                    elif changes[spec.name].action == "migrate":
+                        change = migrate[spec.name]
+                        recorded = recorded_parameters(self._old.shape, change.old.name)
+                        windows = windows_of_store(group, spec, recorded)
+                        migrate_store(change, spec, source, target, windows=windows)
+                made = rewritten(log, pointer, target, tuple(sorted(names)))
+                return made.with_meta(_with_changelogs_of(made.meta, kept))
+            finally:
+                for store in (source, target):
+                    if store is not None:
+                        store.close()
+                for part in ("old", "new"):
+                    backend.remove(home / part)
+
+
+def _with_changelogs_of(meta: Mapping[str, Any], kept: Collection[str]) -> dict[str, Any]:
+    """Return a task's metadata with the changelog positions of kept stores only."""
+    found = dict(meta)
+    for part in ("logs", "log_ids"):
+        ours = {name: of for name, of in found.pop(part, {}).items() if name in kept}
+        found.update({part: ours} if ours else {})
+    return found

@@ -1,0 +1,88 @@
+"""Which checkpoint is meant: a directory, the URL of a storage, its settings, or an app's id."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from kstreams.checkpoint.storage.directory_home import DirectoryHome
+from kstreams.checkpoint.storage.object_home import ObjectHome
+from kstreams.errors import PluginError
+from kstreams.names import check_step
+from kstreams.plugins import load_plugin
+from kstreams.state.backend.objects import ObjectStoreSettings
+
+__all__ = ("CheckpointName", "app_home", "home_of", "is_url", "store_by_url")
+
+CheckpointName = str | Path | ObjectStoreSettings
+"""What a user calls a checkpoint by: a directory, a URL such as `s3://bucket/app`, or the
+settings of a storage, such as `S3("s3://bucket/app", endpoint_url=...)`."""
+
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+-]*)://.*", re.DOTALL)
+_PACKAGES = {"s3": "kstreams-spark[s3]"}
+
+
+def app_home(app: str, named: CheckpointName | None = None) -> DirectoryHome | ObjectHome:
+    """Return where an app's checkpoint is kept: the place named, or `.kstreams/<app>`.
+
+    Raises:
+        InvalidNameError: The app's id cannot name a directory.
+        PluginError: No installed package serves URLs of this kind.
+    """
+    check_step("an app's id", app)
+    return home_of(named or Path(".kstreams") / app)
+
+
+def home_of(named: CheckpointName) -> DirectoryHome | ObjectHome:
+    """Return where a checkpoint is kept, by what a user calls it by.
+
+    Raises:
+        PluginError: No installed package serves URLs of this kind.
+        ValueError: It is no URL of its kind.
+    """
+    if isinstance(named, str) and is_url(named):
+        return ObjectHome(store_by_url(named))
+    if isinstance(named, (str, Path)):
+        return DirectoryHome(Path(named).absolute())
+    return ObjectHome(named)
+
+
+def is_url(named: str) -> bool:
+    """Tell whether a text names a place by a URL."""
+    return _URL.fullmatch(named) is not None
+
+
+def store_by_url(url: str) -> ObjectStoreSettings:
+    """Return the settings of the storage that a URL names.
+
+    The package that serves a scheme offers it by an entry point of the group
+    `kstreams.stores` with the scheme's name, which makes settings of a URL.
+
+    Raises:
+        PluginError: No installed package serves URLs of this kind.
+        ValueError: It is no URL of its kind.
+    """
+    scheme = url.partition("://")[0].lower()
+    needs = f"pip install {_PACKAGES[scheme]!r}." if scheme in _PACKAGES else ""
+    try:
+        make = load_plugin("kstreams.stores", scheme)
+    except ImportError as exc:
+        raise PluginError(
+            f"a checkpoint at {scheme}:// needs a package that is not installed: {exc}", hint=needs
+        ) from exc
+    except PluginError as exc:
+        raise PluginError(
+            f"no installed package keeps a checkpoint at {scheme}://: {exc.message}",
+            hint=needs
+            or f"install one that offers {scheme!r} in the group kstreams.stores, or name a "
+            "directory; s3:// and all that speaks its protocol is served by kstreams-spark[s3].",
+        ) from exc
+    made: Any = make(url) if callable(make) else None
+    if made is None or not hasattr(made, "open") or hasattr(made, "branch"):
+        raise PluginError(
+            f"{scheme!r} of kstreams.stores is no durable storage, and keeps no checkpoint",
+            hint="name a directory, or a URL such as s3://bucket/app.",
+        )
+    settings: ObjectStoreSettings = made
+    return settings

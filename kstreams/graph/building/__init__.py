@@ -1,0 +1,3 @@
+"""The typed topology builder."""
+
+from __future__ import annotations

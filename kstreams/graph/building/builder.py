@@ -1,0 +1,399 @@
+"""The typed builder: every call hands out a handle that carries key and value types."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from typing import Any, Literal, TypeVar, overload
+
+from kstreams.errors import TopologyError
+from kstreams.graph.building.cogroup_builder import CogroupBuilder
+from kstreams.graph.building.foreign_builder import ForeignBuilder
+from kstreams.graph.building.global_builder import GlobalBuilder, global_problems, with_global_reads
+from kstreams.graph.building.loop_builder import LoopBuilder
+from kstreams.graph.building.stream_join_builder import StreamJoinBuilder
+from kstreams.graph.checks.co_partitioning import framed_key_warnings
+from kstreams.graph.checks.lost_changes import lost_change_warnings
+from kstreams.graph.checks.validate import validated
+from kstreams.graph.nodes import (
+    FunctionSink,
+    Node,
+    NodeHandle,
+    RepartitionNode,
+    SinkNode,
+    SinkTarget,
+    SourceNode,
+    Start,
+    StdoutSink,
+)
+from kstreams.graph.topology import Topology
+from kstreams.log import Log
+from kstreams.names import MAX_NAME_BYTES, shown_name
+from kstreams.options import checks_options
+from kstreams.partitioner import Partitioner, count_problem
+from kstreams.processors.branch import Branch, PassThrough
+from kstreams.processors.event_time import (
+    DEFAULT_MAX_AHEAD,
+    EventTime,
+    InvalidTime,
+    TimeExtractor,
+    WallClock,
+)
+from kstreams.processors.on_error import OnError
+from kstreams.processors.validate import Invalid, Validate
+from kstreams.serde.base import Serde
+from kstreams.serde.framed import plain_of
+from kstreams.sink import Sink
+from kstreams.times import positive_ms, span_ms
+from kstreams.topic import Nulls, Topic, TopicChoice, partitioner_for
+
+__all__ = ("TopologyBuilder",)
+
+K = TypeVar("K")
+"""Type of keys."""
+V = TypeVar("V")
+"""Type of values."""
+K2 = TypeVar("K2")
+"""Type of the keys that a processor forwards."""
+V2 = TypeVar("V2")
+"""Type of the values that a processor forwards."""
+
+
+class TopologyBuilder(
+    StreamJoinBuilder, CogroupBuilder, ForeignBuilder, LoopBuilder, GlobalBuilder
+):
+    """Collects nodes, and checks all of them in `build()`.
+
+    Args:
+        name: Name of the topology, and the default app id.
+        on_error: The policy for records that cannot be decoded or processed, for sources and
+            repartition edges without a policy of their own.
+        idle_timeout: After this time without records, by the wall clock, the stream time of a
+            task advances with the wall clock, so that its last windows close and stream-time
+            punctuators fire. Time in which the app does not run does not count. Each timeout
+            of a quiet app costs a batch. A record that arrives after a silence may be late.
+            None: only records advance stream time.
+        settle: How far batches end behind the wall clock, in all source topics alike; younger
+            records are left for a later batch. So a producer may lag by this time, and its
+            records are still merged with the others by time; all results are delayed by it. A
+            run to the end (`until="end"`, `drain`) and the test driver read all records. Zero,
+            the default: a batch reads all available records.
+
+    Raises:
+        TopologyError: The name has a character that is not allowed.
+        ValueError: `idle_timeout` is not positive, or `settle` is negative.
+
+    Source: `org.apache.kafka.streams.Topology`, with types carried by the handles.
+    """
+
+    @checks_options
+    def __init__(
+        self,
+        name: str,
+        *,
+        on_error: OnError = "fail",
+        idle_timeout: timedelta | None = None,
+        settle: timedelta = timedelta(0),
+    ) -> None:
+        plain = name.replace("-", "").replace("_", "").replace(".", "").isalnum()
+        if not plain or len(name.encode()) > MAX_NAME_BYTES:
+            raise TopologyError(
+                "a topology's name consists of letters, digits, '.', '_' and '-', "
+                f"{MAX_NAME_BYTES} bytes at most, not {shown_name(name)}",
+                hint="it names checkpoints and folders.",
+            )
+        super().__init__(name, on_error)
+        self._idle_ms = None if idle_timeout is None else positive_ms("idle_timeout", idle_timeout)
+        self._settle_ms = span_ms("settle", settle)
+
+    @checks_options
+    def add_source(
+        self,
+        name: str,
+        topic: Topic[K, V] | Log[K, V],
+        *,
+        start: Start = "earliest",
+        on_error: OnError | None = None,
+        event_time: TimeExtractor[K, V] | WallClock | None = None,
+        invalid_time: InvalidTime = "fail",
+        max_ahead: timedelta | None = DEFAULT_MAX_AHEAD,
+    ) -> Node[K, V]:
+        """Read a topic, or a `Log`: files and other places that can be read again.
+
+        Args:
+            name: Name of the node.
+            topic: What to read; a topic's `nulls="pass"` types the handle `Node[K, V | None]`.
+            start: Where to begin without a checkpoint: `earliest`, `latest`, or an aware
+                `datetime` (the first record not before it).
+            on_error: What becomes of records that do not decode or fail; the builder's
+                policy by default.
+            event_time: Returns the time of a record: an aware `datetime` or ms since the
+                epoch. Everything below the source has it as the record's timestamp, and
+                topics of a group are merged by it. Runs on the executor, and decodes the
+                record for that; again for a record that has to wait until others are read.
+                `wall_clock()` takes the time of processing.
+                None: the record's timestamp.
+            invalid_time: What becomes of a record for which `event_time` returns None or
+                a negative time, and of one whose time is too far ahead: `fail` leaves it
+                to `on_error`, `skip` drops it and counts it as `no-event-time` or
+                `too-far-ahead`, `partition-time` gives it the highest time that its
+                partition has had (and fails before there is one).
+            max_ahead: How far a record's time may lie ahead of the recorded wall clock of
+                its batch; an earlier time is always accepted. One record from a clock
+                that is years ahead would move stream time there, and all that come after
+                it would be late. None: up to the end of the year 9999, which is the last
+                of all times. The default of a day holds only while the wall clock shows
+                2001 or later: that of a test driver begins at 1970.
+
+        Raises:
+            OptionError: An option has another value.
+            ValueError: `max_ahead` is negative.
+
+        Source: `org.apache.kafka.streams.processor.TimestampExtractor`.
+        """
+        policy = self._on_error if on_error is None else on_error
+        times = EventTime(
+            event_time,
+            invalid_time,
+            None if max_ahead is None else span_ms("max_ahead", max_ahead),
+            unset_clocks=max_ahead is not DEFAULT_MAX_AHEAD,
+        )
+        if isinstance(topic, Topic):
+            return self._add(SourceNode(name, topic, start, policy, times))
+        read = Topic(topic.name, topic.key, topic.value)
+        return self._add(SourceNode(name, read, start, policy, times, log=topic))
+
+    @overload
+    def repartition(
+        self,
+        name: str,
+        *parents: Node[K, V],
+        key: Serde[K],
+        value: Serde[V],
+        nulls: Literal["drop"] = ...,
+        null_keys: Literal["drop"] = ...,
+        partitions: int | None = ...,
+        partitioner: Partitioner | None = ...,
+    ) -> Node[K, V]: ...
+    @overload
+    def repartition(
+        self,
+        name: str,
+        *parents: Node[K, V | None],
+        key: Serde[K],
+        value: Serde[V],
+        nulls: Literal["pass"],
+        null_keys: Literal["drop"] = ...,
+        partitions: int | None = ...,
+        partitioner: Partitioner | None = ...,
+    ) -> Node[K, V | None]: ...
+    @overload
+    def repartition(
+        self,
+        name: str,
+        *parents: Node[K | None, V],
+        key: Serde[K],
+        value: Serde[V],
+        nulls: Literal["drop"] = ...,
+        null_keys: Literal["pass"],
+        partitions: int | None = ...,
+        partitioner: Partitioner | None = ...,
+    ) -> Node[K | None, V]: ...
+    @overload
+    def repartition(
+        self,
+        name: str,
+        *parents: Node[K | None, V | None],
+        key: Serde[K],
+        value: Serde[V],
+        nulls: Literal["pass"],
+        null_keys: Literal["pass"],
+        partitions: int | None = ...,
+        partitioner: Partitioner | None = ...,
+    ) -> Node[K | None, V | None]: ...
+    @checks_options
+    def repartition(
+        self,
+        name: str,
+        *parents: Node[Any, Any],
+        key: Serde[Any],
+        value: Serde[Any],
+        nulls: Nulls = "drop",
+        null_keys: Nulls = "drop",
+        partitions: int | None = None,
+        partitioner: Partitioner | None = None,
+    ) -> Node[Any, Any]:
+        """Move records to the tasks that own their keys, inside one micro-batch.
+
+        Put it below a node that changes the key and above the next one with a store.
+
+        Args:
+            name: Name of the edge.
+            parents: Where the records come from.
+            key: Serde of the keys; its bytes decide the partition.
+            value: Serde of the values.
+            nulls: `"pass"` types the edge for values that may be None, as deletions are.
+            null_keys: `"pass"` types the edge for keys that may be None. A record without a key
+                belongs to no partition: the tasks get these records in turn. Nodes with a store
+                drop them below as `null-key`; others forward them. With `"drop"`, the default,
+                `build()` refuses parents whose keys may be None; a None that the types do not show
+                is still forwarded, not dropped.
+            partitions: Number of tasks below; None: that of the source topics, or the group above.
+            partitioner: Which partition a key belongs to; None as for a `Topic`.
+
+        Raises:
+            TopologyError: `partitions` is below 1, or above `MAX_PARTITIONS`.
+
+        Source: `KStream#repartition`; null keys as since KIP-962.
+        """
+        problem = None if partitions is None else count_problem(partitions)
+        if problem:
+            raise TopologyError(f"repartition {name!r}: {problem}")
+        rule = partitioner_for(partitioner, key, f"repartition {name!r}")
+        node = RepartitionNode(
+            name,
+            self._names(name, parents),
+            plain_of(key),
+            plain_of(value),
+            partitions,
+            rule,
+            self._on_error,
+            nulls,
+            null_keys=null_keys,
+        )
+        return self._add(node)
+
+    @overload
+    def add_sink(
+        self,
+        name: str,
+        target: Topic[K, V] | TopicChoice[K, V],
+        *parents: Node[K, V],
+        on_refused: OnError = ...,
+        result_ids: bool = ...,
+    ) -> None: ...
+    @overload
+    def add_sink(
+        self,
+        name: str,
+        target: Sink[K, V],
+        *parents: Node[K, V],
+        on_refused: OnError = ...,
+    ) -> None: ...
+    @overload
+    def add_sink(self, name: str, target: FunctionSink[K, V], *parents: Node[K, V]) -> None: ...
+    @overload
+    def add_sink(self, name: str, target: StdoutSink, *parents: NodeHandle) -> None: ...
+    @checks_options
+    def add_sink(
+        self,
+        name: str,
+        target: SinkTarget,
+        *parents: NodeHandle,
+        on_refused: OnError = "fail",
+        result_ids: bool = False,
+    ) -> None:
+        """Write records to a topic, or to another place.
+
+        Args:
+            name: Name of the node.
+            target: A `Topic`, `topic_by(...)`, a `Sink` such as a table of a database,
+                `to_batches(...)`, `to_function(...)` or `to_stdout()`.
+            parents: Where the records come from.
+            on_refused: What becomes of a result that its topic does not take: by its time, its
+                size, for want of a key. `fail`, the default, makes it the failure of the
+                record that it comes of, whose source's `on_error` decides, while that can be
+                undone; and the batch's where it cannot. `skip` leaves the result out and
+                counts it, `DeadLetter(topic)` sets it aside. The same for what a `Sink` does not
+                take, such as a row that violates a constraint: there `fail` fails the batch.
+            result_ids: Whether each result on Kafka has the header `kstreams-id`, which is the same
+                on each copy of it, so that a consumer that remembers ids sees it once. It costs
+                as much as all else of writing a record. Embedded topics hold each result once.
+        """
+        names = self._names(name, parents)
+        if not isinstance(target, (Topic, TopicChoice, StdoutSink, FunctionSink, Sink)):
+            raise TopologyError(
+                f"sink {name!r} cannot write to {shown_name(repr(target))}",
+                hint="give it a Topic, topic_by(...), a kstreams.sinks.Sink, to_batches(...), "
+                "to_function(...) or to_stdout().",
+            )
+        self._add(SinkNode(name, target, names, on_refused, result_ids))
+
+    def branch(
+        self,
+        name: str,
+        parent: Node[K, V],
+        branches: Mapping[str, Callable[[K, V], bool]],
+        *,
+        default: str | None = None,
+    ) -> dict[str, Node[K, V]]:
+        """Send each record to the first branch whose predicate is true.
+
+        Args:
+            name: Name of the deciding node; branch nodes are `<name>.<branch>`.
+            parent: The node that forwards the records.
+            branches: Predicates by branch, called in order.
+            default: Branch of records that match no predicate; None counts them as dropped with
+                the reason `no-branch`.
+
+        Returns:
+            A handle for each branch, the default included.
+        """
+        labels = [*branches, *([default] if default is not None else [])]
+        supplier = Branch.supplier(name, branches, default)
+        root: Node[K, V] = self.add_processor(name, supplier, parent)
+        return {label: self._through(f"{name}.{label}", root) for label in labels}
+
+    def merge(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
+        """Make one node out of several; the order between parents is theirs in the task."""
+        return self._through(name, *parents)
+
+    def mirror(self, name: str, parent: Node[K, V], to: Topic[K, V]) -> Node[K, V]:
+        """Copy a stream to a topic and return its node; headers and timestamps stay the same."""
+        self.add_sink(name, to, parent)
+        return parent
+
+    def validate(
+        self, name: str, parent: Node[K, V], check: Callable[[K, V], str | None]
+    ) -> tuple[Node[K, V], Node[K, Invalid[V]]]:
+        """Divide records into valid and invalid ones; invalid records carry the reason.
+
+        Args:
+            name: Name of the node; its two outputs are `<name>.valid`, `<name>.invalid`.
+            parent: The node that forwards the records.
+            check: Returns None for a valid record, else the reason. A `ValueError` that it raises
+                is a reason too.
+        """
+        root: Node[K, Any] = self.add_processor(name, Validate.supplier(name, check), parent)
+        valid: Node[K, V] = self._through(f"{name}.valid", root)
+        invalid: Node[K, Invalid[V]] = self._through(f"{name}.invalid", root)
+        return valid, invalid
+
+    def build(self) -> Topology:
+        """Check everything at once and return the immutable topology.
+
+        Warns where keys meet that have frames, which a partitioner hashes with the key.
+
+        Raises:
+            TopologyError: With all problems found, sorted.
+        """
+        tables = self._globals
+        problems = (*self._problems, *global_problems(self._nodes, tables))
+        nodes = with_global_reads(self._nodes, tables)
+        topology = validated(
+            self.name,
+            nodes,
+            problems,
+            self._idle_ms,
+            self._settle_ms,
+            global_tables=tuple(tables.values()),
+        )
+        built = [node for group in topology.groups for node in (*group.entries, *group.nodes)]
+        found: list[str | Warning] = [*framed_key_warnings(built), *lost_change_warnings(built)]
+        for warning in found:
+            warnings.warn(warning, stacklevel=2)
+        return topology
+
+    def _through(self, name: str, *parents: Node[K, V]) -> Node[K, V]:
+        return self.add_processor(name, PassThrough[K, V], *parents)

@@ -1,0 +1,178 @@
+"""The base of the builder: nodes by name, their problems, and processors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+from kstreams._types import K2, V2, K, V
+from kstreams.errors import TopologyError
+from kstreams.graph.nodes import (
+    AnyNode,
+    AnyProcessor,
+    JoinNode,
+    Node,
+    NodeHandle,
+    ProcessorNode,
+)
+from kstreams.graph.tokens import type_arguments
+from kstreams.graph.window_emissions import placed_below
+from kstreams.joins.join_processor import JoinProcessor
+from kstreams.names import name_problem, shown_name
+from kstreams.processors.on_error import OnError
+from kstreams.processors.processor import BaseProcessor, BatchProcessor, Processor
+from kstreams.processors.supplier import (
+    keyed_stores_of,
+    problems_of,
+    stores_of,
+    valued_stores_of,
+)
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("BuilderBase",)
+
+
+class BuilderBase:
+    """Collects nodes.
+
+    Args:
+        name: Name of the topology.
+        on_error: The policy for failed records, for sources without their own.
+    """
+
+    def __init__(self, name: str, on_error: OnError) -> None:
+        self.name = name
+        self._on_error: OnError = on_error
+        self._nodes: dict[str, AnyNode] = {}
+        self._problems: list[str] = []
+
+    def add_processor(
+        self,
+        name: str,
+        supplier: Callable[[], BaseProcessor[K, V, K2, V2]],
+        *parents: Node[K, V],
+        stores: Sequence[StoreSpec[object]] = (),
+        reads: Sequence[StoreSpec[object]] = (),
+    ) -> Node[K2, V2]:
+        """Run a processor on the records of its parents.
+
+        Args:
+            name: Name of the node.
+            supplier: Makes a new processor at each call: a class, or an operator such as
+                `map_values(fn)`. It is called here too, to inspect the processor.
+            parents: The nodes that forward the records; at least one.
+            stores: Definitions of the stores that `context.store` may return, besides
+                those that the supplier brings (its attribute `stores`).
+            reads: Stores of tables that `context.reader` may return. The table is then in
+                the node's partition group: a record can look up its own key, and others that
+                are in the same partition.
+
+        Raises:
+            TopologyError: The supplier makes no processor, or returns the same one twice.
+        """
+        supplier = placed_below(supplier, self._nodes, parents)
+        return self._add(self._processor(name, supplier, parents, stores=stores, reads=reads))
+
+    def _processor(
+        self,
+        name: str,
+        supplier: Callable[[], object],
+        parents: Sequence[NodeHandle],
+        *,
+        stores: Sequence[StoreSpec[object]] = (),
+        reads: Sequence[StoreSpec[object]] = (),
+        makes_table: bool = False,
+    ) -> ProcessorNode:
+        """Return a node that runs processors."""
+        probe = _probe(name, supplier, (Processor, BatchProcessor))
+        batch = isinstance(probe, BatchProcessor)
+        base: type = BatchProcessor if batch else Processor
+        k_in, v_in, k_out, v_out = type_arguments(type(probe), base)
+        self._problems.extend(f"node {name!r}: {text}" for text in problems_of(supplier))
+        return ProcessorNode(
+            name,
+            cast("Callable[[], AnyProcessor]", supplier),
+            self._names(name, parents),
+            stores_of(name, supplier, stores),
+            keeps_key=type(probe).keeps_key,
+            batch=batch,
+            types_in=(k_in, v_in),
+            types_out=(k_out, v_out),
+            reads=tuple(reads),
+            makes_table=makes_table,
+            keyed=keyed_stores_of(supplier),
+            valued=valued_stores_of(supplier),
+        )
+
+    def _joining(
+        self,
+        name: str,
+        supplier: Callable[[], object],
+        left: NodeHandle,
+        right: NodeHandle,
+        *,
+        stores: Sequence[StoreSpec[object]] = (),
+        reads: Sequence[StoreSpec[object]] = (),
+    ) -> JoinNode:
+        """Return a node that runs processors with two inputs."""
+        probe = _probe(name, supplier, (JoinProcessor,))
+        key, v_left, v_right, k_out, v_out = type_arguments(type(probe), JoinProcessor)
+        self._problems.extend(f"node {name!r}: {text}" for text in problems_of(supplier))
+        return JoinNode(
+            name,
+            cast("Callable[[], AnyProcessor]", supplier),
+            self._names(name, (left, right)),
+            stores_of(name, supplier, stores),
+            keeps_key=type(probe).keeps_key,
+            batch=False,
+            types_in=(key, v_left),
+            types_out=(k_out, v_out),
+            reads=tuple(reads),
+            keyed=keyed_stores_of(supplier),
+            ports=(left.name, right.name),
+            types_right=(key, v_right),
+        )
+
+    def _names(self, name: str, parents: Sequence[NodeHandle]) -> tuple[str, ...]:
+        if not parents:
+            self._problems.append(f"node {name!r} has no parents")
+        for parent in parents:
+            if not isinstance(parent, Node):
+                raise TopologyError(
+                    f"a parent of node {name!r} is a {type(parent).__name__}, not a handle",
+                    hint="pass what add_source, add_processor or repartition returned.",
+                )
+            if parent.builder is not self:
+                self._problems.append(f"node {name!r}: parent {parent.name!r} is another builder's")
+        return tuple(dict.fromkeys(parent.name for parent in parents))
+
+    def _add(self, node: AnyNode) -> Node[Any, Any]:
+        if problem := name_problem(node.name):
+            self._problems.append(f"{shown_name(node.name)} cannot name a node: {problem}")
+        if node.name in self._nodes:
+            self._problems.append(f"two nodes are named {node.name!r}")
+        else:
+            self._nodes[node.name] = node
+        return Node(node.name, self)
+
+
+def _probe(name: str, supplier: Callable[[], object], wanted: tuple[type, ...]) -> AnyProcessor:
+    """Make a processor; raise an error about a supplier that cannot."""
+    hint = "pass the class itself or a function that returns a new processor."
+    if not callable(supplier):
+        raise TopologyError(
+            f"the supplier of node {name!r} is a {type(supplier).__name__}, not a function",
+            hint=hint,
+        )
+    probe = supplier()
+    if not isinstance(probe, wanted):
+        raise TopologyError(
+            f"the supplier of node {name!r} made a {type(probe).__name__}, not a processor "
+            f"({' or '.join(each.__name__ for each in wanted)})",
+            hint=hint,
+        )
+    if supplier() is probe:
+        raise TopologyError(
+            f"the supplier of node {name!r} returns the same processor at each call", hint=hint
+        )
+    return cast("AnyProcessor", probe)

@@ -1,0 +1,45 @@
+"""One input of a table that several inputs change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol
+
+from kstreams._types import K, S, V
+from kstreams.graph.nodes import Node, NodeHandle
+from kstreams.record import Record
+
+__all__ = ("Feed", "FeedSupplier", "feed")
+
+
+@dataclass(frozen=True)
+class Feed(Generic[K, S]):
+    """An input of `TopologyBuilder.cogroup` with its update function; made by `feed`."""
+
+    node: NodeHandle
+    update: Callable[[Any, Record[Any, Any]], Any]
+
+
+class FeedSupplier(Protocol[K, S]):
+    """Makes a feed. Checkers infer arguments that are callable last, so also their lambdas."""
+
+    def __call__(self) -> Feed[K, S]:
+        """Return the feed."""
+        ...
+
+
+def feed(
+    node: Node[K, V], update: Callable[[S | None, Record[K, V]], S | None]
+) -> FeedSupplier[K, S]:
+    """Make an input of `cogroup`, which updates the states by the records of a node.
+
+    Args:
+        node: The node that forwards the records.
+        update: Returns the new state of the key, from the old state (None: none) and the record;
+            None deletes the state. It must not change the old state.
+
+    Source: goka's `Input(topic, codec, callback)`.
+    """
+    made: Feed[K, S] = Feed(node, update)
+    return lambda: made

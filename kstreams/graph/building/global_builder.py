@@ -1,0 +1,191 @@
+"""The builder's global tables: all of each in every task, read by any key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar, overload
+
+from kstreams._types import K, V
+from kstreams.errors import TopologyError
+from kstreams.graph.building.table_builder import TableBuilder
+from kstreams.graph.global_tables import AppTable, GlobalDefinition, GlobalTable
+from kstreams.graph.nodes import AnyNode, Node, ProcessorNode, Start
+from kstreams.joins.joiner import VL, VO, VR, Joiner, OneSided
+from kstreams.joins.lookups.global_join import GlobalJoin
+from kstreams.options import checks_options
+from kstreams.processors.columns import Execution
+from kstreams.processors.on_error import OnError
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.store import TimestampedStore
+from kstreams.state.stores.versioned.store import VersionedKeyValueStore
+from kstreams.topic import Topic
+
+__all__ = ("GlobalBuilder", "global_problems", "with_global_reads")
+
+KR = TypeVar("KR")
+"""Type of a global table's keys."""
+
+
+class GlobalBuilder(TableBuilder):
+    """Adds global tables; see `TopologyBuilder`."""
+
+    def __init__(self, name: str, on_error: OnError) -> None:
+        super().__init__(name, on_error)
+        self._globals: dict[str, GlobalDefinition] = {}
+
+    @overload
+    def add_global_table(
+        self,
+        name: str,
+        source: Topic[K, V | None] | Topic[K, V],
+        *,
+        store: StoreSpec[TimestampedStore[K, V]] | StoreSpec[VersionedKeyValueStore[K, V]],
+        start: Start = ...,
+        on_error: OnError | None = ...,
+    ) -> GlobalTable[K, V]: ...
+    @overload
+    def add_global_table(self, name: str, source: AppTable[K, V]) -> GlobalTable[K, V]: ...
+    @checks_options
+    def add_global_table(
+        self,
+        name: str,
+        source: Topic[Any, Any] | AppTable[Any, Any],
+        *,
+        store: StoreSpec[Any] | None = None,
+        start: Start = "earliest",
+        on_error: OnError | None = None,
+    ) -> GlobalTable[Any, Any]:
+        """Make all rows of a table readable by any key in every task.
+
+        A batch reads one committed version of the table, the newest when the batch was planned, in
+        each attempt and in each of its tasks. A query of its own fills the table of a topic; at the
+        start of the app it reads the topic to its end before other queries start. The
+        store is like any other, with deltas, snapshots, savepoints and views. Null values
+        delete rows, null keys are dropped as `null-key`.
+
+        With RocksDB there is one copy of the table on each machine; with `Memory()` one in
+        each worker, of 64 MiB of state at most.
+
+        Args:
+            name: Name of the table; the source of its topic is `<name>.source`.
+            source: A topic; or an `AppTable` of another app.
+            store: The store of the rows of a topic, as for `add_table`. `reads=[store]` gives a
+                processor a reader of it.
+            start: Where to start without a checkpoint, as for `add_source`.
+            on_error: The policy for records that cannot be decoded; the builder's policy by
+                default.
+
+        Raises:
+            TopologyError: This store kind cannot hold a table; or a topic has no store.
+
+        Source: `StreamsBuilder#globalTable`; goka's `Lookup`.
+        """
+        if isinstance(source, AppTable):
+            if store is not None:
+                raise TopologyError(
+                    f"global table {name!r} is another app's: it has a store already",
+                    hint="leave store=... out; AppTable(checkpoint, store) names it.",
+                )
+            return self._global(GlobalDefinition(name, source.store, source))
+        if store is None:
+            raise TopologyError(
+                f"global table {name!r} has no store",
+                hint="say where its rows are: store=timestamped_store(...).",
+            )
+        self.add_table(name, source, store=store, start=start, on_error=on_error)
+        return self._global(GlobalDefinition(name, store, None))
+
+    @checks_options
+    def join_global(
+        self,
+        name: str,
+        stream: Node[K, VL],
+        table: GlobalTable[KR, VR],
+        joiner: Callable[[], Joiner[VL, VR, VO, OneSided]],
+        *,
+        by: Callable[[K, VL], KR | None],
+        execution: Execution = "auto",
+    ) -> Node[K, VO]:
+        """Join each record of a stream with the row of any key of a global table.
+
+        The row is that of the version which the batch reads; in a versioned table, the row at the
+        record's own time in that version. Changes of the table give no results. Null
+        values are dropped as `null-value`.
+
+        Args:
+            name: Name of the node.
+            stream: The node that forwards the records, with any partitioning.
+            table: The result of `add_global_table`.
+            joiner: `inner(f)` or `left(f)`.
+            by: Returns the key of the row from key and value of the record. None means no row:
+                a left join passes None to the joiner, an inner join drops the record as
+                `null-foreign-key`.
+            execution: `auto` joins by columns if the results are the same: directly below
+                sources or repartition edges, or below nodes that run by columns, with a table
+                that is not versioned. `records` never does; `columns` is an error in
+                `build()` if it is not possible.
+
+        Source: `KStream#join(GlobalKTable)`, `KStream#leftJoin(GlobalKTable)`.
+        """
+        if not isinstance(table, GlobalTable):
+            raise TopologyError(
+                f"node {name!r} needs a global table, but got a {type(table).__name__}",
+                hint="make one with add_global_table, or join a table by join_table.",
+            )
+        if table.builder is not self:
+            self._problems.append(f"node {name!r}: table {table.name!r} is another builder's")
+        made = joiner()
+        if made.how == "outer":
+            raise TopologyError(
+                f"join {name!r}: a stream and a global table have no outer join",
+                hint="use left(...).",
+            )
+        supplier = GlobalJoin(table.store, made, by, execution)
+        return self._add(self._processor(name, supplier, (stream,), reads=(table.store,)))
+
+    def _global(self, table: GlobalDefinition) -> GlobalTable[Any, Any]:
+        if not table.store.kind.is_table:
+            raise TopologyError(
+                f"global table {table.name!r}: store {table.store.name!r} is a "
+                f"{table.store.kind.name} store, which holds no table",
+                hint="it is to be a timestamped_store(...) or a versioned_key_value_store(...).",
+            )
+        other = self._globals.setdefault(table.store.name, table)
+        if other is not table:
+            self._problems.append(
+                f"global tables {other.name!r} and {table.name!r} both have store "
+                f"{table.store.name!r}: give each its own"
+            )
+        return GlobalTable(table.name, table.store, self)
+
+
+def with_global_reads(
+    nodes: Mapping[str, AnyNode], tables: Mapping[str, GlobalDefinition]
+) -> dict[str, AnyNode]:
+    """Return the nodes with their reads of global tables apart from their other reads."""
+    stores = [table.store for table in tables.values()]
+    return {
+        name: replace(
+            node,
+            reads=tuple(spec for spec in node.reads if spec not in stores),
+            globals=tuple(spec for spec in node.reads if spec in stores),
+        )
+        if isinstance(node, ProcessorNode)
+        else node
+        for name, node in nodes.items()
+    }
+
+
+def global_problems(
+    nodes: Mapping[str, AnyNode], tables: Mapping[str, GlobalDefinition]
+) -> Iterator[str]:
+    """Find nodes that have the store of a global table, which is only read."""
+    for node in nodes.values():
+        for spec in node.stores if isinstance(node, ProcessorNode) else ():
+            table = tables.get(spec.name)
+            if table is not None and (table.app is not None or table.name != node.name):
+                yield (
+                    f"node {node.name!r} has store {spec.name!r}, which is that of global table "
+                    f"{table.name!r}: tasks only read it, by reads=[...]"
+                )

@@ -1,0 +1,87 @@
+"""The part of the builder that makes loops: records that a topology sends to itself."""
+
+from __future__ import annotations
+
+from kstreams._types import K, V
+from kstreams.errors import TopologyError
+from kstreams.graph.building.builder_base import BuilderBase
+from kstreams.graph.nodes import Loop, LoopEndNode, LoopNode, Node
+from kstreams.partitioner import Partitioner
+from kstreams.serde.base import Serde
+from kstreams.serde.framed import plain_of
+from kstreams.topic import partitioner_for
+
+__all__ = ("LoopBuilder",)
+
+
+class LoopBuilder(BuilderBase):
+    """Adds loops: edges that lead back, into the next batch."""
+
+    def add_loop(
+        self,
+        name: str,
+        *,
+        key: Serde[K],
+        value: Serde[V],
+        max_hops: int = 100,
+        partitioner: Partitioner | None = None,
+    ) -> Loop[K, V]:
+        """Return a node that forwards the records of a loop, which the topology sends to itself.
+
+        The next batch reads the records that a batch writes to the loop. It starts at once, and the
+        tasks that own the keys read each record exactly once. The records of one
+        task keep their order. Merged by time with the group's other input, loop records come after
+        records that have advanced stream time: they do not advance it themselves, so windows below
+        a loop need a grace as long as a hop may take, or drop the records as late. (In a group
+        without other input, loop records do advance stream time.)
+
+        A run to the end stops when its sources end and no loop has records.
+
+        Args:
+            name: Name of the loop, and of the node.
+            key: Serde of the keys; its bytes decide the partition.
+            value: Serde of the values.
+            max_hops: Maximum number of hops of a record and the records derived from it. One hop
+                more is a `LoopError`, and the builder's `on_error` decides: the record fails, is
+                skipped, or becomes a dead letter. Records that are held until the end of a batch
+                count with the smallest number of hops in the batch.
+            partitioner: The partitioner of the keys; None as for a `Topic`.
+
+        Raises:
+            TopologyError: `max_hops` is below 1.
+
+        Source: goka's `Loop`, which uses a topic, at least once.
+        """
+        if max_hops < 1:
+            raise TopologyError(f"loop {name!r}: max_hops is {max_hops}, and at least 1")
+        rule = partitioner_for(partitioner, key, f"loop {name!r}")
+        self._add(LoopNode(name, plain_of(key), plain_of(value), rule, max_hops, self._on_error))
+        return Loop(name, self)
+
+    def close_loop(self, loop: Loop[K, V], *parents: Node[K, V]) -> None:
+        """Write the records of some nodes to a loop; call it once for each loop.
+
+        Args:
+            loop: The result of `add_loop`.
+            parents: The nodes that forward the records; at least one.
+
+        Raises:
+            TopologyError: `loop` is not a loop.
+        """
+        if not isinstance(loop, Loop):
+            raise TopologyError(
+                f"close_loop got a {type(loop).__name__}, not a loop",
+                hint="pass what add_loop returned first, then the nodes that write to it.",
+            )
+        name = f"{loop.name}.close"
+        node = self._nodes.get(loop.name) if loop.builder is self else None
+        if not isinstance(node, LoopNode):
+            self._problems.append(f"loop {loop.name!r} is another builder's")
+        elif isinstance(self._nodes.get(name), LoopEndNode):
+            self._problems.append(
+                f"loop {loop.name!r} is closed twice: pass all its parents to one close_loop"
+            )
+        elif not parents:
+            self._problems.append(f"loop {loop.name!r} is closed with nothing: pass its parents")
+        else:
+            self._add(LoopEndNode(name, node, self._names(name, parents)))

@@ -1,0 +1,3 @@
+"""The checks of a topology in build()."""
+
+from __future__ import annotations

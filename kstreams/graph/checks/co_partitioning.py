@@ -1,0 +1,176 @@
+"""The joins and stores where records of several entries meet and need co-partitioning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from kstreams.graph.nodes import (
+    AnyNode,
+    Entry,
+    JoinNode,
+    LoopNode,
+    ProcessorNode,
+    RepartitionNode,
+    SourceNode,
+)
+from kstreams.parameters import MAY_CHANGE, Parameters, changes, shown
+from kstreams.partitioner import InnerKeyPartitioner, Murmur2Partitioner, Partitioner
+from kstreams.serde.base import Serde
+from kstreams.serde.composite import CompositeSerde
+from kstreams.serde.none import NONE
+
+__all__ = (
+    "Meeting",
+    "framed_key_warnings",
+    "inner_format",
+    "inner_rule",
+    "meetings",
+    "serde_problems",
+    "shared_store_problems",
+    "stateful_places",
+)
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """A join or a store, and the entries whose records reach it.
+
+    Attributes:
+        place: The join or the store, for messages.
+        store: Name of the store; empty for a join.
+        nodes: The nodes that join, or that use the store.
+        entries: In the order of the graph.
+    """
+
+    place: str
+    store: str
+    nodes: tuple[str, ...]
+    entries: tuple[Entry, ...]
+
+
+def meetings(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
+    """Return where keys of several entries meet: joins, then stores, as they were added.
+
+    A processor that reads a table meets its rows, but for a global one, which is whole in each
+    task. An entry whose keys are `NONE` is left out:
+    none of its records has a key to meet by.
+
+    Args:
+        nodes: Parents first; of a group alone its entries before them.
+    """
+    found: list[Meeting] = []
+    for place in stateful_places(nodes):
+        keyed = tuple(entry for entry in place.entries if _has_keys(entry))
+        if len(keyed) > 1:
+            found.append(replace(place, entries=keyed))
+    return tuple(found)
+
+
+def stateful_places(nodes: Iterable[AnyNode]) -> tuple[Meeting, ...]:
+    """Return all joins and stores with every entry above them: joins, then stores.
+
+    Args:
+        nodes: Parents first; of a group alone its entries before them.
+    """
+    above: dict[str, dict[str, Entry]] = {}
+    joins: list[Meeting] = []
+    users: dict[str, dict[str, None]] = {}
+    stores: dict[str, dict[str, Entry]] = {}
+    for node in nodes:
+        if isinstance(node, (SourceNode, RepartitionNode, LoopNode)):
+            above[node.name] = {node.name: node}
+            continue
+        found: dict[str, Entry] = {}
+        for parent in node.parents:
+            found |= above[parent]
+        above[node.name] = found
+        if isinstance(node, JoinNode):
+            joins.append(Meeting(f"join {node.name!r}", "", (node.name,), tuple(found.values())))
+        if isinstance(node, ProcessorNode):
+            for spec in (*node.stores, *node.reads):
+                users.setdefault(spec.name, {})[node.name] = None
+                stores.setdefault(spec.name, {}).update(found)
+    return (
+        *joins,
+        *(
+            Meeting(f"store {name!r}", name, tuple(users[name]), tuple(entries.values()))
+            for name, entries in stores.items()
+        ),
+    )
+
+
+def serde_problems(nodes: Iterable[AnyNode]) -> Iterator[str]:
+    """Find entries whose records meet, while equal keys are other bytes in each of them."""
+    known: set[frozenset[str]] = set()
+    for meeting in meetings(nodes):
+        first, *others = meeting.entries
+        for other in others:
+            pair = frozenset((first.name, other.name))
+            one, two = inner_format(_key(first)), inner_format(_key(other))
+            if one == two or pair in known:
+                continue
+            known.add(pair)
+            yield (
+                f"records of {first.name!r} and {other.name!r} meet in {meeting.place}, but their "
+                f"keys are {one} and {two}: equal keys are other bytes there, and so lie in other "
+                "partitions; give both one key serde, or put builder.repartition(...) with the "
+                "other's below one of them"
+            )
+
+
+def framed_key_warnings(nodes: Iterable[AnyNode]) -> Iterator[str]:
+    """Find sources with framed keys whose records meet others: what frames a key is hashed too."""
+    for meeting in meetings(nodes):
+        framed = [
+            f"{entry.name!r} ({_key(entry).name})"
+            for entry in meeting.entries
+            if isinstance(entry, SourceNode) and _key(entry).plain is not _key(entry)
+            if entry.topic.framing is None
+        ]
+        if framed:
+            yield (
+                f"records meet in {meeting.place}, and keys of {', '.join(framed)} have a frame: "
+                "the partitioner of whoever writes them hashes it with the key, so equal keys "
+                "whose schemas have unlike ids lie in unlike partitions, and do not meet. Use a "
+                "plain serde for keys, or put builder.repartition(...) below the source, which "
+                "takes the frame off"
+            )
+
+
+def inner_format(key: Serde[object]) -> str:
+    """Return the name of the format that decides a key's partition: a windowed key's own key."""
+    while key.tail_bytes and isinstance(key, CompositeSerde):
+        key = key.parts[0]
+    return key.name
+
+
+def inner_rule(partitioner: Partitioner) -> Partitioner:
+    """Return the rule that a partitioner follows once windows are taken off the keys."""
+    return Murmur2Partitioner() if isinstance(partitioner, InnerKeyPartitioner) else partitioner
+
+
+def _has_keys(entry: Entry) -> bool:
+    key: object = _key(entry)
+    return isinstance(key, Serde) and key is not NONE
+
+
+def _key(entry: Entry) -> Serde[object]:
+    return entry.topic.key if isinstance(entry, SourceNode) else entry.key
+
+
+def shared_store_problems(ordered: Iterable[AnyNode]) -> Iterator[str]:
+    """Find nodes that share a store and would misread each other's rows."""
+    seen: dict[str, tuple[Parameters, str]] = {}
+    for node in ordered:
+        if not isinstance(node, ProcessorNode):
+            continue
+        for store, own in node.store_parameters.items():
+            other, user = seen.setdefault(store, (own, node.name))
+            for name, before, now in changes(other, own):
+                if name not in MAY_CHANGE:
+                    yield (
+                        f"nodes {user!r} and {node.name!r} share store {store!r}, but {name} is "
+                        f"{shown(name, before)} in the one and {shown(name, now)} in the other: "
+                        "give each its own store"
+                    )

@@ -1,0 +1,43 @@
+"""The checks of loops, and the effect of a loop on other nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from kstreams.graph.nodes import AnyNode, LoopEndNode, LoopNode, RepartitionNode
+from kstreams.graph.topology import PartitionGroup, Topology
+
+__all__ = ("loop_problems", "unfed_loops", "with_hops")
+
+
+def loop_problems(nodes: Mapping[str, AnyNode]) -> Iterator[str]:
+    """Find loops that nothing is written to."""
+    closed = {node.loop.name for node in nodes.values() if isinstance(node, LoopEndNode)}
+    for node in nodes.values():
+        if isinstance(node, LoopNode) and node.name not in closed:
+            yield (
+                f"loop {node.name!r} is not closed: say what goes into it with "
+                f"close_loop({node.name}, ...)"
+            )
+
+
+def unfed_loops(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
+    """Find loops that no source leads to, so that nothing is ever in them."""
+    for pipeline in Topology("", groups).pipelines():
+        if not any(group.sources for group in pipeline):
+            for loop in (loop for group in pipeline for loop in group.loops):
+                yield (
+                    f"no source leads to loop {loop.name!r}: nothing would ever be in it; "
+                    "close it with nodes below a source"
+                )
+
+
+def with_hops(nodes: Mapping[str, AnyNode]) -> Mapping[str, AnyNode]:
+    """Return the nodes; where there are loops, records keep their hops over edges too."""
+    if not any(isinstance(node, LoopNode) for node in nodes.values()):
+        return nodes
+    return {
+        name: replace(node, counts_hops=True) if isinstance(node, RepartitionNode) else node
+        for name, node in nodes.items()
+    }

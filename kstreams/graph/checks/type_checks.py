@@ -1,0 +1,154 @@
+"""Checks that the types of edges match, and that stores match the records put into them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from kstreams.graph.nodes import (
+    AnyNode,
+    FunctionSink,
+    LoopEndNode,
+    LoopNode,
+    ProcessorNode,
+    RepartitionNode,
+    SinkNode,
+    SinkTarget,
+    SourceNode,
+    StdoutSink,
+)
+from kstreams.graph.tokens import accepts, show, without_none
+from kstreams.serde.base import Serde
+from kstreams.topic import Topic, TopicChoice
+
+__all__ = ("type_problems",)
+
+_Types = tuple[object, object]
+
+
+def type_problems(ordered: list[AnyNode]) -> Iterator[str]:
+    """Yield where types do not fit, as far as they are known at run time.
+
+    Args:
+        ordered: All nodes, parents first.
+    """
+    outputs = _outputs(ordered)
+    yield from _types(ordered, outputs)
+    yield from _store_types(ordered, outputs)
+
+
+def _outputs(ordered: list[AnyNode]) -> dict[str, _Types]:
+    """Return the output types of each node, as far as they are known."""
+    types: dict[str, _Types] = {}
+    for node in ordered:
+        match node:
+            case SourceNode(topic=topic):
+                types[node.name] = _topic_types(topic)
+            case RepartitionNode():
+                types[node.name] = _edge_types(node)
+            case LoopNode(key=key_serde, value=value_serde):
+                types[node.name] = _token(key_serde), _token(value_serde)
+            case ProcessorNode(types_out=(key, value)):
+                if key in (object, Any) and node.keeps_key:
+                    # Whether a null key goes on is not known: an inner join drops it.
+                    keys = {without_none(types[parent][0]) for parent in node.parents}
+                    key = keys.pop() if len(keys) == 1 else object
+                types[node.name] = (key, value)
+            case SinkNode() | LoopEndNode():
+                pass
+    return types
+
+
+def _token(serde: object) -> object:
+    return serde.type_token if isinstance(serde, Serde) else object
+
+
+def _topic_types(topic: Topic[Any, Any]) -> _Types:
+    key, value = _token(topic.key), _token(topic.value)
+    key = key if topic.null_keys == "drop" else _optional(key)
+    return key, value if topic.nulls == "drop" else _optional(value)
+
+
+def _edge_types(edge: RepartitionNode) -> _Types:
+    key, value = _token(edge.key), _token(edge.value)
+    key = key if edge.null_keys == "drop" else _optional(key)
+    return key, value if edge.nulls == "drop" else _optional(value)
+
+
+def _optional(token: object) -> object:
+    if token is object or token is type(None):
+        return token
+    try:
+        return token | None  # type: ignore[operator]  # a runtime type token
+    except TypeError:
+        return object
+
+
+def _inputs(node: AnyNode, parent: str) -> tuple[_Types, ...]:
+    """Return the types that a node takes from a parent, as far as they are known, by input."""
+    match node:
+        case SinkNode():
+            return (_sink_types(node.target),)
+        case RepartitionNode():
+            return (_edge_types(node),)
+        case ProcessorNode():
+            return node.types_from(parent)
+        case LoopEndNode(loop=loop):
+            return ((_token(loop.key), _token(loop.value)),)
+        case SourceNode() | LoopNode():
+            return ()
+
+
+def _sink_types(target: SinkTarget) -> _Types:
+    match target:
+        case Topic():
+            return _topic_types(target)
+        case TopicChoice():
+            value = _token(target.value)
+            return _token(target.key), value if target.nulls == "drop" else _optional(value)
+        case StdoutSink() | FunctionSink():
+            return object, object
+        case _:  # a `Sink` has no serdes: type checkers alone know what it takes
+            return object, object
+
+
+def _types(ordered: list[AnyNode], outputs: dict[str, _Types]) -> Iterator[str]:
+    for node in ordered:
+        for parent in node.parents:
+            for wanted in _inputs(node, parent):
+                for part, expected, actual in zip(
+                    ("key", "value"), wanted, outputs[parent], strict=True
+                ):
+                    if not accepts(expected, actual):
+                        yield (
+                            f"node {node.name!r} takes a {part} of type {show(expected)}, "
+                            f"but {parent!r} forwards {show(actual)}"
+                            f"{_way_on(node, part, expected, actual)}"
+                        )
+
+
+def _way_on(node: AnyNode, part: str, expected: object, actual: object) -> str:
+    """Return the hint for an edge that does not take None."""
+    if not isinstance(node, RepartitionNode) or not accepts(expected, without_none(actual)):
+        return ""
+    option = "null_keys" if part == "key" else "nulls"
+    return f": pass {option}='pass' to the repartition, or filter records without a {part} above it"
+
+
+def _store_types(ordered: list[AnyNode], outputs: dict[str, _Types]) -> Iterator[str]:
+    """Find stores whose serdes cannot write the records of their nodes."""
+    for node in ordered:
+        if not isinstance(node, ProcessorNode):
+            continue
+        kept = [("key", spec, spec.key) for spec in node.keyed]
+        kept += [("value", spec, spec.value) for spec in node.valued]
+        for (part, spec, serde), parent in product(kept, node.parents):
+            wanted = _token(serde)
+            actual = without_none(outputs[parent][part == "value"])
+            if not accepts(wanted, actual):
+                yield (
+                    f"node {node.name!r}: store {spec.name!r} has a {part} of type {show(wanted)} "
+                    f"({part}={serde.name}), but {parent!r} forwards {show(actual)}: give the "
+                    f"store the {part} serde of the stream"
+                )

@@ -1,0 +1,265 @@
+"""All checks of a topology, gathered into one error."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from kstreams.errors import TopologyError
+from kstreams.graph.checks.co_partitioning import serde_problems, shared_store_problems
+from kstreams.graph.checks.loops import loop_problems, unfed_loops, with_hops
+from kstreams.graph.checks.type_checks import type_problems
+from kstreams.graph.columns.execution import execution_problems
+from kstreams.graph.depth import MAX_DEPTH, deepest
+from kstreams.graph.global_tables import GlobalDefinition
+from kstreams.graph.groups import partition_groups, topological_order
+from kstreams.graph.nodes import (
+    AnyNode,
+    JoinNode,
+    LoopEndNode,
+    LoopNode,
+    ProcessorNode,
+    RepartitionNode,
+    SinkNode,
+    SourceNode,
+)
+from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.names import TOPIC_RULE, is_topic, name_problem, shown_name
+from kstreams.serde.base import Serde
+from kstreams.topic import Topic, TopicChoice
+
+__all__ = ("validated",)
+
+
+def validated(
+    name: str,
+    nodes: Mapping[str, AnyNode],
+    problems: tuple[str, ...],
+    idle_timeout_ms: int | None = None,
+    settle_ms: int = 0,
+    *,
+    global_tables: tuple[GlobalDefinition, ...] = (),
+) -> Topology:
+    """Return the topology, or raise one `TopologyError` with every problem, sorted."""
+    found = [*problems, *_parents(nodes), *loop_problems(nodes)]
+    if not any(isinstance(node, SourceNode) for node in nodes.values()):
+        found.append("there is no source: add one with add_source")
+    if found:
+        raise _error(name, found)
+    ordered, cyclic = topological_order(with_hops(nodes))
+    if cyclic:
+        raise _error(name, [f"these nodes form a cycle: {', '.join(cyclic)}"])
+    found.extend([*_sources(ordered), *_stores(ordered), *_ends(ordered)])
+    found.extend(_changelogs(ordered))
+    found.extend(shared_store_problems(ordered))
+    found.extend(_reads(ordered))
+    found.extend(type_problems(ordered))
+    found.extend(_keys(ordered))
+    found.extend(serde_problems(ordered))
+    groups = partition_groups(ordered, idle_timeout_ms, settle_ms) if not found else ()
+    found.extend(_edges_back(groups))
+    found.extend(unfed_loops(groups))
+    found.extend(_depths(groups))
+    found.extend(execution_problems(groups))
+    if found:
+        raise _error(name, found)
+    return Topology(name, groups, global_tables)
+
+
+def _error(name: str, problems: list[str]) -> TopologyError:
+    unique = tuple(sorted(set(problems)))
+    count = f"{len(unique)} problem{'s' if len(unique) > 1 else ''}"
+    return TopologyError(f"topology {name!r} has {count}:", problems=unique)
+
+
+def _parents(nodes: Mapping[str, AnyNode]) -> Iterator[str]:
+    for node in nodes.values():
+        for parent in node.parents:
+            if parent not in nodes:
+                near = difflib.get_close_matches(parent, nodes, 1)
+                guess = f" (did you mean {near[0]!r}?)" if near else ""
+                yield f"node {node.name!r}: unknown parent {parent!r}{guess}"
+            elif isinstance(nodes[parent], SinkNode):
+                yield f"node {node.name!r}: parent {parent!r} is a sink, which forwards nothing"
+
+
+def _sources(ordered: list[AnyNode]) -> Iterator[str]:
+    first: dict[str, str] = {}
+    written = {
+        node.target.name: node.name
+        for node in ordered
+        if isinstance(node, SinkNode) and isinstance(node.target, Topic)
+    }
+    for node in ordered:
+        if not isinstance(node, SourceNode):
+            continue
+        if node.log is not None:
+            yield from _log(node, written)
+        other = first.setdefault(node.topic.name, node.name)
+        if other != node.name:
+            yield (
+                f"sources {other!r} and {node.name!r} both read topic {node.topic.name!r}: "
+                "add it once and hang both below it"
+            )
+        start = node.start
+        if not isinstance(start, str) and start.tzinfo is None:
+            yield f"source {node.name!r}: start {start!r} has no time zone"
+        yield from _serdes(node.name, node.topic.key, node.topic.value)
+
+
+def _log(node: SourceNode, written: Mapping[str, str]) -> Iterator[str]:
+    name = node.topic.name
+    if not is_topic(name):
+        yield f"source {node.name!r}: {shown_name(name)} cannot name a log: use {TOPIC_RULE}"
+    if name in written:
+        yield (
+            f"source {node.name!r} reads a log named {name!r}, and sink {written[name]!r} writes a "
+            "topic of this name: give one of them another"
+        )
+
+
+def _serdes(name: str, key: object, value: object) -> Iterator[str]:
+    for part, serde in (("key", key), ("value", value)):
+        if not isinstance(serde, Serde):
+            yield f"node {name!r}: its {part} has no serde, but {serde!r}"
+
+
+def _stores(ordered: list[AnyNode]) -> Iterator[str]:
+    seen: dict[str, tuple[Any, str]] = {}
+    for node in ordered:
+        if not isinstance(node, ProcessorNode):
+            continue
+        for spec in node.stores:
+            other, user = seen.setdefault(spec.name, (spec, node.name))
+            if other != spec:
+                yield (
+                    f"two different stores are named {spec.name!r} "
+                    f"(nodes {user!r} and {node.name!r}): give each its own name"
+                )
+            if problem := _store_name_problem(spec.name):
+                yield f"node {node.name!r}: {shown_name(spec.name)} cannot name a store: {problem}"
+
+
+def _store_name_problem(name: str) -> str:
+    return name_problem(name) or ("it begins with '__'" if name.startswith("__") else "")
+
+
+def _changelogs(ordered: list[AnyNode]) -> Iterator[str]:
+    """Find changelogs that stores cannot have, or that are not theirs alone."""
+    users: dict[str, str] = {}
+    for node in ordered:
+        topic = node.topic if isinstance(node, SourceNode) else getattr(node, "target", None)
+        if isinstance(topic, Topic):
+            users.setdefault(topic.name, f"node {node.name!r}")
+    nodes = [node for node in ordered if isinstance(node, ProcessorNode)]
+    for spec in {spec.name: spec for node in nodes for spec in node.stores}.values():
+        if spec.changelog is None:
+            continue
+        user = users.setdefault(spec.changelog, f"store {spec.name!r}")
+        if user != f"store {spec.name!r}":
+            yield (
+                f"store {spec.name!r} has the changelog {spec.changelog!r}, a topic of {user}: "
+                "give it one of its own"
+            )
+        if not is_topic(spec.changelog):
+            yield (
+                f"store {spec.name!r}: its changelog cannot be named "
+                f"{shown_name(spec.changelog)}, but with {TOPIC_RULE}"
+            )
+        try:
+            spec.changelog_form()
+        except TopologyError as exc:
+            yield f"{exc.message}: {exc.hint}"
+
+
+def _reads(ordered: list[AnyNode]) -> Iterator[str]:
+    """Find stores that are read and are no table's."""
+    nodes = [node for node in ordered if isinstance(node, ProcessorNode)]
+    kept = {spec for node in nodes for spec in node.stores}
+    for node in nodes:
+        for spec in node.reads:
+            if spec not in kept:
+                yield (
+                    f"node {node.name!r} reads store {spec.name!r}, which no table of this "
+                    "topology has: add one with add_table(..., store=...) or add_global_table"
+                )
+
+
+def _ends(ordered: list[AnyNode]) -> Iterator[str]:
+    parents = {parent for node in ordered for parent in node.parents}
+    for node in ordered:
+        if isinstance(node, (SourceNode, RepartitionNode, LoopNode)) and node.name not in parents:
+            yield f"nothing reads from {node.name!r}"
+        if isinstance(node, (RepartitionNode, LoopNode)):
+            yield from _serdes(node.name, node.key, node.value)
+        if isinstance(node, SinkNode) and isinstance(node.target, (Topic, TopicChoice)):
+            yield from _serdes(node.name, node.target.key, node.target.value)
+
+
+def _keys(ordered: list[AnyNode]) -> Iterator[str]:
+    """Find stateful nodes below a key change without a repartition."""
+    changed: dict[str, str | None] = {}
+    for node in ordered:
+        above = next((changed[p] for p in node.parents if changed.get(p)), None)
+        match node:
+            case SourceNode() | RepartitionNode() | LoopNode():
+                changed[node.name] = None
+            case ProcessorNode():
+                meets = _by_key(node)
+                if meets and above is not None:
+                    yield (
+                        f"node {node.name!r} {meets}, but {above!r} above it may change "
+                        "the key: put builder.repartition(...) between them, or derive "
+                        f"{above!r} from FixedKeyProcessor if it keeps the key"
+                    )
+                changed[node.name] = above if node.keeps_key else node.name
+            case SinkNode() | LoopEndNode():
+                pass
+
+
+def _by_key(node: ProcessorNode) -> str:
+    """Say what makes a node need its keys in their own tasks; empty if nothing does."""
+    if isinstance(node, JoinNode):
+        return "is a join"
+    if node.makes_table:
+        return "makes a table"
+    if node.stores:
+        return "has a store"
+    return "reads a table" if node.reads else ""
+
+
+def _depths(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
+    """Find chains of processors that are too deep to call each other."""
+    for group in groups:
+        depth, last = deepest(group.nodes)
+        if depth > MAX_DEPTH:
+            yield (
+                f"group {group.name!r} has a chain of {depth:,} nodes, down to {last!r}, and "
+                f"{MAX_DEPTH:,} is the most: put builder.repartition(...) between, or do more in "
+                "one processor"
+            )
+
+
+def _edges_back(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
+    """Find repartition edges that lead back to where they come from, by a shared store."""
+    target = {entry.name: group.name for group in groups for entry in group.entries}
+    below = {group.name: {target[edge.name] for edge in group.exits} for group in groups}
+    for group in groups:
+        back = [edge for edge in group.exits if group.name in _reached(target[edge.name], below)]
+        if back:
+            share = "nodes on both sides share a store; give each side a store of its own"
+            names = ", ".join(repr(edge.name) for edge in back)
+            yield (
+                f"a repartition edge ({names}) leads back into its own group {group.name!r}: "
+                f"{next((edge.way_out for edge in back if edge.way_out), share)}"
+            )
+
+
+def _reached(start: str, below: Mapping[str, set[str]]) -> set[str]:
+    """Return a group and all that edges lead to from it."""
+    reached, frontier = {start}, {start}
+    while frontier:
+        frontier = {after for name in frontier for after in below[name]} - reached
+        reached |= frontier
+    return reached

@@ -1,0 +1,3 @@
+"""The choice between execution by columns and by records, with reasons."""
+
+from __future__ import annotations

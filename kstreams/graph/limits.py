@@ -1,0 +1,99 @@
+"""The limits of a topology, and the inputs that lead only to limits that are reached."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+
+from kstreams.graph.nodes import AnyNode, LoopEndNode, ProcessorNode
+from kstreams.graph.topology import PartitionGroup, Topology
+from kstreams.log import is_bounded
+from kstreams.processors.limit import limit_of
+
+__all__ = ("Reach", "ends_by_itself", "limits_of")
+
+
+def limits_of(groups: Iterable[PartitionGroup]) -> dict[str, int]:
+    """Return how many records each limit of these groups lets pass, by node."""
+    return {
+        node.name: count
+        for group in groups
+        for node in group.processors
+        if (count := limit_of(node.supplier)) is not None
+    }
+
+
+def ends_by_itself(topology: Topology) -> bool:
+    """Return whether a run may end by itself: by a limit, or since all sources are bounded."""
+    return bool(limits_of(topology.groups)) or all(
+        is_bounded(node.log) for node in topology.sources
+    )
+
+
+class Reach:
+    """Knows which inputs of some groups can still have an effect.
+
+    An effect is a record that reaches a node with nothing below it: a sink, an edge that leaves
+    the groups, or a processor without children. A node that writes a store reaches every node
+    that uses the store.
+
+    Args:
+        groups: The groups: all of a query, or one.
+    """
+
+    def __init__(self, groups: Sequence[PartitionGroup]) -> None:
+        self._groups = groups
+
+    @cached_property
+    def _below(self) -> Mapping[str, set[str]]:
+        return _below(self._groups)
+
+    def open_inputs(self, reached: Collection[str]) -> frozenset[str]:
+        """Return the inputs from which a record can have an effect.
+
+        Args:
+            reached: The limits that are reached: no record passes them.
+        """
+        inputs = (entry.name for group in self._groups for entry in group.inputs)
+        return frozenset(name for name in inputs if self._has_effect(name, reached))
+
+    def _has_effect(self, name: str, reached: Collection[str]) -> bool:
+        seen, waiting = {name}, [name]
+        while waiting:
+            node = waiting.pop()
+            if node in reached:
+                continue
+            below = self._below[node]
+            if not below:
+                return True
+            waiting.extend(child for child in below if child not in seen)
+            seen.update(below)
+        return False
+
+
+def _below(groups: Sequence[PartitionGroup]) -> Mapping[str, set[str]]:
+    """Return the nodes that the records, or the stores, of each node lead to."""
+    found: dict[str, set[str]] = {}
+    for group in groups:
+        for name, children in group.children().items():
+            found.setdefault(name, set()).update(child.name for child in children)
+    nodes = [node for group in groups for node in group.nodes]
+    inputs = {entry.name for group in groups for entry in group.inputs}
+    users = _users(nodes)
+    for node in nodes:
+        if isinstance(node, LoopEndNode) and node.loop.name in inputs:
+            found[node.name].add(node.loop.name)
+        if isinstance(node, ProcessorNode):
+            for spec in node.stores:
+                found[node.name] |= users[spec.name] - {node.name}
+    return found
+
+
+def _users(nodes: Iterable[AnyNode]) -> dict[str, set[str]]:
+    """Return the nodes that use each store."""
+    found: dict[str, set[str]] = {}
+    for node in nodes:
+        if isinstance(node, ProcessorNode):
+            for spec in (*node.stores, *node.reads, *node.globals):
+                found.setdefault(spec.name, set()).add(node.name)
+    return found

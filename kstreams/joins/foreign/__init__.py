@@ -1,0 +1,3 @@
+"""Foreign-key joins of tables."""
+
+from __future__ import annotations

@@ -1,0 +1,88 @@
+"""The second stage of a foreign-key join by columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.joins.columns.changes import Changes
+from kstreams.joins.foreign.foreign_answers import Came, Changed, ForeignAnswers
+from kstreams.joins.foreign.foreign_messages import ENTER, LEAVE, MOVE, opened_many
+from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource
+from kstreams.processors.context import BatchContext
+from kstreams.serde.objects import objects_of
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.subscription.rows import SubscriptionRows
+
+__all__ = ("ForeignAnswerColumns",)
+
+
+class ForeignAnswerColumns(ColumnJoinProcessor):
+    """What `ForeignAnswer` does where no record may be skipped: all at the end of a batch.
+
+    Args:
+        source: What the subscriptions come from.
+        entered: The subscription store.
+        answers: Makes what answers, of a context, the store's rows and what has come.
+    """
+
+    def __init__(
+        self,
+        source: ColumnSource,
+        entered: StoreSpec[Any],
+        answers: Callable[[BatchContext, SubscriptionRows, dict[bytes, int]], ForeignAnswers],
+    ) -> None:
+        self._source = source
+        self._entered = entered
+        self._make_answers = answers
+
+    @property
+    def reads_values(self) -> bool:
+        """Return True."""
+        return True
+
+    def init(self, context: BatchContext) -> None:
+        """Get the stores ready."""
+        super().init(context)
+        self._rows = SubscriptionRows.of(context.store(self._entered))
+        self._came: dict[bytes, int] = {}
+        self._answers = self._make_answers(context, self._rows, self._came)
+        self._take: Callable[[Came | list[Changed]], None] = context.hold(self._send)
+
+    def take_left(self, table: pa.Table) -> None:
+        """Keep left rows, or forget them."""
+        if not table.num_rows:
+            return
+        keys = table.column("key").combine_chunks().dictionary_encode()
+        data = table.column("value").combine_chunks()
+        says, prefixes, rows, values = opened_many(data)
+        times: list[int] = objects_of(table.column("timestamp"))
+        stays = [each in (ENTER, MOVE) for each in says]
+        kept = zip(values, stays, strict=True)
+        self._rows.put_many(rows, [value if stay else None for value, stay in kept])
+        known = self._source.key.deserialize_many(keys.dictionary)
+        came = Came(known, says, objects_of(keys.indices), prefixes, rows, values, times)
+        self._take(came if all(stays) else came.kept([each != LEAVE for each in says]))
+
+    def take_right(self, table: pa.Table) -> None:
+        """Note which right rows have changed."""
+        keys, news, _, times = Changes.of(table)
+        self._take(list(map(Changed, objects_of(keys), news, times.tolist())))
+
+    def join(self) -> None:
+        """Do nothing: answers go out at the end of the batch."""
+
+    def _send(self, items: Sequence[Came | list[Changed]]) -> None:
+        came, changed = Came(), []
+        for item in items:
+            if isinstance(item, Came):
+                came.add(item)
+            else:
+                changed += item
+        if changed:
+            stays = zip(came.row, came.time, came.says, strict=True)
+            self._came.update((row, time) for row, time, says in stays if says in (ENTER, MOVE))
+        self._answers.send(came, changed)
+        self._came.clear()

@@ -1,0 +1,136 @@
+"""The second stage of a foreign-key join: right rows answer those that name them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams.joins.change import Change
+from kstreams.joins.encoded_output import encoded_context
+from kstreams.joins.foreign.answer_columns import ForeignAnswerColumns
+from kstreams.joins.foreign.foreign_answers import Came, Changed, ForeignAnswers
+from kstreams.joins.foreign.foreign_messages import ENTER, LEAVE_RESULT, MOVE, opened
+from kstreams.joins.join_processor import JoinProcessor
+from kstreams.joins.joiner import Joiner
+from kstreams.joins.table_rows import TableRows
+from kstreams.processors.columns import ColumnProcessor, ColumnSource
+from kstreams.processors.context import BatchContext, ProcessorContext
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.subscription.rows import SubscriptionRows
+
+__all__ = ("ForeignAnswer",)
+
+
+@dataclass(frozen=True)
+class ForeignAnswer:
+    """Makes the processors that keep left rows by their foreign keys, and join them.
+
+    A left row that comes is joined with the right row, and a right row that changes with all
+    that name it: those are read, joined and sent in columns, some thousands at a time.
+
+    Where no record may be skipped, that is done at the end of a batch, with the right rows as
+    they are then: one response a left row, however often the right one has changed. Else each
+    record is joined by itself, so that a joiner that fails is the failure of that record.
+
+    Args:
+        right: How the right table is read.
+        joiner: An inner or a left one.
+        entered: The subscription store.
+        value: Serde of the left table's values.
+        result: Serde of the results.
+        responses: Name of the edge to the tasks of left keys.
+
+    Source: `SubscriptionReceiveProcessorSupplier`, `ForeignTableJoinProcessorSupplier` and
+    `ResponseJoinProcessorSupplier` of Kafka Streams.
+    """
+
+    right: TableRows
+    joiner: Joiner[Any, Any, Any, Any]
+    entered: StoreSpec[Any]
+    value: Serde[Any]
+    result: Serde[Any]
+    responses: str
+
+    def __call__(self) -> _Answer:
+        """Return a new processor."""
+        return _Answer(self)
+
+    def column_answer(self, source: ColumnSource) -> ColumnProcessor:
+        """Return a new processor that works by columns."""
+        return ForeignAnswerColumns(source, self.entered, self.answers)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the subscription store, and those of the right table."""
+        return (self.entered, *self.right.stores)
+
+    def answers(
+        self,
+        context: ProcessorContext[Any, Any] | BatchContext,
+        rows: SubscriptionRows,
+        came: dict[bytes, int],
+    ) -> ForeignAnswers:
+        """Return what answers.
+
+        Args:
+            context: That of a processor.
+            rows: The subscription store's rows.
+            came: Row keys of the left rows that have come in a batch, with their times.
+        """
+        return ForeignAnswers(
+            self.joiner,
+            self.value,
+            self.result,
+            self.responses,
+            context=encoded_context(context),
+            rows=rows,
+            rights=self.right.open_many(context),
+            came=came,
+        )
+
+
+class _Answer(JoinProcessor[Any, bytes, "Change[Any]", Any, Any]):
+    keeps_key: ClassVar[bool] = False
+
+    def __init__(self, stage: ForeignAnswer) -> None:
+        self._stage = stage
+
+    def init(self, context: ProcessorContext[Any, Any]) -> None:
+        super().init(context)
+        self._rows = SubscriptionRows.of(context.store(self._stage.entered))
+        self._came: dict[bytes, int] = {}
+        self._answers = self._stage.answers(context, self._rows, self._came)
+        if encoded_context(context).may_skip:
+            self._take: Callable[[Came | Changed], None] = lambda item: self._send((item,))
+        else:
+            self._take = context.hold(self._send)
+        self._at_end = context.hold(lambda _: self._came.clear())  # after what is held before it
+
+    def process_left(self, record: Record[Any, bytes]) -> None:
+        """Keep a left row, or forget it."""
+        says, prefix, row, value = opened(record.value)
+        came = says in (ENTER, MOVE)
+        self._rows.put(row, value if came else None)
+        if came or says == LEAVE_RESULT:
+            self._take(
+                Came([record.key], [says], [0], [prefix], [row], [value], [record.timestamp])
+            )
+        if came:
+            if not self._came:
+                self._at_end(None)
+            self._came[row] = record.timestamp
+
+    def process_right(self, record: Record[Any, Change[Any]]) -> None:
+        """Join all left rows that name a right row."""
+        if record.value.latest:
+            self._take(Changed(record.key, record.value.new, record.timestamp))
+
+    def _send(self, items: Sequence[Came | Changed]) -> None:
+        came = Came()
+        for item in items:
+            if isinstance(item, Came):
+                came.add(item)
+        self._answers.send(came, [item for item in items if isinstance(item, Changed)])

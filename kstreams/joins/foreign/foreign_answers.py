@@ -1,0 +1,220 @@
+"""What right rows answer to the left rows that name them: read, joined and sent in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import compress, islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams._types import Bools, Ints, Objects
+from kstreams.joins.columns.both_values import there
+from kstreams.joins.columns.changes import parted
+from kstreams.joins.encoded_output import EncodedContext, encoded_table
+from kstreams.joins.foreign.foreign_messages import LEAVE_RESULT, MOVE, responses
+from kstreams.joins.joiner import Joiner
+from kstreams.joins.table_rows import RowsOf
+from kstreams.serde.base import Serde
+from kstreams.serde.objects import object_column
+from kstreams.state.stores.subscription.rows import SubscriptionRows
+
+__all__ = ("Came", "Changed", "ForeignAnswers")
+
+_AT_ONCE = 8_192
+_BYTES_AT_ONCE = 4 * 1024 * 1024
+_AT_FIRST = 256
+"""Left rows that are joined at once, and their bytes: what a large fan-out has in memory besides
+its output. Their size is not known before some were read."""
+
+
+@dataclass
+class Came:
+    """Left rows that have come to foreign keys, or whose results go; a column each.
+
+    Attributes:
+        keys: Foreign keys, in no order.
+        says: `ENTER`, `MOVE` or `LEAVE_RESULT`.
+        foreign: Which of the keys it is.
+        prefix: How many bytes of the row's key are the foreign key's.
+        row: Its key in the subscription store.
+        value: Its encoded value.
+        time: In ms.
+    """
+
+    keys: list[Any] = field(default_factory=list)
+    says: list[int] = field(default_factory=list)
+    foreign: list[int] = field(default_factory=list)
+    prefix: list[int] = field(default_factory=list)
+    row: list[bytes] = field(default_factory=list)
+    value: list[bytes] = field(default_factory=list)
+    time: list[int] = field(default_factory=list)
+
+    def add(self, other: Came) -> None:
+        """Put others behind them."""
+        count = len(self.keys)
+        self.keys += other.keys
+        self.foreign += [count + number for number in other.foreign] if count else other.foreign
+        self.says += other.says
+        self.prefix += other.prefix
+        self.row += other.row
+        self.value += other.value
+        self.time += other.time
+
+    def kept(self, keep: Sequence[bool]) -> Came:
+        """Return some of them."""
+        return Came(self.keys, *(list[Any](compress(column, keep)) for column in self._columns))
+
+    def pieces(self) -> Iterator[Came]:
+        """Yield them, some thousands at a time."""
+        for start in range(0, len(self.row), _AT_ONCE):
+            piece = slice(start, start + _AT_ONCE)
+            yield Came(self.keys, *(list[Any](column[piece]) for column in self._columns))
+
+    @property
+    def _columns(self) -> tuple[list[Any], ...]:
+        return self.says, self.foreign, self.prefix, self.row, self.value, self.time
+
+
+class Changed(NamedTuple):
+    """A right row that has changed; the time is in ms."""
+
+    foreign: Any
+    value: Any
+    time: int
+
+
+class ForeignAnswers:
+    """Joins left rows with right ones, and sends what comes of it.
+
+    Args:
+        joiner: An inner or a left one.
+        value: Serde of the left table's values.
+        result: Serde of the results.
+        edge: Name of the edge to the tasks of left keys.
+        context: Takes responses.
+        rows: The subscription store.
+        rights: Reads the right table.
+        came: Row keys of the left rows that have come in this batch, with their times.
+    """
+
+    def __init__(
+        self,
+        joiner: Joiner[Any, Any, Any, Any],
+        value: Serde[Any],
+        result: Serde[Any],
+        edge: str,
+        *,
+        context: EncodedContext,
+        rows: SubscriptionRows,
+        rights: RowsOf,
+        came: Mapping[bytes, int],
+    ) -> None:
+        self._inner = joiner.how == "inner"
+        self._function = joiner.function
+        self._value = value
+        self._result = result
+        self._edge = edge
+        self._context = context
+        self._rows = rows
+        self._rights = rights
+        self._came = came
+
+    def send(self, came: Came, changed: Sequence[Changed]) -> None:
+        """Answer: first all left rows of the right ones that have changed, then the others.
+
+        Args:
+            came: Left rows, in the order in which they came.
+            changed: Right rows, in that order; of several changes of one the last counts.
+        """
+        last = {self._rows.prefix(item.foreign): item for item in changed}
+        self._to_all(last)
+        if last:
+            alone = [
+                says == LEAVE_RESULT or row[:size] not in last
+                for says, row, size in zip(came.says, came.row, came.prefix, strict=True)
+            ]
+            came = came.kept(alone)
+        if came.row:
+            values, times = parted(self._rights(came.keys))
+            rights = object_column(values), np.array(times, np.int64)
+            for piece in came.pieces():
+                self._to_each(piece, *rights)
+
+    def _to_all(self, changed: Mapping[bytes, Changed]) -> None:
+        """Answer all left rows of right rows, by the prefixes of those."""
+        prefixes = sorted(changed)
+        items = [changed[prefix] for prefix in prefixes]
+        sizes = list(map(len, prefixes))
+        for numbers, rows, values in _pieces(self._rows.within_each(prefixes)):
+            rights = [items[number].value for number in numbers]
+            times = [items[number].time for number in numbers]
+            owns = [row[sizes[number] :] for number, row in zip(numbers, rows, strict=True)]
+            results = self._joined(values, rights)
+            since = list(map(self._came.get, rows)) if self._came else [None] * len(rows)
+            now = np.array([each is not None for each in since])
+            times = [
+                time if each is None or each < time else each
+                for each, time in zip(since, times, strict=True)
+            ]
+            self._forward(owns, results, now, np.array(times, np.int64))
+
+    def _joined(self, values: Sequence[bytes], rights: Sequence[Any]) -> list[Any]:
+        """Return the results of left rows with right values, which may be None."""
+        function = self._function
+        if not self._inner or None not in rights:
+            return list(map(function, self._lefts(values), rights))
+        there = [right is not None for right in rights]
+        lefts = iter(self._lefts(list(compress(values, there))))
+        return [None if right is None else function(next(lefts), right) for right in rights]
+
+    def _to_each(self, items: Came, by_key: Objects, times_by_key: Ints) -> None:
+        """Answer left rows that have come, or whose results go.
+
+        Args:
+            items: The rows.
+            by_key: The right values of the keys, None without a row.
+            times_by_key: Their times, ms.
+        """
+        rights, lefts = by_key[items.foreign], object_column(items.value)
+        says, has_right = np.array(items.says), there(rights)
+        goes = says == LEAVE_RESULT
+        joins = np.flatnonzero(~goes & (has_right | (not self._inner)))
+        results = np.full(len(says), None, object)
+        made = map(self._function, self._lefts(lefts[joins].tolist()), rights[joins].tolist())
+        results[joins] = object_column(list(made))
+        # An unchanged key without a match says nothing.
+        answers = np.flatnonzero(has_right | goes | (not self._inner) | (says == MOVE))
+        if len(answers):
+            owns = [items.row[row][items.prefix[row] :] for row in answers.tolist()]
+            times = np.array(items.time, np.int64)
+            times = np.where(has_right, np.maximum(times, times_by_key[items.foreign]), times)[
+                answers
+            ]
+            now = np.ones(len(answers), bool)
+            self._forward(owns, results[answers].tolist(), now, times)
+
+    def _lefts(self, values: Sequence[bytes | None]) -> list[Any]:
+        return self._value.deserialize_many(pa.array(values, pa.binary()))
+
+    def _forward(
+        self, owns: Sequence[bytes], results: Sequence[Any], now: Bools, times: Ints
+    ) -> None:
+        """Send responses."""
+        values = responses(now, self._result.serialize_many(results))
+        table = encoded_table(pa.array(owns, pa.binary()), values, pa.array(times))
+        self._context.forward_encoded(self._edge, table)
+
+
+def _pieces(
+    rows: Iterator[tuple[int, bytes, bytes]],
+) -> Iterator[tuple[Sequence[int], Sequence[bytes], Sequence[bytes]]]:
+    """Yield numbers, keys and values of rows, some thousands at a time, and few that are large."""
+    count = _AT_FIRST
+    while piece := list(islice(rows, count)):
+        numbers, keys, values = zip(*piece, strict=True)
+        yield numbers, keys, values
+        fitting = _BYTES_AT_ONCE * len(piece) // (1 + sum(map(len, values)))
+        count = max(1, min(_AT_ONCE, 8 * count, fitting))

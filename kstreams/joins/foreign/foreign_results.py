@@ -1,0 +1,96 @@
+"""The third stage of a foreign-key join: the table of results, by the left table's keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams.columns.keys import has_key_codes
+from kstreams.joins.change import Change
+from kstreams.joins.foreign.foreign_messages import Response
+from kstreams.joins.foreign.results_columns import ForeignResultColumns
+from kstreams.joins.join_terms import Terms
+from kstreams.joins.joiner import How
+from kstreams.joins.tables.compaction import by_key
+from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.columns import ColumnProcessor, ColumnSource
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.rows import TimestampedRows
+
+__all__ = ("ForeignResults",)
+
+
+@dataclass(frozen=True)
+class ForeignResults:
+    """Makes the processors that put responses into the table of results.
+
+    A left row that has moved from one foreign key to another within a batch may be answered
+    by the tasks of both. What comes of its change in this batch is true; what else comes of
+    before is left out, in whichever order they arrive.
+
+    Args:
+        store: Where results are.
+        how: Which left rows without a right one have a result.
+
+    Source: `ResponseJoinProcessorSupplier` of Kafka Streams, which compares hashes of left
+    values instead, and is only eventually right.
+    """
+
+    store: StoreSpec[Any]
+    how: How
+
+    def __call__(self) -> _Results:
+        """Return a new processor."""
+        return _Results(self.store)
+
+    def column_changes(self, source: ColumnSource | None) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        if source is None:
+            return "it is not directly below a repartition edge"
+        if not has_key_codes(source.key):
+            return f"keys of {source.key.name} do not differ by their bytes as they come"
+        return ForeignResultColumns(self.store, source)
+
+    @property
+    def join_terms(self) -> Terms:
+        """Return which left rows without a right one have a result."""
+        return {"how": self.how}
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return (self.store,)
+
+
+class _Results(ClosureProcessor[Any, Response, Any, "Change[Any]"]):
+    hands_on: ClassVar[HandsOn] = "all"
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, store: StoreSpec[Any]) -> None:
+        self._store = store
+
+    def bind(
+        self, context: ProcessorContext[Any, Change[Any]]
+    ) -> Callable[[Record[Any, Response]], None]:
+        rows: TimestampedRows[Any, Any] = TimestampedRows.of(context.store(self._store))
+        get, put = rows.reader(), rows.writer()
+        forward, known = context.forward, by_key(self._store.key)
+        changed: set[object] = set()
+        at_end = context.hold(lambda _: changed.clear())
+
+        def process(record: Record[Any, Response]) -> None:
+            key, (now, value), time = record.key, record.value, record.timestamp
+            if changed and not now and known(key) in changed:
+                return
+            before = get(key)
+            put(key, None if value is None else (value, time))
+            forward(Record(key, Change(value, None if before is None else before[0]), time))
+            if now:
+                if not changed:
+                    at_end(None)
+                changed.add(known(key))
+
+        return process

@@ -1,0 +1,114 @@
+"""The first stage of a foreign-key join: left rows say which foreign key they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams.joins.change import Change
+from kstreams.joins.encoded_output import encoded_context
+from kstreams.joins.foreign.foreign_keys import Foreign, ForeignKeys, ForeignNames
+from kstreams.joins.foreign.foreign_sending import ForeignSending, Steps, Subscribing
+from kstreams.joins.foreign.subscribe_columns import ForeignSubscribeColumns
+from kstreams.processors.closure import ClosureProcessor
+from kstreams.processors.columns import ColumnProcessor
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+
+__all__ = ("ForeignSubscribe",)
+
+
+@dataclass(frozen=True)
+class ForeignSubscribe(Subscribing):
+    """Makes the processors that send subscriptions, by the changes of the left table.
+
+    One change a key and batch goes on: from what was at its beginning to what is at its end.
+    By records, all that can fail is done with the record: keys, values and results are encoded
+    there. Versions that are not the latest say nothing.
+
+    Source: `SubscriptionSendProcessorSupplier` of Kafka Streams.
+    """
+
+    def __call__(self) -> _Subscribe:
+        """Return a new processor."""
+        return _Subscribe(self)
+
+    def chained(self) -> ColumnProcessor:
+        """Return a new processor by columns for what a table by columns forwards."""
+        return ForeignSubscribeColumns(self)
+
+
+class _Step(NamedTuple):
+    """A change of a left row, encoded; see `Steps`."""
+
+    own: bytes
+    was: Foreign | None
+    existed: bool
+    now: Foreign | None
+    data: bytes | None
+    time: int
+
+
+class _Subscribe(ClosureProcessor[Any, "Change[Any]", Any, Any]):
+    keeps_key: ClassVar[bool] = False
+
+    def __init__(self, stage: ForeignSubscribe) -> None:
+        self._stage = stage
+
+    def bind(self, context: ProcessorContext[Any, Any]) -> Callable[[Record[Any, Any]], None]:
+        stage = self._stage
+        by, encode_key, encode_value = stage.by, stage.key.serialize, stage.value.serialize
+        foreign = ForeignKeys(stage.foreign, stage.stored)
+        encoded = foreign.encoded
+        alone = stage.alone is not None
+        function, encode_result = stage.joiner.function, stage.result.serialize
+        sending = ForeignSending(stage, encoded_context(context))
+
+        def release(steps: Sequence[_Step]) -> None:
+            foreign.forget()
+            sending.send(*_columns(steps))
+
+        take = context.hold(release)
+
+        def named(key: object, value: object) -> Foreign | None:
+            found = None if value is None else by(key, value)
+            return None if found is None else encoded(found)
+
+        def process(record: Record[Any, Change[Any]]) -> None:
+            key, change = record.key, record.value
+            new, old = change.new, change.old
+            if not change.latest or (new is None and old is None):
+                return
+            was, now = named(key, old), named(key, new)
+            data = None
+            if now is not None:
+                data = encode_value(new)
+            elif alone and new is not None:
+                result = function(new, None)
+                data = None if result is None else encode_result(result)
+            own = encode_key(key)
+            take(_Step(own, was, old is not None, now, data, record.timestamp))
+
+        return process
+
+
+def _columns(steps: Sequence[_Step]) -> tuple[Steps, ForeignNames]:
+    """Return one change of each row: from its first step's beginning to its last one's end."""
+    last = {step.own: step for step in steps}
+    first = {step.own: step for step in reversed(steps)}
+    ends, begins = list(last.values()), [first[own] for own in last]
+    keys = [step.was for step in begins] + [step.now for step in ends]
+    numbers, names = ForeignKeys.numbered(keys)
+    found = Steps(
+        pa.array(list(last), pa.binary()),
+        numbers[: len(ends)],
+        np.array([step.existed for step in begins], bool),
+        numbers[len(ends) :],
+        pa.array([step.data for step in ends], pa.binary()),
+        np.array([step.time for step in ends], np.int64),
+    )
+    return found, names

@@ -1,0 +1,73 @@
+"""The third stage of a foreign-key join by columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams._types import Bools
+from kstreams.joins.columns.changes import StoredChanges
+from kstreams.joins.foreign.foreign_messages import opened_responses
+from kstreams.processors.columns import ColumnSource
+from kstreams.processors.context import BatchContext
+from kstreams.serde.objects import objects_of
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("ForeignResultColumns",)
+
+
+class ForeignResultColumns(StoredChanges):
+    """What `ForeignResults` does.
+
+    Args:
+        store: Definition of the store of results.
+        source: What the responses come from.
+    """
+
+    def __init__(self, store: StoreSpec[Any], source: ColumnSource) -> None:
+        super().__init__(store)
+        self._source = source
+        self._told: list[Collection[object]] = []
+
+    def init(self, context: BatchContext) -> None:
+        """Get ready to forget, when a batch ends, which rows have changed."""
+        super().init(context)
+        self._at_end = context.hold(self._forget)
+
+    def process_batch(self, table: pa.Table) -> None:
+        """Put results, but those of rows that have said something newer."""
+        if not table.num_rows:
+            return
+        table = self._typed(table, self._source)
+        news, results = opened_responses(table.column("value").combine_chunks())
+        if news.all():
+            self._note(objects_of(table.column("key")))
+        elif news.any() or self._told:
+            table, results = self._of_now(table, news, results)
+        values = self._spec.value.deserialize_many(results)
+        if values:
+            self._put(table, values)
+
+    def _of_now(self, table: pa.Table, news: Bools, results: pa.Array) -> tuple[pa.Table, pa.Array]:
+        """Leave out what was said of a row before it changed, if that is known by then."""
+        changed, counted = set[object]().union(*self._told), []
+        for key, new in zip(objects_of(table.column("key")), news.tolist(), strict=True):
+            counted.append(new or key not in changed)
+            if new:
+                changed.add(key)
+        self._told.clear()
+        self._note(changed)
+        if all(counted):
+            return table, results
+        mask = pa.array(counted)
+        return table.filter(mask), results.filter(mask)
+
+    def _note(self, changed: Collection[object]) -> None:
+        """Note which rows have changed, until the batch ends."""
+        self._told.append(changed)
+        self._at_end(None)
+
+    def _forget(self, _: Sequence[object]) -> None:
+        self._told.clear()

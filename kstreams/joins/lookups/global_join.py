@@ -1,0 +1,98 @@
+"""Join a stream with a global table: each record with the row of any key that it names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+from kstreams.joins.columns.global_join import GlobalJoinColumns
+from kstreams.joins.join_terms import Terms
+from kstreams.joins.joiner import Joiner
+from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.table_access import VersionedReader
+
+__all__ = ("GlobalJoin",)
+
+
+@dataclass(frozen=True)
+class GlobalJoin:
+    """Makes the processors of `join_global`.
+
+    Null values are dropped, as `null-value`. A foreign key of None has no row: a left join
+    gives None for it, an inner join drops the record as `null-foreign-key`.
+
+    Args:
+        table: Definition of the table's store.
+        joiner: An inner or a left one.
+        by: Returns the key of the table's row, of key and value; None for none.
+        execution: By columns where it can, never, or always.
+
+    Source: `KStream#join(GlobalKTable)`, `KStream#leftJoin(GlobalKTable)`, KIP-962.
+    """
+
+    table: StoreSpec[Any]
+    joiner: Joiner[Any, Any, Any, Any]
+    by: Callable[[Any, Any], Any]
+    execution: Execution = "auto"
+
+    @property
+    def join_terms(self) -> Terms:
+        """Return which records without a row give a result."""
+        return {"how": self.joiner.how}
+
+    def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        return self._by_columns(source)
+
+    def chained(self) -> ColumnProcessor | str:
+        """Return a new processor below a column processor, or the reason why not."""
+        return self._by_columns(None)
+
+    def _by_columns(self, source: ColumnSource | None) -> ColumnProcessor | str:
+        if self.table.kind.has_history:
+            return "its table is versioned"
+        return GlobalJoinColumns(self.table, self.joiner, self.by, source)
+
+    def __call__(self) -> _GlobalJoin:
+        """Return a new processor."""
+        return _GlobalJoin(self)
+
+
+class _GlobalJoin(ClosureProcessor[Any, Any, Any, Any]):
+    hands_on: ClassVar[HandsOn] = "all"
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, join: GlobalJoin) -> None:
+        self._join = join
+
+    def bind(self, context: ProcessorContext[Any, Any]) -> Callable[[Record[Any, Any]], None]:
+        table, by = self._join.table, self._join.by
+        function, inner = self._join.joiner.function, self._join.joiner.how == "inner"
+        drop, forward = context.drop, context.forward
+        reader = cast("VersionedReader[Any, Any]", context.reader(table))
+        value_of: Callable[[Any, int], Any] = (
+            reader.get_as_of if table.kind.has_history else lambda key, _: reader.get(key)
+        )
+
+        def process(record: Record[Any, Any]) -> None:
+            value = record.value
+            if value is None:
+                drop("null-value")
+                return
+            key = by(record.key, value)
+            if key is None:
+                if inner:
+                    drop("null-foreign-key")
+                    return
+                found = None
+            else:
+                found = value_of(key, record.timestamp)
+            if found is not None or not inner:
+                forward(record.with_value(function(value, found)))
+
+        return process

@@ -1,0 +1,175 @@
+"""Join a stream with a versioned table at the record's time, after a grace for late table rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams.durations import milliseconds
+from kstreams.joins.columns.as_of_join import AsOfColumns
+from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
+from kstreams.joins.join_terms import Terms
+from kstreams.joins.joiner import Joiner
+from kstreams.joins.streams.due_index import Upcoming
+from kstreams.joins.table_rows import TableRows, derivation
+from kstreams.joins.tables.history import history_reader, versions_of
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.processors.context import ProcessorContext, PunctuationType
+from kstreams.record import Record
+from kstreams.state.stores.queue.rows import Queued, QueueRows
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("AsOfJoin",)
+
+_Process = Callable[[Record[Any, Any]], None]
+
+
+@dataclass(frozen=True)
+class AsOfJoin:
+    """Makes the processors of `join_as_of`, with their stores.
+
+    A record waits until a record of the stream is newer by the grace; a record that is already that
+    old is joined at once. Records are also joined when stream time advances without records, and
+    at the end of a run that closes windows. The clock is that of the stream: neither the table nor
+    null values advance it. Null values are dropped as `null-value`. A null key has no row: an inner
+    join drops it as `null-key`, a left join forwards it at once.
+
+    Args:
+        history: The history of the table.
+        joiner: An inner or a left joiner.
+        grace_ms: Waiting time of records, ms.
+        waiting: The `queue_store` of the waiting records.
+        execution: By columns where possible, never, or always.
+
+    Source: `KStreamKTableJoinProcessor` with `Joined#gracePeriod` (KIP-923).
+    """
+
+    history: TableRows
+    joiner: Joiner[Any, Any, Any, Any]
+    grace_ms: int
+    waiting: StoreSpec[Any]
+    execution: Execution = "auto"
+
+    def column_lookup(self, source: ColumnSource | None) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        found = derivation(self.history)
+        if found is None:
+            return "its table is a join without a store"
+        if source is not None and source.key != self.history.key:
+            return f"keys come as {source.key.name}, and the table's are {self.history.key.name}"
+        stored, maker = found
+        return AsOfColumns(
+            stored.store,
+            self.joiner,
+            source,
+            maker,
+            grace_ms=self.grace_ms,
+            waiting=self.waiting,
+        )
+
+    def problems(self) -> tuple[str, ...]:
+        """Return the problem of a grace that is longer than the history of the table."""
+        store = versions_of(self.history).store
+        retention = store.kind.history_ms
+        if retention is None or self.grace_ms <= retention:
+            return ()
+        problem = (
+            f"its grace is {self.grace_ms} ms, but store {store.name!r} keeps versions for "
+            f"{retention} ms: make the retention of the store at least as long as the grace"
+        )
+        return (problem,)
+
+    def __call__(self) -> _AsOfJoin:
+        """Return a new processor."""
+        return _AsOfJoin(self)
+
+    @property
+    def join_terms(self) -> Terms:
+        """Return which records without a row give a result, and how long records wait."""
+        return {"how": self.joiner.how, "grace": self.grace_ms}
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the stores of the table and of the waiting records."""
+        return *self.history.stores, self.waiting
+
+    @property
+    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the stores of the table and of the records that wait."""
+        return self.stores
+
+
+class _AsOfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, join: AsOfJoin) -> None:
+        self._join = join
+
+    def bind(self, context: ProcessorContext[Any, Any]) -> tuple[_Process, _Process]:
+        self._queue: QueueRows[Any, Any] = QueueRows.of(context.store(self._join.waiting))
+        queue = self._queue
+        self._upcoming: Upcoming[Queued] = Upcoming(
+            queue.entries, queue.drop_before, self._join.grace_ms
+        )
+        self._now = self._joining(context)
+        context.schedule(
+            milliseconds(1), PunctuationType.STREAM_TIME, self._release_idle, name="idle"
+        )
+        context.on_end_of_run(self._release_all)
+        return self._left(context), found_in_store
+
+    def _left(self, context: ProcessorContext[Any, Any]) -> _Process:
+        queue, upcoming, grace, now = self._queue, self._upcoming, self._join.grace_ms, self._now
+        drop, release, inner = context.drop, self._release, self._join.joiner.how == "inner"
+
+        def process(record: Record[Any, Any]) -> None:
+            time = record.timestamp
+            if record.value is None:
+                drop("null-value")
+            elif record.key is None and inner:
+                drop("null-key")
+            elif record.key is None or time <= queue.progress().released:
+                now(record)
+            else:
+                upcoming.put(queue.put(record))
+                release(queue.progress().newest - grace)
+
+        return process
+
+    def _joining(self, context: ProcessorContext[Any, Any]) -> _Process:
+        """Return a function that joins a record at once."""
+        row_of = history_reader(self._join.history, context)
+        function, inner = self._join.joiner.function, self._join.joiner.how == "inner"
+        forward = context.forward
+
+        def join(record: Record[Any, Any]) -> None:
+            row = None if record.key is None else row_of(record.key, record.timestamp)
+            if row is not None:
+                forward(record.with_value(function(record.value, row[0])))
+            elif not inner:
+                forward(record.with_value(function(record.value, None)))
+
+        return join
+
+    def _release(self, until: int) -> None:
+        """Join the waiting records up to a time (ms), included, in order."""
+        if until >= self._upcoming.next:
+            queue = self._queue
+            released = queue.progress().released
+            for entry in self._upcoming.take(until + 1):
+                record = queue.get(entry) if entry.time > released else None
+                if record is not None:
+                    self._now(record)
+        self._queue.release(until)
+
+    def _release_idle(self, now: int) -> None:
+        """Join waiting records when stream time advances without records."""
+        if now <= self.context.idle_time:
+            self._release(now - self._join.grace_ms)
+
+    def _release_all(self) -> None:
+        """Join all that waits."""
+        last = self._queue.last_time()
+        if last is not None:
+            self._release(last)

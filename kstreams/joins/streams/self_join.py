@@ -1,0 +1,127 @@
+"""Join a stream with itself: its records are remembered once."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams.columns.keys import has_key_codes
+from kstreams.joins.columns.self_join import SelfJoinColumns
+from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
+from kstreams.joins.join_terms import Terms
+from kstreams.joins.joiner import Joiner
+from kstreams.joins.streams.closing import Closing
+from kstreams.joins.streams.partners import partner_finder, remembering
+from kstreams.joins.within import Within
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+from kstreams.state.stores.join.coding import CLOCKS, SETTLED
+from kstreams.state.stores.join.rows import JoinRows
+from kstreams.state.stores.join.setup import NO_CLOCKS, Setup
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.times import FAR_MS
+
+__all__ = ("SelfJoin",)
+
+_Process = Callable[[Record[Any, Any]], None]
+
+
+@dataclass(frozen=True)
+class SelfJoin:
+    """Makes the processors of an inner `join_streams` for one stream on both sides.
+
+    The results are those of `StreamJoin` for a record that comes to the left side and then to
+    the right side. A record is remembered on both sides or on neither, so one side is stored.
+    In left and outer joins that does not hold: a late record may be forwarded alone on one
+    side and be remembered on the other.
+
+    Args:
+        joiner: An inner joiner.
+        within: The window and the grace.
+        store: The `join_store`, of which the left side is used.
+        execution: By records or by columns.
+
+    Source: `org.apache.kafka.streams.kstream.internals.KStreamKStreamSelfJoin`, where late
+    records join themselves.
+    """
+
+    joiner: Joiner[Any, Any, Any, Any]
+    within: Within
+    store: StoreSpec[Any]
+    execution: Execution = "auto"
+
+    def __call__(self) -> _SelfJoin:
+        """Return a new processor."""
+        return _SelfJoin(self)
+
+    @property
+    def join_terms(self) -> Terms:
+        """Return the kind of join, the window and the grace."""
+        return {"how": self.joiner.how, **self.within.terms}
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return (self.store,)
+
+    @property
+    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return self.stores
+
+    def column_join(self, left: ColumnSource, right: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        if not has_key_codes(left.key):
+            return f"keys of {left.key.name} are compared by their objects"
+        return SelfJoinColumns(self.within, self.joiner, self.store, (left, left))
+
+
+class _SelfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, join: SelfJoin) -> None:
+        self._join = join
+
+    def bind(self, context: ProcessorContext[Any, Any]) -> tuple[_Process, _Process]:
+        joiner = self._join.joiner
+        rows: JoinRows[Any, Any, Any] = JoinRows.of(context.store(self._join.store))
+        setup = rows.set_up(Setup.of(*self._join.within.spans_ms))
+        rows.unpack()
+        before, after, memory = setup.before, setup.after, setup.memory
+        rows.drop_open(FAR_MS)
+        get, drop = rows.overlay.get, context.drop
+        forward, function = context.forward, joiner.function
+        find = partner_finder(rows, setup.width)
+        remember = remembering(rows, Closing(rows, setup, joiner, context), 0)
+        reach = max(before, after)
+
+        def process(record: Record[Any, Any]) -> None:
+            key, value, time = record.key, record.value, record.timestamp
+            if key is None or value is None:
+                drop("null-value" if value is None else "null-key")
+                return
+            clocks = get(CLOCKS) or NO_CLOCKS
+            oldest = clocks[1] - memory
+            first, last = max(time - reach, oldest), time + reach
+            headers = record.headers
+            found = find(0, key, first, last, -FAR_MS)[0]
+            for when, _, _, other in found:
+                if -before <= when - time <= after:
+                    forward(Record(key, function(value, other), max(time, when), headers))
+            if time >= oldest:
+                found.insert(bisect_right(found, time, key=_time), (time, 0, SETTLED, value))
+            elif not found:
+                drop("late")
+            for when, _, _, other in found:
+                if -before <= time - when <= after:
+                    forward(Record(key, function(other, value), max(time, when), headers))
+            remember(clocks, record, SETTLED)
+
+        return process, found_in_store
+
+
+def _time(element: tuple[int, int, int, Any]) -> int:
+    return element[0]

@@ -1,0 +1,3 @@
+"""Tables: materialized, derived, aggregated, regrouped and joined."""
+
+from __future__ import annotations

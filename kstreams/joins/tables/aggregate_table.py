@@ -1,0 +1,88 @@
+"""Aggregate a stream by key into a table, whose changes flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams.aggregators.aggregator import Aggregator, aggregator_parameters
+from kstreams.joins.change import Change
+from kstreams.joins.table_rows import DerivedRows, StoredRows, TableRows
+from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import StoreParameters
+from kstreams.record import Record
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.state.stores.timestamped.rows import TimestampedRows
+
+__all__ = ("AggregateTable", "aggregated_rows")
+
+
+def aggregated_rows(aggregator: Aggregator[Any, Any, Any, Any], store: StoreSpec[Any]) -> TableRows:
+    """Return how results are read from the states in a store."""
+    result = aggregator.result
+    return DerivedRows(StoredRows(store), lambda _, state: result(state))
+
+
+@dataclass(frozen=True)
+class AggregateTable:
+    """Makes the processors of `aggregate_table`, and brings their store.
+
+    Source: `KGroupedStream#aggregate`.
+    """
+
+    aggregator: Aggregator[Any, Any, Any, Any]
+    store: StoreSpec[Any]
+
+    def __call__(self) -> _AggregateTable:
+        """Return a new processor."""
+        return _AggregateTable(self.aggregator, self.store)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return (self.store,)
+
+    @property
+    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return self.stores
+
+    @property
+    def store_parameters(self) -> StoreParameters:
+        """Return the aggregator, on which the states depend."""
+        return {self.store.name: aggregator_parameters(self.aggregator)}
+
+
+class _AggregateTable(ClosureProcessor[Any, Any, Any, "Change[Any]"]):
+    hands_on: ClassVar[HandsOn] = "all"
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, aggregator: Aggregator[Any, Any, Any, Any], store: StoreSpec[Any]) -> None:
+        self._aggregator = aggregator
+        self._store = store
+
+    def bind(
+        self, context: ProcessorContext[Any, Change[Any]]
+    ) -> Callable[[Record[Any, Any]], None]:
+        rows: TimestampedRows[Any, Any] = TimestampedRows.of(context.store(self._store))
+        drop, forward, get, put = context.drop, context.forward, rows.reader(), rows.writer()
+        aggregator = self._aggregator
+        init, add, result = aggregator.init, aggregator.add, aggregator.result
+
+        def process(record: Record[Any, Any]) -> None:
+            key, latest, old = record.key, record.timestamp, None
+            if key is None or record.value is None:
+                drop("null-key" if key is None else "null-value")
+                return
+            before = get(key)
+            if before is None:
+                state = init(record)
+            else:
+                old = result(before[0])  # before `add`, which may change the state in place
+                state, latest = add(before[0], record), max(before[1], latest)
+            put(key, (state, latest))
+            forward(Record(key, Change(result(state), old), latest, record.headers))
+
+        return process

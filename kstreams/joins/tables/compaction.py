@@ -1,0 +1,43 @@
+"""Compaction of the changes of a batch: for each key the first old value and the last new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from kstreams.joins.change import Change
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+
+__all__ = ("by_key", "compacted")
+
+
+def by_key(key: Serde[Any]) -> Callable[[Any], object]:
+    """Return a function that maps keys to values which are equal if the keys' bytes are."""
+    return (lambda found: found) if key.hashes_by_bytes else key.ordered.serialize
+
+
+def compacted(
+    records: Sequence[Record[Any, Change[Any]]], key: Serde[Any]
+) -> Iterator[Record[Any, Change[Any]]]:
+    """Yield one change for each key, in the order in which the keys first came, without headers.
+
+    A key with an unchanged value has no change. Versions that are not the latest
+    are left out: they do not change the current value. The time is that of the last change.
+
+    Args:
+        records: Changes of a table.
+        key: Serde of the keys.
+    """
+    known = by_key(key)
+    first: dict[object, Any] = {}
+    last: dict[object, Record[Any, Change[Any]]] = {}
+    for record in records:
+        if record.value.latest:
+            own = known(record.key)
+            first.setdefault(own, record.value.old)
+            last[own] = record
+    for own, old in first.items():
+        record = last[own]
+        if record.value.new != old:
+            yield Record(record.key, Change(record.value.new, old), record.timestamp)

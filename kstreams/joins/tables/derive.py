@@ -1,0 +1,77 @@
+"""Make a table of another one: filter and map its values in one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams.joins.change import Change
+from kstreams.joins.columns.derive import DerivedChanges
+from kstreams.joins.table_rows import keeping
+from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.columns import ColumnProcessor
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("Derive",)
+
+
+@dataclass(frozen=True)
+class Derive:
+    """Makes the processors of `derive`, and brings their store, if there is one.
+
+    Source: `KTable#filter`, `KTable#mapValues`.
+    """
+
+    function: Callable[[Any, Any], Any]
+    store: StoreSpec[Any] | None = None
+
+    def __call__(self) -> _Derive:
+        """Return a new processor."""
+        return _Derive(self.function, self.store)
+
+    def chained(self) -> ColumnProcessor | str:
+        """Return a new processor by columns below a table by columns, or the reason why not."""
+        return "it has a store" if self.store is not None else DerivedChanges(self.function)
+
+    @property
+    def is_view(self) -> bool:
+        """Return whether it has no store."""
+        return self.store is None
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store, if there is one."""
+        return () if self.store is None else (self.store,)
+
+    @property
+    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store, if there is one."""
+        return self.stores
+
+
+class _Derive(ClosureProcessor[Any, "Change[Any]", Any, "Change[Any]"]):
+    hands_on: ClassVar[HandsOn] = "all"
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, function: Callable[[Any, Any], Any], store: StoreSpec[Any] | None) -> None:
+        self._function = function
+        self._store = store
+
+    def bind(
+        self, context: ProcessorContext[Any, Change[Any]]
+    ) -> Callable[[Record[Any, Change[Any]]], None]:
+        function, forward = self._function, context.forward
+        keep = keeping(self._store, context)
+
+        def process(record: Record[Any, Change[Any]]) -> None:
+            key, change = record.key, record.value
+            new = None if change.new is None else function(key, change.new)
+            old = None if change.old is None else function(key, change.old)
+            if new is not None or old is not None:
+                kept = keep(key, Change(new, old, change.latest), record.timestamp)
+                forward(record.with_value(kept))
+
+        return process

@@ -1,0 +1,106 @@
+"""Keep the last value of each key in a store: what makes a table of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from kstreams.columns.keys import has_key_codes
+from kstreams.joins.change import Change
+from kstreams.joins.columns.materialize import MaterializeColumns
+from kstreams.joins.columns.table_changes import TableChanges
+from kstreams.processors.closure import ClosureProcessor, HandsOn
+from kstreams.processors.columns import ColumnProcessor, ColumnSource
+from kstreams.processors.context import ProcessorContext
+from kstreams.record import Record
+from kstreams.state.stores.spec import StoreSpec
+
+__all__ = ("Materialize",)
+
+
+@dataclass(frozen=True)
+class Materialize:
+    """Makes the processors that put records into a table's store, and brings the store.
+
+    A null value deletes the row. Null keys are dropped as `null-key`; rows older than a
+    versioned store keeps as `older-than-retention`.
+
+    Args:
+        store: Definition of the store, of a kind that holds a table.
+
+    Source: `org.apache.kafka.streams.kstream.internals.KTableSource`.
+    """
+
+    store: StoreSpec[Any]
+
+    def __call__(self) -> _Materialize:
+        """Return a new processor."""
+        return _Materialize(self.store)
+
+    def column_table(self, source: ColumnSource) -> ColumnProcessor | str:
+        """Return a new processor that works by columns, or why there is none."""
+        if not self.store.kind.has_table_columns:
+            return f"a {self.store.kind.name} store cannot be read by columns"
+        if source.key != self.store.key:
+            return f"keys come as {source.key.name} and are kept as {self.store.key.name}"
+        if not has_key_codes(source.key):
+            return f"keys of {source.key.name} do not differ by their bytes as they come"
+        return MaterializeColumns(self.store, source)
+
+    def column_changes(self, source: ColumnSource | None) -> ColumnProcessor | str:
+        """Return a new processor that forwards changes by columns, or why there is none."""
+        kind, key = self.store.kind, self.store.key
+        if kind.has_history:
+            return f"changes of a {kind.name} store are made one by one"
+        if source is None:
+            if not kind.has_table_columns:
+                return f"a {kind.name} store cannot be read by columns"
+            if not key.ordered.hashes_by_bytes:
+                return f"keys of {key.name} do not differ as their bytes do"
+            return TableChanges(self.store, None)
+        found = self.column_table(source)
+        return found if isinstance(found, str) else TableChanges(self.store, source)
+
+    @property
+    def stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return (self.store,)
+
+    @property
+    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return self.stores
+
+    @property
+    def valued_stores(self) -> tuple[StoreSpec[Any], ...]:
+        """Return the store."""
+        return self.stores
+
+
+class _Materialize(ClosureProcessor[Any, Any, Any, "Change[Any]"]):
+    hands_on: ClassVar[HandsOn] = "all"
+    keeps_key: ClassVar[bool] = True
+
+    def __init__(self, store: StoreSpec[Any]) -> None:
+        self._store = store
+
+    def bind(
+        self, context: ProcessorContext[Any, Change[Any]]
+    ) -> Callable[[Record[Any, Any]], None]:
+        put = self._store.kind.table(self._store, context.store(self._store)).put
+        drop, forward = context.drop, context.forward
+
+        def process(record: Record[Any, Any]) -> None:
+            key, value, time = record.key, record.value, record.timestamp
+            if key is None:
+                drop("null-key")
+                return
+            replaced = put(key, value, time)
+            if replaced is None:
+                drop("older-than-retention")
+                return
+            old, latest = replaced
+            forward(Record(key, Change(value, old, latest), time, record.headers))
+
+        return process

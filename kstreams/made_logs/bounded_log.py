@@ -1,0 +1,85 @@
+"""A log that is read as far as it goes at the start of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from kstreams.log import LetsGo, Log, LogContents, LogReader
+from kstreams.serde.base import Serde
+
+__all__ = ("BoundedLog", "bounded")
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+
+@dataclass(frozen=True)
+class BoundedLog(Generic[K, V]):
+    """A `Log` that is bounded; made by `bounded`.
+
+    Attributes:
+        log: The log that is read.
+    """
+
+    log: Log[K, V]
+
+    @property
+    def bounded(self) -> bool:
+        """Return True."""
+        return True
+
+    @property
+    def name(self) -> str:
+        """The log's."""
+        return self.log.name
+
+    @property
+    def key(self) -> Serde[K]:
+        """The log's."""
+        return self.log.key
+
+    @property
+    def value(self) -> Serde[V]:
+        """The log's."""
+        return self.log.value
+
+    @property
+    def label(self) -> str:
+        """The log's."""
+        return self.log.label
+
+    @property
+    def lets_go(self) -> str:
+        """The log's; empty where all stays."""
+        log: object = self.log
+        return log.lets_go if isinstance(log, LetsGo) else ""
+
+    def contents(self) -> LogContents:
+        """Open the driver's side."""
+        return self.log.contents()
+
+    def reader(self) -> LogReader:
+        """Open the worker's side."""
+        return self.log.reader()
+
+
+def bounded(log: Log[K, V]) -> BoundedLog[K, V]:
+    """Return a log of which each run reads what it holds at the start of the run, and no more.
+
+    An app with bounded sources alone ends by itself once they are read; see `App.run`. The next
+    run goes on behind the last record, and reads what came in between.
+
+    Args:
+        log: Such as a `folder` of files or the rows of a database table.
+
+    Example:
+        >>> from datetime import datetime, timezone
+        >>> from kstreams.sources import bounded, rate
+        >>> log = bounded(rate("numbers", 10, start=datetime(2026, 1, 1, tzinfo=timezone.utc)))
+        >>> log.bounded
+        True
+    """
+    return BoundedLog(log)

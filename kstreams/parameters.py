@@ -1,0 +1,107 @@
+"""Parameters that state depends on, as plain data that is recorded with the state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from datetime import date, timedelta
+from enum import Enum
+
+__all__ = (
+    "MAY_CHANGE",
+    "Parameter",
+    "Parameters",
+    "changes",
+    "fields_of",
+    "parameters_of",
+    "shown",
+)
+
+Parameter = str | int
+"""The value of a parameter: a text or a number. Names of spans end in `_ms`."""
+
+Parameters = Mapping[str, Parameter]
+"""Parameters by name."""
+
+MAY_CHANGE: Mapping[str, tuple[str, str]] = {
+    "windows.grace_ms": (
+        "windows close later; one that has closed is empty if it takes records again",
+        "windows close earlier",
+    ),
+    "retention_ms": (
+        "versions that are gone do not come back",
+        "versions beyond the new retention are dropped",
+    ),
+    "ttl_ms": ("values that are there expire as before", "values that are there expire as before"),
+    "table.ttl_ms": ("rows that have expired do not come back", "rows expire by the new ttl"),
+    "deduplicate.within_ms": (
+        "ids that are forgotten count as new",
+        "ids are compared by the new span",
+    ),
+    "suppress.limit_ms": (
+        "records that are held back wait longer",
+        "records that are held back are due earlier",
+    ),
+    "emit.interval_ms": (
+        "results that are held back come by the old interval or the new one",
+        "results that are held back come by the old interval or the new one",
+    ),
+}
+"""The parameters whose change leaves stored rows valid: the effects of a higher and a lower value.
+
+A change of any other parameter would misread the rows.
+"""
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def parameters_of(role: str, value: object) -> dict[str, Parameter]:
+    """Return what an object is, to record it: its class, and the fields that it compares by.
+
+    Args:
+        role: First part of the names: `windows` gives `windows` and `windows.size_ms`.
+        value: A dataclass, or an object of another class: of that only the class counts.
+    """
+    own = fields_of(value)
+    return {role: type(value).__name__, **{f"{role}.{name}": own[name] for name in own}}
+
+
+def fields_of(value: object) -> dict[str, Parameter]:
+    """Return the fields that a dataclass compares by and that plain data can show."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return {}
+    wanted = (field.name for field in fields(value) if field.init and field.compare)
+    return dict(item for name in wanted for item in _plain(name, getattr(value, name)))
+
+
+def changes(old: Parameters, new: Parameters) -> Iterator[tuple[str, Parameter, Parameter]]:
+    """Yield name, old and new value of each parameter that both have and that differs.
+
+    What one side does not have cannot be compared: an earlier version may not have recorded it.
+    """
+    for name in sorted({*old} & {*new}):
+        if old[name] != new[name]:
+            yield name, old[name], new[name]
+
+
+def shown(name: str, value: object) -> str:
+    """Return a parameter as text; a span as hours, minutes and seconds."""
+    if name.endswith("_ms") and isinstance(value, int):
+        return str(value * _MILLISECOND)
+    return str(value)
+
+
+def _plain(name: str, value: object) -> Iterator[tuple[str, Parameter]]:
+    match value:
+        case bool() | float() | None:
+            yield name, str(value).lower()
+        case Enum():
+            yield name, value.name
+        case str() | int():
+            yield name, value
+        case timedelta():
+            yield f"{name}_ms", value // _MILLISECOND
+        case date():
+            yield name, value.isoformat()
+        case _:
+            return

@@ -1,0 +1,43 @@
+"""Functions of a value, or of a key and a value: which of the two a function is."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+from kstreams.errors import TopologyError
+from kstreams.processors.returned import function_name
+
+__all__ = ("takes_key",)
+
+
+def takes_key(operator: str, function: Callable[..., object]) -> bool:
+    """Return whether a function takes a key and a value, and not a value alone.
+
+    A function that can be called with one argument takes the value; so does one whose signature
+    cannot be read, as those of some builtins. One that needs two takes the key and the value.
+
+    Raises:
+        TopologyError: It is no function, or takes neither one argument nor two.
+    """
+    if not callable(function):
+        raise TopologyError(
+            f"{operator} takes a function, not a {type(function).__name__}",
+            hint="pass a function of the value, or of the key and the value.",
+        )
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # a builtin that does not describe itself
+        return False
+    for arguments in ((None,), (None, None)):
+        try:
+            signature.bind(*arguments)
+        except TypeError:
+            continue
+        return len(arguments) == 2
+    raise TopologyError(
+        f"{operator}: function {function_name(function)!r} cannot be called with one argument or "
+        f"with two: its signature is {signature}",
+        hint="it gets the value, or the key and the value; bind other arguments with "
+        "functools.partial or a lambda.",
+    )

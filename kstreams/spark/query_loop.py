@@ -1,0 +1,118 @@
+"""Batches in a thread of their own, beside what Spark does between two of them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pyspark import InheritableThread
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+__all__ = ("BatchTurns",)
+
+_LOG = logging.getLogger(__name__)
+
+_STANDS_S = 0.25
+"""How long a batch of Spark's stands for ours, at least: its notes and plan take some 25 ms."""
+
+_STANDS_AT_MOST_S = 3_600
+"""And at most, where none comes: what cleans temporary folders then finds its notes in use."""
+
+_OF_ONE_BATCH = ("spark.sql.execution.id", "spark.sql.execution.root.id", "streaming.sql.batchId")
+"""What a job inherits of the batch in which the thread began, and is not true of later ones."""
+
+
+class BatchTurns:
+    """Runs batch after batch, while Spark's own stand for them.
+
+    Between two batches Spark notes the one as done and plans the other, which no batch needs that
+    reads topics by a plan of ours. So ours run one after the other in a thread of their own, and a
+    batch of Spark's stands for all that end in a quarter of a second, one at least unless none
+    comes in an hour.
+
+    Args:
+        run: Runs the next batch in a context; returns False if there is none, as the query is to
+            stop. Called in one thread, whose jobs are of Spark's query; what it raises ends the
+            turns.
+        name: The thread's.
+    """
+
+    def __init__(self, run: Callable[[SparkContext], bool], name: str) -> None:
+        self._run = run
+        self._name = name
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._done = 0
+        self._over = False
+        self._error: BaseException | None = None
+
+    def stand(self, spark: SparkContext) -> bool:
+        """Let a batch of Spark's stand for batches; return False if there will be none.
+
+        To be called in the thread in which Spark begins it.
+
+        Args:
+            spark: The context.
+
+        Raises:
+            Exception: What `run` has raised.
+        """
+        until = time.monotonic() + _STANDS_S
+        with self._changed:
+            before = self._done
+            if self._thread is None:
+                target = partial(self._take_turns, spark)
+                self._thread = InheritableThread(target=target, name=self._name, daemon=True)
+                self._thread.start()
+            self._changed.wait_for(
+                lambda: self._over or self._done > before, timeout=_STANDS_AT_MOST_S
+            )
+            self._changed.wait_for(lambda: self._over, until - time.monotonic())
+            if not self._over:
+                return True
+        if self._error is not None:
+            raise self._error
+        return False
+
+    def begin_no_more(self) -> None:
+        """Begin no further batch, and let Spark's batch return at once."""
+        with self._changed:
+            self._over = True
+            self._changed.notify_all()
+
+    def end(self, timeout_s: float) -> None:
+        """Begin no further batch, and wait for the batch under way.
+
+        Args:
+            timeout_s: Maximum time to wait, in seconds. A callback of the user that takes longer
+                goes on in its thread, which ends after it.
+        """
+        self.begin_no_more()
+        if self._thread is None:
+            return
+        self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            _LOG.warning("%s: the batch under way has not ended", self._name)
+
+    def _take_turns(self, spark: SparkContext) -> None:
+        try:
+            for name in _OF_ONE_BATCH:
+                spark.setLocalProperty(name, None)  # type: ignore[arg-type]  # removes it
+            while not self._is_over() and self._run(spark):
+                with self._changed:
+                    self._done += 1
+                    self._changed.notify_all()
+        except BaseException as exc:  # noqa: BLE001  # raised where Spark waits
+            self._error = exc
+        finally:
+            self.begin_no_more()
+
+    def _is_over(self) -> bool:
+        with self._changed:
+            return self._over

@@ -1,0 +1,114 @@
+"""The nursery of this process: it imports while Java starts, and forks a session's workers."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from kstreams.scratch import scratch_directory
+from kstreams.spark.early_jvm import is_plain
+
+__all__ = ("nursery_settings",)
+
+_LOG = logging.getLogger(__name__)
+_DAEMON = "spark.python.daemon.module"
+_PLACE = "spark.executorEnv.KSTREAMS_NURSERY"
+_OWN = (_DAEMON, "spark.python.worker.module", "spark.python.use.daemon")
+_LOCK = threading.Lock()
+_PROCESS = "kstreams.spark.worker_prefork_process"
+_STAGE = "kstreams.spark.stage"
+_OF_DRIVERS = (
+    "kstreams.cli",
+    "kstreams.serve",
+    "kstreams.spark",
+    "kstreams.testing",
+    "kstreams.views",
+)
+_WAITING = 1024
+_OF_WORKERS = {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "YES"}
+"""Variables of Python and of number libraries as Spark has them by default."""
+_running: _Nursery | None = None
+
+
+@dataclass(frozen=True)
+class _Nursery:
+    process: subprocess.Popen[bytes]
+    place: Path
+
+
+def nursery_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return Spark's settings by which a session's workers are the nursery's, which is begun.
+
+    Spark starts a daemon for each set of variables of workers, and so for each worker that is
+    pinned; each would import all by itself. The nursery does once, beside the start of Java and
+    of the session, and forks. A daemon that finds no nursery, or is of another Python or with
+    other variables, does as ever.
+
+    Args:
+        settings: The others of the session.
+
+    Returns:
+        None of them where Spark's workers are not of this Python and this machine.
+    """
+    global _running  # noqa: PLW0603  # one a process
+    if not _is_for(settings):
+        return {}
+    with _LOCK:
+        try:
+            if _running is None or _running.process.poll() is not None:
+                _running = _begun()
+        except OSError as exc:
+            _LOG.info("workers are started one by one: %s", exc)
+            return {}
+        return {_DAEMON: "kstreams_daemon", _PLACE: str(_running.place)}
+
+
+def _is_for(settings: Mapping[str, str]) -> bool:
+    return (
+        sys.platform == "linux"
+        and is_plain(settings)
+        and os.environ.get("PYSPARK_PYTHON", sys.executable) == sys.executable
+        and not any(name in settings for name in _OWN)
+    )
+
+
+def _begun() -> _Nursery:
+    with ExitStack() as scratch:
+        place = scratch.enter_context(scratch_directory()) / "socket"
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(place))
+            listener.listen(_WAITING)
+            descriptor = listener.fileno()
+            process = subprocess.Popen(  # noqa: S603  # this Python
+                [sys.executable, "-m", _PROCESS, "pyspark.daemon", str(descriptor)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={"PYTHONHASHSEED": "0", **os.environ, **_OF_WORKERS},
+                pass_fds=[descriptor],
+            )
+        atexit.register(scratch.pop_all().close)
+    told = " ".join((_STAGE, *_of_workers(sys.modules))).encode()
+    with suppress(BrokenPipeError):
+        if process.stdin is not None:  # stays open: its end is the nursery's
+            process.stdin.write(told + b"\n")
+            process.stdin.flush()
+    return _Nursery(process, place)
+
+
+def _of_workers(names: Iterable[str]) -> list[str]:
+    """Return which modules workers need as well, of the library and its plugins alone."""
+    return [
+        name
+        for name in list(names)
+        if name.startswith(("kstreams.", "kstreams_")) and not name.startswith(_OF_DRIVERS)
+    ]

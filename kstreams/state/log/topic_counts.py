@@ -1,0 +1,90 @@
+"""How many records and bytes went into and out of each topic: part of the totals of a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kstreams.state.log.fields import checked_integer
+
+__all__ = (
+    "OTHER_TOPICS",
+    "TopicCounts",
+    "bounded_topics",
+    "summed_topics",
+    "topics_from_json",
+    "topics_to_json",
+)
+
+OTHER_TOPICS = "other-topics"
+"""Stands for the topics of a query beyond the first ones: records may choose their topics."""
+
+_MOST_TOPICS = 256
+_FIELDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCounts:
+    """What a query read from a topic, and wrote to it.
+
+    Bytes are those of keys and values as they are in the topic, before compression and without
+    headers.
+
+    Attributes:
+        records_in: How many records were read and processed or dropped.
+        bytes_in: Their bytes.
+        records_out: How many records were written: results, dead letters, or a changelog's.
+        bytes_out: Their bytes.
+    """
+
+    records_in: int = 0
+    bytes_in: int = 0
+    records_out: int = 0
+    bytes_out: int = 0
+
+    def __add__(self, other: TopicCounts) -> TopicCounts:
+        """Return both together."""
+        return TopicCounts(
+            self.records_in + other.records_in,
+            self.bytes_in + other.bytes_in,
+            self.records_out + other.records_out,
+            self.bytes_out + other.bytes_out,
+        )
+
+
+def summed_topics(parts: Iterable[Mapping[str, TopicCounts]]) -> dict[str, TopicCounts]:
+    """Return several counts together, by topic."""
+    found: dict[str, TopicCounts] = {}
+    for part in parts:
+        for topic, counts in part.items():
+            known = found.get(topic)
+            found[topic] = counts if known is None else known + counts
+    return found
+
+
+def bounded_topics(topics: Mapping[str, TopicCounts]) -> Mapping[str, TopicCounts]:
+    """Return counts with no more topics than a commit should have; the rest is one together."""
+    if len(topics) <= _MOST_TOPICS:
+        return topics
+    named = [topic for topic in topics if topic != OTHER_TOPICS][: _MOST_TOPICS - 1]
+    kept = {topic: topics[topic] for topic in named}
+    rest = [{OTHER_TOPICS: counts} for topic, counts in topics.items() if topic not in kept]
+    return {**kept, **summed_topics(rest)}
+
+
+def topics_to_json(topics: Mapping[str, TopicCounts]) -> dict[str, list[int]]:
+    """Return plain data."""
+    return {
+        topic: [each.records_in, each.bytes_in, each.records_out, each.bytes_out]
+        for topic, each in topics.items()
+    }
+
+
+def topics_from_json(data: Mapping[str, object]) -> dict[str, TopicCounts]:
+    """Read what `topics_to_json` returned; `ValueError` says what is wrong with it."""
+    found: dict[str, TopicCounts] = {}
+    for topic, numbers in data.items():
+        if not isinstance(numbers, list) or len(numbers) != _FIELDS:
+            raise ValueError("the counts of a topic are not four")
+        found[topic] = TopicCounts(*(checked_integer(n, "a count of a topic") for n in numbers))
+    return found

@@ -1,0 +1,40 @@
+"""How a record, or a table of them, is handed on to all that take it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from kstreams.task.two_input_join import Joint
+
+__all__ = ("settled", "to_each")
+
+T = TypeVar("T")
+"""What is handed on: a record, or a table of them."""
+
+
+def to_each(calls: Sequence[Callable[[T], None]]) -> Callable[[T], None]:
+    """Return what calls each in turn; a single one is returned as it is, and costs no call."""
+    if len(calls) == 1:
+        return calls[0]
+
+    def hand_on(given: T) -> None:
+        for call in calls:
+            call(given)
+
+    return hand_on
+
+
+def settled(call: Callable[[T], None], joints: Sequence[Joint]) -> Callable[[T], None]:
+    """Return a call after which joints see what it has brought them."""
+    if not joints:
+        return call
+
+    def hand_on(given: T) -> None:
+        for joint in joints:
+            joint.begin()
+        call(given)
+        for joint in joints:
+            joint.end()
+
+    return hand_on

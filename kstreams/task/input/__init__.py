@@ -1,0 +1,3 @@
+"""Selection and checks of the records that a task processes in a batch."""
+
+from __future__ import annotations

@@ -1,0 +1,177 @@
+"""Look whether the keys of a source lie in the partitions where others look for them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from kstreams.errors import KStreamsError, MisplacedKeyError
+from kstreams.graph.checks.co_partitioning import meetings
+from kstreams.graph.checks.repartition_hints import repartition_lines
+from kstreams.graph.nodes import SourceNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.partitioner import Partitioner
+from kstreams.serde.base import Serde
+from kstreams.serde.objects import objects_of
+from kstreams.state.log.totals import MISPLACED
+from kstreams.task.progress.cursor import Cursor
+from kstreams.task.records.queues import Queue
+from kstreams.task.records.unframing import as_read
+
+__all__ = ("Placement",)
+
+_SAMPLE = 256
+"""How many keys of a queue are looked at: costs a twentieth of a millisecond a batch."""
+
+_TELLING = 8
+"""From so many keys on it is no chance that all lie as in a topic of fewer partitions."""
+
+_MOST_TRIED = 64
+
+_NOWHERE = -2
+"""The partition of a key for which its topic's partitioner raises."""
+
+
+class Placement:
+    """Looks at a sample of what comes from sources whose records meet others.
+
+    What it finds depends on the batch alone, so each attempt at one finds the same.
+
+    Args:
+        group: The task's.
+        partitions: Partition count by input; None looks at nothing.
+        cursor: Counts what is misplaced.
+    """
+
+    def __init__(
+        self,
+        group: PartitionGroup,
+        partitions: Mapping[str, int] | None,
+        cursor: Cursor,
+    ) -> None:
+        self._partitions = partitions or {}
+        self._cursor = cursor
+        self._group = group
+        self._met: dict[str, tuple[SourceNode, str]] = {}
+        if max(self._partitions.values(), default=0) < 2:
+            return
+        for meeting in meetings((*group.entries, *group.nodes)):
+            for entry in meeting.entries:
+                if isinstance(entry, SourceNode):
+                    self._met.setdefault(entry.name, (entry, meeting.place))
+
+    def check(self, queue: Queue) -> None:
+        """Look at the first records of a queue.
+
+        Raises:
+            MisplacedKeyError: A key lies in another partition than its own, and neither its
+                topic nor its source's policy says that the app goes on.
+        """
+        source, place = self._met.get(queue.entry, (None, ""))
+        if source is None or not queue.table.num_rows:
+            return
+        keys = as_read(queue.table).column("key").slice(0, _SAMPLE)
+        owners = _owners(source.topic.partitioner, keys, self._count(source))
+        wrong = np.flatnonzero((owners != queue.partition) & (owners != -1))
+        if not len(wrong):
+            return
+        if source.topic.misplaced == "count" or source.on_error != "fail":
+            self._cursor.drop(queue.entry, MISPLACED, len(wrong))
+            return
+        raise self._error(source, place, queue, owners, wrong)
+
+    def _error(
+        self,
+        source: SourceNode,
+        place: str,
+        queue: Queue,
+        owners: npt.NDArray[np.int32],
+        wrong: npt.NDArray[np.int64],
+    ) -> MisplacedKeyError:
+        row, topic = int(wrong[0]), source.topic
+        owner = int(owners[row])
+        keys = as_read(queue.table).column("key")
+        data = [key for key in objects_of(keys.slice(0, _SAMPLE)) if key]
+        belongs = f"belongs to partition {owner}" if owner >= 0 else "has none"
+        error = MisplacedKeyError(
+            f"a key of topic {topic.name!r} lies in partition {queue.partition} of "
+            f"{self._count(source)}, but {belongs} by {topic.partitioner.name}; so do {len(wrong)} "
+            f"of the {len(owners)} looked at: they do not meet their equals in {place}",
+            expected=owner if owner >= 0 else None,
+            hint=self._hint(source, data, queue.partition),
+        )
+        return error.at(
+            node=source.name,
+            key=_shown(topic.key, keys[row].as_py()),
+            **queue.place(row),
+        )
+
+    def _hint(self, source: SourceNode, keys: Sequence[bytes], partition: int) -> str:
+        crc32 = bool(keys) and all(zlib.crc32(k) % self._count(source) == partition for k in keys)
+        fewer = self._fewer(source, keys, partition)
+        if crc32:
+            why = (
+                "they lie where librdkafka's default, consistent_random (CRC32), puts them: set "
+                "partitioner=murmur2_random in the producer, and write the topic anew"
+            )
+        elif fewer:
+            why = (
+                f"they lie as if the topic had {fewer} partitions: it has got more since, and old "
+                "records stay where they are. Write the topic anew"
+            )
+        else:
+            why = (
+                "the producer places keys by another rule. librdkafka's default is "
+                "consistent_random (CRC32, and any partition for an empty key): set "
+                "partitioner=murmur2_random there, and write the topic anew. A rule that is meant "
+                "is said by Topic(partitioner=...)"
+            )
+        lines = repartition_lines(self._group, source)
+        return (
+            f"{why}. Or move the records, in place of the source alone, by\n{lines} "
+            "Topic(misplaced='count') goes on."
+        )
+
+    def _count(self, source: SourceNode) -> int:
+        """Return the partition count of a source's topic."""
+        return self._partitions[source.name]
+
+    def _fewer(self, source: SourceNode, keys: Sequence[bytes], partition: int) -> int | None:
+        """Return the smaller number of partitions by which all keys lie right, if there is one."""
+        distinct = pa.array(set(keys), pa.binary())
+        if len(distinct) < _TELLING:
+            return None
+        for count in range(min(self._count(source) - 1, _MOST_TRIED), partition, -1):
+            if bool((_owners(source.topic.partitioner, distinct, count) == partition).all()):
+                return count
+        return None
+
+
+def _owners(partitioner: Partitioner, keys: Any, partitions: int) -> npt.NDArray[np.int32]:  # noqa: ANN401  # a column, chunked or not
+    """Return the partition of each key; -1 for a null, `_NOWHERE` where the partitioner raises."""
+    try:
+        return partitioner.partition_batch(keys, partitions)
+    except Exception:  # noqa: BLE001  # a user's function, given what anybody has written
+        found = [_owner(partitioner, key, partitions) for key in objects_of(keys)]
+        return np.array(found, np.int32)
+
+
+def _owner(partitioner: Partitioner, key: bytes | None, partitions: int) -> int:
+    if key is None:
+        return -1
+    try:
+        return partitioner.partition(key, partitions)
+    except Exception:  # noqa: BLE001  # as above
+        return _NOWHERE
+
+
+def _shown(serde: Serde[Any], key: bytes) -> object:
+    try:
+        return serde.deserialize(key)
+    except KStreamsError:
+        return key

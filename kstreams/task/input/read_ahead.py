@@ -1,0 +1,71 @@
+"""Read the state of a batch's keys in one go, once the batch is seen to ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
+from typing import TypeVar
+
+from kstreams.graph.nodes import Entry, ProcessorNode, serdes_of
+from kstreams.graph.topology import PartitionGroup
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.stores.kind import AheadRows
+from kstreams.task.records.rows import Stream
+
+__all__ = ("ReadAhead",)
+
+_SAMPLE = 256
+"""How many records are looked at before anything is read ahead."""
+_LEAST_SHARE = 0.5
+"""How many of the sample's keys must have been asked for."""
+
+T = TypeVar("T")
+"""What is iterated over."""
+
+
+class ReadAhead:
+    """Reads the keys of a batch's records ahead, in one call of the backend a store.
+
+    One look-up in RocksDB costs some three times what it costs as part of a sorted call.
+    Candidates are stores of kinds where a key leads to a row, of record processors that see
+    the keys of an entry; of these only those that are asked for most keys of the first
+    records. Reading ahead changes no result: the working store is the same during the whole
+    attempt.
+    """
+
+    def __init__(self, group: PartitionGroup, overlay: Overlay) -> None:
+        self._stores = {entry.name: list(_stores(group, entry, overlay)) for entry in group.inputs}
+
+    def over(self, items: Iterator[T], streams: Sequence[Stream]) -> Iterator[T]:
+        """Pass a batch's records on, reading ahead after the first few."""
+        stores = any(self._stores[stream.entry.name] for stream in streams)
+        if not stores or sum(len(stream.keys) for stream in streams) < 4 * _SAMPLE:
+            return items
+        return chain(islice(items, _SAMPLE), _later(lambda: self._read(streams)), items)
+
+    def _read(self, streams: Sequence[Stream]) -> None:
+        for stream in streams:
+            sample = [key for key in dict.fromkeys(stream.keys[:_SAMPLE]) if key is not None]
+            for store in self._stores[stream.entry.name]:
+                if sample and store.share_cached(sample) >= _LEAST_SHARE:
+                    store.read_ahead([key for key in stream.keys if key is not None])
+
+
+def _later(work: Callable[[], None]) -> Iterator[T]:
+    """Work when the iterator is reached, and yield nothing."""
+    work()
+    yield from ()
+
+
+def _stores(group: PartitionGroup, entry: Entry, overlay: Overlay) -> Iterator[AheadRows]:
+    """Yield the stores that records may be looked up in by the very key of the entry."""
+    key = serdes_of(entry)[0]
+    names = {entry.name}
+    for node in group.nodes:
+        if isinstance(node, ProcessorNode) and names.intersection(node.parents):
+            for spec in () if node.batch else (*node.stores, *node.reads):
+                rows = spec.kind.read_ahead(spec, overlay) if spec.key == key else None
+                if rows is not None:
+                    yield rows
+            if node.keeps_key:
+                names.add(node.name)

@@ -1,0 +1,344 @@
+"""Gather what is forwarded to one sink or repartition edge, and encode it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from itertools import repeat
+from operator import index
+from pathlib import Path
+from typing import Any
+from weakref import ref
+
+import pyarrow as pa
+
+from kstreams.errors import KStreamsError, SerdeError, SerializationError
+from kstreams.framing import Columns, Frames, Framing, RawParts
+from kstreams.graph.nodes import RepartitionNode, SinkNode
+from kstreams.pieces import PIECE_BYTES, pieces
+from kstreams.processors.on_error import DeadLetter, dead_letter_topic
+from kstreams.quoting import kind_of, text_of
+from kstreams.raw_batch import HEADERS_TYPE, OUTPUT_SCHEMA, check_headers, headers_array
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.serde.carried import stays_bytes
+from kstreams.serde.framed import frame_of
+from kstreams.serde.objects import objects_of
+from kstreams.task.output.sink_checks import Outlet
+from kstreams.task.output.spill import OutputRows
+from kstreams.task.records.columns import whole
+from kstreams.topic import Topic, TopicChoice
+
+__all__ = ("Collector",)
+
+_TIMES = range(-(1 << 63), 1 << 63)
+_HELD_BYTES = PIECE_BYTES
+"""How many bytes of output wait in memory."""
+_AT_FIRST = 1_024
+"""How many records are encoded at once before their size is known."""
+_AT_MOST = 1 << 16
+
+
+class Collector:
+    """Gathers what is forwarded to one sink or edge.
+
+    Taking a record is little more than a `list.append`. Records are encoded in bulk, when
+    there are many or the batch ends, and wait encoded, in a file beyond some MiB: what one
+    record leads to may be more than memory holds.
+
+    Records are encoded one by one, as they come, where that would be too late (`eager`):
+    objects that could be changed after they were forwarded, a topic chosen for each
+    record, and sources that skip failing records, so that the failure is the record's.
+    """
+
+    def __init__(
+        self,
+        node: str,
+        topic: str | Callable[[Record[Any, Any]], str],
+        key: Serde[Any],
+        value: Serde[Any],
+        *,
+        framing: Framing | None = None,
+        eager: bool = False,
+        outlet: Outlet | None = None,
+        folder: Path | None = None,
+    ) -> None:
+        self._node = node
+        self._framing = framing
+        self._outlet = outlet
+        self._topic = topic
+        self._key = key
+        self._value = value
+        self._records: list[Record[Any, Any]] = []
+        self._topics: list[str] = []
+        self._rows = OutputRows(folder, most=_HELD_BYTES)
+        self._failure: BaseException | None = None
+        self._quota = self._left = _AT_FIRST
+        self._eager = eager or callable(topic) or not (key.immutable and value.immutable)
+        self.take: Callable[[Record[Any, Any]], None] = (
+            self._take_encoded if self._eager else _gathering(ref(self), self._records.append)
+        )
+
+    @classmethod
+    def of_sink(
+        cls, node: SinkNode, outlet: Outlet, *, eager: bool, folder: Path | None = None
+    ) -> Collector:
+        """Return the collector of a sink that writes to topics."""
+        given: dict[str, Any] = {"outlet": outlet, "folder": folder}
+        match node.target:
+            case Topic(name=name, key=key, value=value, framing=framing):
+                return cls(node.name, name, key, value, framing=framing, eager=eager, **given)
+            case TopicChoice(choose=choose, key=key, value=value, framing=framing):
+                return cls(node.name, choose, key, value, framing=framing, **given)
+            case _:
+                raise TypeError(f"sink {node.name!r} has no topic")
+
+    @classmethod
+    def of_edge(
+        cls, node: RepartitionNode, *, eager: bool, folder: Path | None = None
+    ) -> Collector:
+        """Return the collector of a repartition edge."""
+        return cls(node.name, node.name, node.key, node.value, eager=eager, folder=folder)
+
+    @classmethod
+    def of_dead_letters(cls, policy: DeadLetter, *, folder: Path | None = None) -> Collector:
+        """Return the collector of a dead-letter topic."""
+        topic = dead_letter_topic(policy)
+        return cls(policy.topic, topic.name, topic.key, topic.value, folder=folder)
+
+    def mark(self) -> int:
+        """Return the present length, for `cut`."""
+        return self._rows.count + len(self._records)
+
+    def cut(self, mark: int) -> None:
+        """Forget what was taken since a mark.
+
+        Raises:
+            OSError: What was moved to a file does not come back.
+        """
+        unencoded = max(mark - self._rows.count, 0)
+        del self._records[unencoded:]
+        del self._topics[unencoded:]
+        self._rows.cut(mark)
+
+    def take_table(self, table: pa.Table) -> None:
+        """Take what a batch processor forwards.
+
+        Raises:
+            SerializationError: It does not fit the sink.
+        """
+        self._flush()
+        if callable(self._topic):
+            raise SerializationError(
+                "a sink that chooses its topic per record cannot take tables",
+                hint="forward records, or use one sink a topic.",
+            ).at(node=self._node)
+        rows = table
+        try:
+            for rows in pieces(whole(table)):
+                key = self._key.from_arrow(rows.column("key").combine_chunks())
+                value = self._value.from_arrow(rows.column("value").combine_chunks())
+                headers = rows.column("headers").combine_chunks()
+                key, value, headers = self._framed(key, value, headers)
+                self._append(self._topic, [key, value, rows.column("timestamp"), headers])
+        except (SerdeError, pa.ArrowException, KeyError, ValueError, TypeError) as exc:
+            self._check_rows(rows)
+            raise SerializationError(
+                f"the forwarded table does not fit: {text_of(exc)}",
+                hint="it needs the columns key, value, timestamp of the serdes' Arrow types.",
+            ).at(node=self._node, target=self._topic) from exc
+
+    def _check_rows(self, rows: pa.Table) -> None:
+        """Raise the error of the first key or value that its serde does not write, if one is it."""
+        if not {"key", "value"}.issubset(rows.column_names):
+            return
+        for name, serde in (("key", self._key), ("value", self._value)):
+            column = rows.column(name)
+            if stays_bytes(serde) and pa.types.is_binary(column.type):
+                continue
+            for row, item in enumerate(objects_of(column)):
+                try:
+                    if item is not None:
+                        serde.serialize(item)
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as exc:  # noqa: BLE001  # a serde is user code
+                    error = self._unwritten(exc, objects_of(rows.column("key").slice(row, 1))[0])
+                    raise error from error.__cause__
+
+    def take_encoded(self, table: pa.Table) -> None:
+        """Take what is encoded already: columns key, value and timestamp, without headers."""
+        self._flush()
+        topic = self._topic
+        if callable(topic):
+            raise TypeError(f"node {self._node!r} is no edge")
+        for rows in pieces(table):
+            columns = [rows.column(name) for name in ("key", "value", "timestamp")]
+            self._append(topic, [*columns, pa.nulls(rows.num_rows, HEADERS_TYPE)])
+
+    def drain(self) -> pa.Table | None:
+        """Return all that was taken as a table of `OUTPUT_SCHEMA`, and start over.
+
+        None when nothing was taken.
+
+        Raises:
+            SerializationError: A record does not fit; names node, topic and key.
+            RecordRefusedError: A topic does not take a record, and the sink says `fail`.
+            OSError: The disk is full, or refuses.
+        """
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+        self._flush()
+        table = self._rows.drain()
+        if table is None or self._outlet is None:
+            return table
+        table = pa.concat_tables(map(self._outlet.passed, pieces(table)))
+        return table if table.num_rows else None
+
+    def relieve(self) -> int:
+        """Encode what was taken; return after how many records to do that again.
+
+        What goes wrong is kept for `drain`: the record under way is not to blame.
+        """
+        count, size = self._rows.count, self._rows.size
+        try:
+            self._flush()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:  # noqa: BLE001  # user code; raised in drain
+            self._failure = self._failure or exc
+            self._records.clear()
+            self._topics.clear()
+        grown, added = self._rows.size - size, self._rows.count - count
+        fitting = PIECE_BYTES * added // (2 * grown) if grown else _AT_MOST
+        self._quota = max(1, min(_AT_MOST, 64 * self._quota, fitting))
+        return self._quota
+
+    def _take_encoded(self, record: Record[Any, Any]) -> None:
+        topic = self._topic
+        name = topic(record) if callable(topic) else topic
+        encoded = self._encoded(record)
+        if self._outlet is not None:
+            self._check(self._outlet, name, encoded)
+        self._records.append(encoded)
+        self._topics.append(name)
+        self._left -= 1
+        if not self._left:
+            self._left = self.relieve()
+
+    def _check(self, outlet: Outlet, topic: str, record: Record[Any, Any]) -> None:
+        try:
+            outlet.check(topic, record)
+        except KStreamsError as exc:
+            known = {"target": topic, "timestamp": record.timestamp, "key": record.key}
+            raise exc.at(node=self._node, **known) from exc.__cause__
+
+    def _encoded(self, record: Record[Any, Any]) -> Record[bytes | None, bytes | None]:
+        """Encode a record, or say why it does not go."""
+        key, value = record.key, record.value
+        try:
+            if record.headers:
+                check_headers(record.headers)
+            data: RawParts = (
+                None if key is None else self._key.serialize(key),
+                None if value is None else self._value.serialize(value),
+                record.headers,
+            )
+            if self._framing is not None:
+                data = self._framing.write_record(*data, self._frames)
+            return Record(data[0], data[1], _checked_time(record.timestamp), data[2])
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:  # noqa: BLE001  # a serde is user code
+            error = self._unwritten(exc, key)
+            raise error from error.__cause__
+
+    def _unwritten(self, exc: BaseException, key: object) -> SerdeError:
+        """Return the error of a record that a serde does not write, which names its key."""
+        error = exc if isinstance(exc, SerdeError) else _unserialisable(exc)
+        topic = None if callable(self._topic) else self._topic
+        return error.at(node=self._node, target=topic, key=key)
+
+    def _flush(self) -> None:
+        """Encode what was taken."""
+        records = self._records
+        if not records:
+            return
+        try:
+            columns = self._columns(records)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as exc:
+            if not self._eager:
+                for record in records:
+                    self._encoded(record)
+            raise _unserialisable(exc).at(node=self._node) from exc
+        self._append(self._topics if callable(self._topic) else self._topic, columns)
+        records.clear()
+        self._topics = []
+
+    def _columns(self, records: list[Record[Any, Any]]) -> list[Any]:
+        """Return columns of key, value, timestamp and headers."""
+        keys = [record.key for record in records]
+        values = [record.value for record in records]
+        if self._eager:
+            encoded = [pa.array(keys, pa.binary()), pa.array(values, pa.binary())]
+        else:
+            encoded = [self._key.serialize_many(keys), self._value.serialize_many(values)]
+        times = pa.array([record.timestamp for record in records], pa.int64())
+        if times.null_count:
+            raise TypeError("a record has no timestamp")
+        headers = headers_array([record.headers for record in records])
+        if not self._eager:
+            encoded[0], encoded[1], headers = self._framed(encoded[0], encoded[1], headers)
+        return [*encoded, times, headers]
+
+    def _framed(self, key: pa.Array, value: pa.Array, headers: pa.Array) -> Columns:
+        """Bring frames to where the topic has them."""
+        if self._framing is None:
+            return key, value, headers
+        return self._framing.write(key, value, headers, self._frames)
+
+    @property
+    def _frames(self) -> Frames:
+        return frame_of(self._key), frame_of(self._value)
+
+    def _append(self, topics: str | list[str], columns: list[Any]) -> None:
+        """Add encoded columns."""
+        one = isinstance(topics, str)
+        names = pa.repeat(topics, len(columns[0])) if one else pa.array(topics, pa.string())
+        arrays = [names, *columns]
+        self._rows.append(pa.Table.from_arrays(arrays, schema=OUTPUT_SCHEMA))
+
+
+def _gathering(
+    collector: ref[Collector], append: Callable[[Record[Any, Any]], None]
+) -> Callable[[Record[Any, Any]], None]:
+    """Return what takes records one by one, and relieves a collector of many.
+
+    The `send` of a generator: half the price of a function that counts.
+    """
+
+    def gather() -> Generator[None, Record[Any, Any], None]:
+        quota = _AT_FIRST
+        while True:
+            for _ in repeat(None, quota):
+                append((yield))
+            owner = collector()
+            quota = _AT_FIRST if owner is None else owner.relieve()
+
+    taking = gather()
+    next(taking)
+    return taking.send
+
+
+def _checked_time(timestamp: int) -> int:
+    if index(timestamp) not in _TIMES:
+        raise SerializationError(f"a timestamp is int64 ms since the epoch, not {timestamp}")
+    return timestamp
+
+
+def _unserialisable(exc: BaseException) -> SerializationError:
+    error = SerializationError(f"{kind_of(exc)}: {text_of(exc)}")
+    error.__cause__ = exc
+    return error

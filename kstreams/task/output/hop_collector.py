@@ -1,0 +1,138 @@
+"""Gather what is forwarded to a loop, or to an edge where there are loops, with its hops."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kstreams.errors import LoopError
+from kstreams.graph.nodes import LoopEndNode, RepartitionNode
+from kstreams.raw_batch import HOPS
+from kstreams.record import Record
+from kstreams.task.output.collector import Collector
+from kstreams.task.progress.cursor import Cursor
+from kstreams.task.records.columns import rows_of, whole
+
+__all__ = ("Exceeded", "HopCollector")
+
+Exceeded = Callable[[LoopEndNode, Record["bytes | None", "bytes | None"], LoopError], None]
+"""Deals with a record that would go round a loop too often; raises to make that a failure."""
+
+_HINT = (
+    "let what goes round come to an end, or raise add_loop(max_hops=...). Builder(on_error="
+    "'skip') drops such records, DeadLetter(topic) sets them aside."
+)
+
+
+class HopCollector(Collector):
+    """A collector that counts how often records, or those that they come of, went round loops.
+
+    A record that is forwarded while another is processed comes of that one. What is forwarded
+    at the end of a batch, or by a processor of whole tables, comes of the least travelled one
+    of the batch: so a batch that has nothing but what went round adds a hop to all of it.
+
+    Args:
+        node: The edge, or the loop's end.
+        cursor: Knows which record is present.
+        exceeded: Deals with what would go round too often; a loop's end needs it.
+        eager: Whether records are encoded as they come.
+        folder: Where rows wait that are more than memory should hold.
+    """
+
+    def __init__(
+        self,
+        node: RepartitionNode | LoopEndNode,
+        cursor: Cursor,
+        *,
+        exceeded: Exceeded | None = None,
+        eager: bool,
+        folder: Path | None = None,
+    ) -> None:
+        edge = node.loop if isinstance(node, LoopEndNode) else node
+        super().__init__(node.name, edge.name, edge.key, edge.value, eager=eager, folder=folder)
+        self._end = node if isinstance(node, LoopEndNode) else None
+        self._exceeded = exceeded
+        self._cursor = cursor
+        self._hops = array("i")
+        self.take = self._counting(self.take)
+
+    def _counting(
+        self, take: Callable[[Record[Any, Any]], None]
+    ) -> Callable[[Record[Any, Any]], None]:
+        hops_now, note = self._cursor.hops, self._hops.append
+        if self._end is None:
+
+            def counted(record: Record[Any, Any]) -> None:
+                take(record)
+                note(hops_now())
+
+            return counted
+        most, end, exceeded = self._end.loop.max_hops, self._end, self._exceeded
+        encoded = self._encoded
+
+        def counted_round(record: Record[Any, Any]) -> None:
+            hops = hops_now() + 1
+            if hops > most:
+                _deal_with(exceeded, end, record, encoded(record))
+                return
+            take(record)
+            note(hops)
+
+        return counted_round
+
+    def mark(self) -> int:
+        """Return the present length, for `cut`."""
+        return len(self._hops)
+
+    def cut(self, mark: int) -> None:
+        """Forget what was taken since a mark."""
+        super().cut(mark)
+        del self._hops[mark:]
+
+    def take_table(self, table: pa.Table) -> None:
+        """Take what a batch processor forwards."""
+        hops = self._cursor.least_hops
+        if self._end is not None:
+            hops += 1
+            if hops > self._end.loop.max_hops:
+                for record in rows_of(whole(table)):
+                    _deal_with(self._exceeded, self._end, record, self._encoded(record))
+                return
+        super().take_table(table)
+        self._hops.extend([hops] * table.num_rows)
+
+    def take_encoded(self, table: pa.Table) -> None:
+        """Take what is encoded already."""
+        super().take_encoded(table)
+        self._hops.extend([self._cursor.hops()] * table.num_rows)
+
+    def drain(self) -> pa.Table | None:
+        """Return all that was taken, with a column of hops, and start over."""
+        table = super().drain()
+        if table is None:
+            return None
+        hops = pa.array(np.array(self._hops, np.int32))
+        del self._hops[:]
+        return table.append_column(HOPS, hops)
+
+
+def _deal_with(
+    exceeded: Exceeded | None,
+    end: LoopEndNode,
+    record: Record[Any, Any],
+    encoded: Record[bytes | None, bytes | None],
+) -> None:
+    loop = end.loop
+    error = LoopError(
+        f"what comes of a record would go round loop {loop.name!r} for the "
+        f"{loop.max_hops + 1:,}. time, and {loop.max_hops:,} is the most",
+        hint=_HINT,
+    ).at(node=end.name, target=loop.name, timestamp=record.timestamp, key=record.key)
+    if exceeded is None:
+        raise error
+    exceeded(end, encoded, error)

@@ -1,0 +1,116 @@
+"""Gather what is forwarded to a sink that is no topic, as it came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from kstreams.errors import SerializationError
+from kstreams.quoting import text_of
+from kstreams.record import Record
+from kstreams.task.records.columns import concat, rows_of, table_of, whole
+
+__all__ = ("ResultCollector", "SinkInput")
+
+_COLUMNS = ("key", "value", "timestamp", "headers")
+
+_Part = Any
+"""A list of records, or a table of `COLUMNS`."""
+
+
+class SinkInput:
+    """What was forwarded to one sink in one batch, by records and by tables.
+
+    Args:
+        parts: Lists of records and tables of `COLUMNS`, in the order of forwarding.
+    """
+
+    def __init__(self, parts: Sequence[_Part]) -> None:
+        self._parts = parts
+        self._records: list[Record[Any, Any]] | None = None
+
+    def __len__(self) -> int:
+        """Return how many records there are."""
+        return sum(map(len, self._parts))
+
+    def records(self) -> list[Record[Any, Any]]:
+        """Return all as records; made once."""
+        if self._records is None:
+            lists = [part if isinstance(part, list) else rows_of(part) for part in self._parts]
+            self._records = [record for each in lists for record in each]
+        return self._records
+
+    def columns(self) -> pa.Table:
+        """Return all as one table, of the columns that `Results.columns` names.
+
+        Raises:
+            pa.ArrowException, TypeError, OverflowError: Keys or values fit no column.
+        """
+        tables = [
+            table_of(part, None, None) if isinstance(part, list) else part for part in self._parts
+        ]
+        return concat([table.select(_COLUMNS) for table in tables])
+
+
+class ResultCollector:
+    """Gathers results as objects and tables: they are encoded by the place where they go.
+
+    So a processor must not change an object after it has forwarded it.
+
+    Args:
+        node: The sink's name.
+
+    Attributes:
+        take: Takes a record.
+    """
+
+    def __init__(self, node: str) -> None:
+        self._node = node
+        self._parts: list[_Part] = []
+        self._before = 0
+        self._records: list[Record[Any, Any]] = []
+        self.take: Callable[[Record[Any, Any]], None] = self._records.append
+
+    def take_table(self, table: pa.Table) -> None:
+        """Take what a batch processor forwards.
+
+        Raises:
+            SerializationError: It has not the columns key, value and timestamp.
+        """
+        try:
+            rows = whole(table)
+        except (pa.ArrowException, KeyError, ValueError) as exc:
+            raise SerializationError(
+                f"the forwarded table does not fit: {text_of(exc)}",
+                hint="it needs the columns key, value and timestamp.",
+            ).at(node=self._node) from exc
+        self._add(self._records.copy())
+        self._records.clear()
+        self._add(rows)
+
+    def mark(self) -> int:
+        """Return the present length, for `cut`."""
+        return self._before + len(self._records)
+
+    def cut(self, mark: int) -> None:
+        """Forget what was taken since a mark."""
+        del self._records[max(mark - self._before, 0) :]
+        while self._before > mark:
+            part = self._parts.pop()
+            self._before -= len(part)
+            self._add(part[: max(mark - self._before, 0)])
+
+    def drain(self) -> SinkInput | None:
+        """Return all that was taken, and start over; None when nothing was taken."""
+        parts = [*self._parts, self._records.copy()]
+        self._parts, self._before = [], 0
+        self._records.clear()
+        found = SinkInput([part for part in parts if len(part)])
+        return found if len(found) else None
+
+    def _add(self, part: _Part) -> None:
+        if len(part):
+            self._parts.append(part)
+            self._before += len(part)

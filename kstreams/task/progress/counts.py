@@ -1,0 +1,58 @@
+"""What a task says of each of its nodes: how many records came, were given and were dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from kstreams.graph.nodes import LoopEndNode, RepartitionNode, SinkNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.state.log.totals import NodeCounts, SourceRead, summed
+from kstreams.task.progress.cursor import Cursor
+from kstreams.task.progress.record_counts import Flows
+
+__all__ = ("counts_of",)
+
+
+def counts_of(
+    group: PartitionGroup,
+    flows: Flows,
+    flowed: Mapping[str, tuple[int, int]],
+    cursor: Cursor,
+    reads: Sequence[SourceRead],
+    written: Mapping[str, int],
+) -> dict[str, NodeCounts]:
+    """Return the counts of a batch, by node, of those that have some.
+
+    Of an edge, and of a loop, the task that sends counts what comes in, and the one that gets
+    it what goes out.
+
+    Args:
+        group: The task's nodes.
+        flows: Knows what entries have handed on.
+        flowed: What `Flows.counts` said before output was taken from where it had gathered.
+        cursor: Knows what was dropped.
+        reads: What was processed of sources.
+        written: By sink, edge and loop's end that gathers rows: how many there are.
+    """
+    found = {node: NodeCounts(records_out=count) for node, count in flows.passed.items()}
+    parts = [found, *({read.node: NodeCounts(records_in=read.taken)} for read in reads)]
+    for node in group.nodes:
+        came, gave = flowed.get(node.name, (0, 0))
+        match node:
+            case RepartitionNode():
+                parts.append({node.name: NodeCounts(records_in=came)})
+            case LoopEndNode():
+                sent = written.get(node.name, 0)
+                came += sum(cursor.dropped_by(node.name).values())
+                parts.append({node.name: NodeCounts(came, sent)})
+                parts.append({node.loop.name: NodeCounts(records_in=sent)})
+            case SinkNode():
+                parts.append({node.name: NodeCounts(came, written.get(node.name, came))})
+            case _:
+                parts.append({node.name: NodeCounts(came, gave)})
+    parts += [
+        {node: NodeCounts(dropped={reason: count})}
+        for (node, reason), count in cursor.dropped.items()
+    ]
+    nothing = NodeCounts()
+    return {node: counts for node, counts in summed(parts).items() if counts != nothing}

@@ -1,0 +1,108 @@
+"""Where a task is in its batch; shared by all contexts of the task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kstreams.ids import TopicPartition
+from kstreams.record import RecordMetadata
+from kstreams.task.progress.drop_sample import DropSample, RecordPlace
+from kstreams.task.records.rows import MergedRows
+
+__all__ = ("Cursor",)
+
+_MOST_SAMPLES = 5
+"""Of the records that a node has dropped for one reason, in one batch."""
+
+
+class Cursor:
+    """The present record, if any, and the present times.
+
+    Attributes:
+        rows: What the present record was taken from; None in punctuators and flushes.
+        stream_time: Highest timestamp so far, ms.
+        idle_time: The stream time that idleness has moved to last, ms; -1 before.
+        wall_time: The batch's recorded wall time, ms.
+        dropped: Count of dropped records by node and reason.
+        samples: Where a few of them came from, as far as that is known.
+        least_hops: How often what has no record to come of went round loops: the least that
+            any record of the batch has.
+        place: How many records came before the present part of the batch, in all batches.
+        told: Is told of each drop, if anybody looks on: node, reason, count.
+    """
+
+    __slots__ = (
+        "dropped",
+        "idle_time",
+        "least_hops",
+        "place",
+        "rows",
+        "samples",
+        "stream_time",
+        "told",
+        "wall_time",
+    )
+
+    def __init__(self, stream_time: int, wall_time: int) -> None:
+        self.rows: MergedRows | None = None
+        self.stream_time = stream_time
+        self.idle_time = -1
+        self.wall_time = wall_time
+        self.dropped: dict[tuple[str, str], int] = {}
+        self.samples: tuple[DropSample, ...] = ()
+        self.least_hops = 0
+        self.place = 0
+        self.told: Callable[[str, str, int], None] | None = None
+
+    def begin(self, wall_time: int) -> None:
+        """Begin a batch: nothing is dropped yet."""
+        self.wall_time, self.rows = wall_time, None
+        self.dropped, self.samples = {}, ()
+
+    def drop(self, node: str, reason: str, count: int = 1, at: RecordPlace | None = None) -> None:
+        """Count records that a node has dropped, and remember the first ones' places.
+
+        Args:
+            node: The node.
+            reason: Why.
+            count: How many.
+            at: Where the first one came from; by default, where the present record came from.
+        """
+        counted = node, reason
+        before = self.dropped.get(counted, 0)
+        self.dropped[counted] = before + count
+        if self.told is not None:
+            self.told(node, reason, count)
+        if before < _MOST_SAMPLES:
+            place = at or self._present_place()
+            if place is not None:
+                self.samples += (DropSample(node, reason, *place),)
+
+    def uncount(self, node: str, reason: str, count: int) -> None:
+        """Take back what `drop` has counted, of records that a later batch gets again."""
+        left = self.dropped[node, reason] - count
+        if left:
+            self.dropped[node, reason] = left
+        else:
+            del self.dropped[node, reason]
+
+    def _present_place(self) -> RecordPlace | None:
+        record = self.metadata()
+        if record is None:
+            return None
+        return TopicPartition(record.topic, record.partition), record.offset
+
+    def dropped_by(self, node: str) -> dict[str, int]:
+        """Return how many records a node has dropped, by reason."""
+        return {reason: n for (name, reason), n in self.dropped.items() if name == node}
+
+    def hops(self) -> int:
+        """Return how often the present record, or those that it comes of, went round loops."""
+        return self.least_hops if self.rows is None else self.rows.hops()
+
+    def metadata(self) -> RecordMetadata | None:
+        """Return where the present record came from."""
+        if self.rows is None:
+            return None
+        stream, row = self.rows.present()
+        return stream.metadata(row)

@@ -1,0 +1,196 @@
+"""Decode a queue's columns into what its children take, minding nulls and bad bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kstreams.errors import DeserializationError
+from kstreams.graph.nodes import Entry, SourceNode, serdes_of
+from kstreams.quoting import kind_of, text_of
+from kstreams.raw_batch import HEADERS_TYPE
+from kstreams.serde.base import Serde
+from kstreams.serde.carried import carried
+from kstreams.serde.none import NONE
+from kstreams.serde.objects import objects_of
+from kstreams.task.records.queues import Queue
+
+__all__ = (
+    "BadRow",
+    "Decoded",
+    "Form",
+    "decoded",
+    "formed",
+    "placed",
+    "typed",
+    "without_nulls",
+)
+
+Form = Literal["typed", "values", "keys"]
+"""How a queue becomes a table: as batch processors get it, as column processors do, and
+for those of them that do not look at values."""
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that does not decode.
+
+    Attributes:
+        queue: The queue it came in.
+        row: Its row in that queue.
+        before: How many good rows of the queue come before it.
+        error: Why it does not decode.
+    """
+
+    queue: Queue
+    row: int
+    before: int
+    error: DeserializationError
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """The good rows of a queue, and the bad ones in their order."""
+
+    queue: Queue
+    keys: list[Any]
+    values: list[Any]
+    bad: tuple[BadRow, ...] = ()
+
+
+def without_nulls(entry: Entry, queue: Queue, drop: Callable[[str, int], None]) -> Queue:
+    """Leave out the nulls that a source drops, and count them by `null-key`, `null-value`."""
+    if not isinstance(entry, SourceNode):
+        return queue
+    table, topic = queue.table, entry.topic
+    for column, policy, serde in (
+        ("key", topic.null_keys, topic.key),
+        ("value", topic.nulls, topic.value),
+    ):
+        nulls = table.column(column).null_count
+        if nulls and policy == "drop" and serde is not NONE:
+            drop(f"null-{column}", nulls)
+            table = table.filter(pc.is_valid(table.column(column)))
+    return queue if table is queue.table else queue.with_table(table)
+
+
+def decoded(entry: Entry, queue: Queue, *, values: bool = True) -> Decoded:
+    """Decode keys and values: in bulk, or row by row when one does not decode.
+
+    Args:
+        entry: Says how.
+        queue: What to decode.
+        values: False leaves the values as bytes.
+    """
+    key, value = serdes_of(entry)
+    columns = queue.table.column("key"), queue.table.column("value")
+    try:
+        keys = _objects(key, columns[0])
+        if not values:
+            return Decoded(queue, keys, objects_of(columns[1]))
+        return Decoded(queue, keys, _objects(value, columns[1]))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001  # a serde is user code: row by row shows which row
+        return _row_by_row(entry, queue, values=values)
+
+
+def _objects(serde: Serde[Any], column: pa.ChunkedArray) -> list[Any]:
+    """Decode a column, chunk by chunk: all may be more than an array can have."""
+    if column.num_chunks == 1:
+        return serde.deserialize_many(column.chunk(0))
+    return [item for chunk in column.iterchunks() for item in serde.deserialize_many(chunk)]
+
+
+def typed(entry: Entry, queue: Queue) -> pa.Table:
+    """Return a queue as batch processors get it: key and value of the serdes' Arrow types."""
+    key, value = serdes_of(entry)
+    table = queue.table
+    columns = {
+        "key": key.to_arrow(table.column("key").combine_chunks()),
+        "value": value.to_arrow(table.column("value").combine_chunks()),
+        "timestamp": table.column("timestamp"),
+        "partition": pa.repeat(pa.scalar(queue.partition, pa.int32()), table.num_rows),
+        "offset": table.column("offset"),
+        "headers": table.column("headers").cast(HEADERS_TYPE),
+    }
+    return pa.table(columns)
+
+
+def formed(entry: Entry, queue: Queue, form: Form) -> pa.Table:
+    """Return a queue as a table of some form."""
+    if form == "typed":
+        return typed(entry, queue)
+    key, value = serdes_of(entry)
+    table = queue.table
+    keys = table.column("key").combine_chunks()
+    carried(key, keys)  # an undecodable key fails here, in its turn
+    data = table.column("value").combine_chunks()
+    columns = {
+        "key": keys,
+        "value": carried(value, data) if form == "values" else pa.nulls(len(data)),
+        "timestamp": table.column("timestamp"),
+        "headers": table.column("headers").cast(HEADERS_TYPE),
+    }
+    return pa.table(columns)
+
+
+def placed(
+    error: DeserializationError, entries: Mapping[str, Entry], queues: Sequence[Queue]
+) -> DeserializationError:
+    """Say of the error of a node by columns which record it is that does not decode: the first.
+
+    Errors that name a record or a store, and those of sources that go on, stay as they are.
+    """
+    if error.where.offset is not None or error.where.store is not None:
+        return error
+    for queue in queues:
+        if entries[queue.entry].on_error != "fail":
+            continue
+        for bad in _row_by_row(entries[queue.entry], queue, values=True).bad[:1]:
+            key = queue.table.column("key")[bad.row].as_py()
+            error.message = bad.error.message
+            return error.at(key=key, **queue.place(bad.row))
+    return error
+
+
+def _row_by_row(entry: Entry, queue: Queue, *, values: bool) -> Decoded:
+    key, value = serdes_of(entry)
+    keys: list[Any] = []
+    contents: list[Any] = []
+    bad: list[BadRow] = []
+    good = np.zeros(queue.table.num_rows, bool)
+    rows = zip(
+        objects_of(queue.table.column("key")), objects_of(queue.table.column("value")), strict=True
+    )
+    for row, (key_data, data) in enumerate(rows):
+        try:
+            found = _object(key, "key", key_data)
+            content = _object(value, "value", data) if values else data
+        except DeserializationError as exc:
+            bad.append(BadRow(queue, row, len(keys), exc))
+        else:
+            good[row] = True
+            keys.append(found)
+            contents.append(content)
+    kept = queue.with_table(queue.table.filter(pa.array(good)))
+    return Decoded(kept, keys, contents, tuple(bad))
+
+
+def _object(serde: Serde[Any], part: str, data: bytes | None) -> Any:  # noqa: ANN401
+    if data is None:
+        return None
+    try:
+        return serde.deserialize(data)
+    except DeserializationError as exc:
+        exc.message = f"{part}: {exc.message}"
+        raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException as exc:  # a serde that is not as strict as its contract
+        raise DeserializationError(f"{part}: {kind_of(exc)}: {text_of(exc)}") from exc

@@ -1,0 +1,152 @@
+"""The limits of a task: how many records each may let pass in a batch, and how many arrived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+from kstreams.graph.limits import Reach, limits_of
+from kstreams.graph.nodes import JoinNode, ProcessorNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.state.log.fields import checked_integer
+from kstreams.task.progress.task_meta import TaskMeta
+
+__all__ = ("Allowance", "Exceeded", "TaskLimits")
+
+T = TypeVar("T")
+"""Type of the items of an iterator."""
+
+
+class Allowance(NamedTuple):
+    """How many records a limit may let pass in one task.
+
+    Attributes:
+        up_to: The number of records in all, those of earlier batches included.
+        last: Whether the limit is reached with them. If not, a task that has more records has to
+            run again with a larger allowance.
+    """
+
+    up_to: int
+    last: bool
+
+    def to_json(self) -> list[int | bool]:
+        """Return plain data."""
+        return [self.up_to, self.last]
+
+    @classmethod
+    def from_json(cls, data: object) -> Allowance:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        if not isinstance(data, list) or len(data) != 2 or not isinstance(data[1], bool):
+            raise ValueError("the share of a limit is not a number and a flag")
+        return cls(checked_integer(data[0], "the share of a limit"), data[1])
+
+
+@dataclass
+class Exceeded(Exception):
+    """A task has more records than its share of a limit; nothing of its batch is kept.
+
+    Attributes:
+        arrived: By limit, how many records arrived at it in all.
+    """
+
+    arrived: Mapping[str, int]
+
+
+class TaskLimits:
+    """Counts the records that arrive at the limits of a task.
+
+    Args:
+        group: The task's nodes.
+        meta: Has how many records have passed each limit; `end` changes it.
+
+    Attributes:
+        counts: The limits of the group, by node.
+        stops: Whether the task leaves the other records of its sources for later, as none has an
+            effect. Only a task that keeps nothing does: with stores and joins, the results would
+            depend on whether nodes run by records or by columns.
+    """
+
+    def __init__(self, group: PartitionGroup, meta: TaskMeta) -> None:
+        self.counts = limits_of([group])
+        self._reach = Reach([group])
+        self._meta = meta
+        self._may_stop = bool(group.sources) and all(map(_is_plain, group.processors))
+        self._allowed: dict[str, Allowance] = {}
+        self._arrived: dict[str, int] = {}
+        self.stops = False
+        self.begin({})
+
+    def begin(self, allowances: Mapping[str, Allowance]) -> None:
+        """Begin a batch.
+
+        Args:
+            allowances: By limit; one that is missing is the task's own, with no other task.
+        """
+        self._allowed = {
+            node: allowances.get(node, Allowance(count, last=True))
+            for node, count in self.counts.items()
+        }
+        self._arrived = {node: self._meta.passed.get(node, 0) for node in self.counts}
+        self._look()
+
+    def admit(self, node: str, count: int) -> int:
+        """Count records that arrive at a limit; return how many of them may pass."""
+        before = self._arrived[node]
+        self._arrived[node] = after = before + count
+        allowed = self._allowed[node].up_to
+        if after < allowed:
+            return count
+        if before < allowed:
+            self._look()
+        return max(allowed - before, 0)
+
+    def mark(self) -> dict[str, int]:
+        """Return the present counts, for `back`."""
+        return dict(self._arrived)
+
+    def back(self, mark: dict[str, int]) -> None:
+        """Return to counts of before."""
+        if mark != self._arrived:
+            self._arrived = mark
+            self._look()
+
+    def until_stop(self, items: Iterator[T]) -> Iterator[T]:
+        """Pass items on until no further one has an effect."""
+        while not self.stops and (item := next(items, None)) is not None:
+            yield item
+
+    def end(self) -> None:
+        """Note what has passed in the batch.
+
+        Raises:
+            Exceeded: The task needs a larger allowance.
+        """
+        exceeded = {
+            node: arrived
+            for node, arrived in self._arrived.items()
+            if arrived > self._allowed[node].up_to and not self._allowed[node].last
+        }
+        if exceeded:
+            raise Exceeded(exceeded)
+        before = self._meta.passed
+        passed = {
+            node: max(min(arrived, self._allowed[node].up_to), before.get(node, 0))
+            for node, arrived in self._arrived.items()
+        }
+        self._meta.passed = {node: count for node, count in passed.items() if count}
+
+    def _look(self) -> None:
+        """Find out whether anything that the task takes can still have an effect."""
+        reached = [
+            node
+            for node, (up_to, last) in self._allowed.items()
+            if last and self._arrived[node] >= up_to
+        ]
+        self.stops = self._may_stop and bool(reached) and not self._reach.open_inputs(reached)
+
+
+def _is_plain(node: ProcessorNode) -> bool:
+    """Return whether a node handles record by record, and keeps and looks up nothing."""
+    uses = (*node.stores, *node.reads, *node.globals)
+    return not (uses or node.batch or isinstance(node, JoinNode))

@@ -1,0 +1,134 @@
+"""Joins that see both of their inputs at once, with all that is around their node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from kstreams.joins.join_processor import JoinProcessor
+from kstreams.record import Record
+from kstreams.task.records.rows import RecordCall
+
+__all__ = ("Joint", "Meeting")
+
+T = TypeVar("T")
+"""What is forwarded: a record, or a table of them."""
+
+
+class Meeting(Generic[T]):
+    """Gathers what comes to both inputs of a join, and joins it within the calls of its node.
+
+    Interceptors see each record, or table, once, the left ones first, when all is there; the
+    join runs within the last of these calls. What they let by is joined, and no more.
+
+    Args:
+        around: Returns a call of the left or right input with all that is around the node.
+        join: Joins what came on the left with what came on the right.
+
+    Attributes:
+        lefts: What has come on the left.
+        rights: What has come on the right.
+    """
+
+    def __init__(
+        self,
+        around: Callable[[Callable[[T], None]], Callable[[T], None]],
+        join: Callable[[list[T], list[T]], None],
+    ) -> None:
+        self._calls = around(self._let_left), around(self._let_right)
+        self._join = join
+        self.lefts: list[T] = []
+        self.rights: list[T] = []
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget what was gathered."""
+        self.lefts.clear()
+        self.rights.clear()
+        self._let: tuple[list[T], list[T]] = [], []
+        self._is_last = False
+
+    def settle(self) -> None:
+        """Join what was gathered."""
+        came = [(self._calls[0], given) for given in self.lefts]
+        came += [(self._calls[1], given) for given in self.rights]
+        self.clear()
+        for number, (call, given) in enumerate(came, 1):
+            self._is_last = number == len(came)
+            call(given)
+        if any(self._let):  # but not the last one
+            self._join_let()
+
+    def _let_left(self, given: T) -> None:
+        self._take(self._let[0], given)
+
+    def _let_right(self, given: T) -> None:
+        self._take(self._let[1], given)
+
+    def _take(self, side: list[T], given: T) -> None:
+        side.append(given)
+        if self._is_last:
+            try:
+                self._join_let()
+            except BaseException:
+                side.pop()  # an interceptor may call again
+                raise
+
+    def _join_let(self) -> None:
+        self._join(*self._let)
+        self._let = [], []
+
+
+class Joint:
+    """A join node that one record may reach by both inputs: it sees both when all is there.
+
+    Kafka Streams calls a join at once for each of its inputs, so that one record gives two
+    results, one of them made of a new row and an old one.
+
+    Args:
+        processor: The join's, initialised.
+        around: Returns a call with all that is around the node.
+    """
+
+    def __init__(
+        self,
+        processor: JoinProcessor[Any, Any, Any, Any, Any],
+        around: Callable[[RecordCall], RecordCall],
+    ) -> None:
+        self._left = around(processor.process_left)
+        self._right = around(processor.process_right)
+        self._both: Meeting[Record[Any, Any]] = Meeting(around, processor.process_both)
+        self._depth = 0
+
+    def take_left(self, record: Record[Any, Any]) -> None:
+        """Take a record of the left input."""
+        if self._depth:
+            self._both.lefts.append(record)
+        else:
+            self._left(record)
+
+    def take_right(self, record: Record[Any, Any]) -> None:
+        """Take a record of the right input."""
+        if self._depth:
+            self._both.rights.append(record)
+        else:
+            self._right(record)
+
+    def begin(self) -> None:
+        """Gather from here on."""
+        self._depth += 1
+
+    def end(self) -> None:
+        """Join what was gathered, unless a node further above still forwards."""
+        self._depth -= 1
+        if not self._depth and (self._both.lefts or self._both.rights):
+            self._both.settle()
+
+    def mark(self) -> int:
+        """Return how much is gathered: nothing, between records."""
+        return len(self._both.lefts) + len(self._both.rights)
+
+    def cut(self, _: int) -> None:
+        """Forget what a failing record has left."""
+        self._depth = 0
+        self._both.clear()

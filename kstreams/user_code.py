@@ -1,0 +1,119 @@
+"""Which code is the user's: scripts, and frames of tracebacks."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+import traceback
+from collections.abc import Iterator
+from functools import cache
+from importlib.machinery import PathFinder
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from types import ModuleType
+
+from kstreams.quoting import kind_of, safe_end
+
+__all__ = ("is_script", "library_packages", "runpy_scripts", "user_traceback_of")
+
+_MAIN = ("__main__", "__mp_main__")
+
+_BELOW_PLUGINS = ("kstreams_msgspec", "kstreams_rows")
+"""Packages that plugins of the library share; they have no entry points."""
+_MOST = 30_000
+"""Characters of a traceback."""
+
+
+def user_traceback_of(exc: BaseException) -> str:
+    """Return the traceback of an exception in user code, without the library's own frames.
+
+    The frames of the user's modules are kept, and the innermost frame where it belongs to
+    another package that the user calls. An exception without any frame of the user's has all of
+    them: then the library is what failed. Causes are treated likewise.
+    """
+    try:
+        shown = traceback.TracebackException(type(exc), exc, exc.__traceback__)
+        _shorten(shown, set())
+        text = "".join(shown.format()).rstrip()
+    except Exception as failure:  # noqa: BLE001  # of an exception class of the user's
+        return f"(the traceback cannot be had: {kind_of(failure)})"
+    if len(text) > _MOST:
+        _, begin, end = text[-_MOST:].partition("\n  File ")
+        text = f"…{begin}{end}"
+    return safe_end(text, _MOST)
+
+
+def is_script(module: ModuleType) -> bool:
+    """Return whether a module is a running program, which no other process can import.
+
+    That is a script, a notebook, or what `runpy.run_path` runs.
+    """
+    name = module.__name__
+    if name in _MAIN:
+        return True
+    if getattr(module, "__spec__", None) is not None or "." in name:
+        return False
+    return bool(getattr(module, "__file__", None)) and PathFinder.find_spec(name) is None
+
+
+def runpy_scripts() -> Iterator[ModuleType]:
+    """Yield the running programs that are not `__main__`, as `runpy.run_path` makes them."""
+    modules: list[tuple[str, object]] = list(sys.modules.items())
+    for name, module in modules:
+        if name not in _MAIN and isinstance(module, ModuleType) and is_script(module):
+            yield module
+
+
+@cache
+def library_packages() -> frozenset[str]:
+    """Return the names of this library's own packages and of its plugins."""
+    try:
+        entries = distribution("kstreams-spark").entry_points
+    except PackageNotFoundError:
+        return frozenset({"kstreams", *_BELOW_PLUGINS})
+    plugins = {entry.module.partition(".")[0] for entry in entries}
+    return frozenset({"kstreams", *_BELOW_PLUGINS, *plugins})
+
+
+def _shorten(shown: traceback.TracebackException, seen: set[int]) -> None:
+    """Remove frames from an exception and from those that it is shown with."""
+    if id(shown) in seen:
+        return
+    seen.add(id(shown))
+    shown.stack[:] = _kept(shown.stack)
+    for other in (shown.__cause__, shown.__context__, *(getattr(shown, "exceptions", None) or ())):
+        if other is not None:
+            _shorten(other, seen)
+
+
+def _kept(frames: list[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
+    kinds = [_owner(frame.filename) for frame in frames]
+    if "user" not in kinds:
+        return frames
+    last = len(frames) - 1
+    return [
+        frame
+        for number, (frame, kind) in enumerate(zip(frames, kinds, strict=True))
+        if kind == "user" or (number == last and kind == "installed")
+    ]
+
+
+def _owner(file: str) -> str:
+    """Return whose code a file has: of the user, of an installed package, or of the library."""
+    if file.startswith("<frozen "):
+        return "installed"
+    path = Path(file)
+    if any(path.is_relative_to(root) for root in _library_folders()):
+        return "library"
+    return "installed" if any(path.is_relative_to(root) for root in _installed()) else "user"
+
+
+def _library_folders() -> list[Path]:
+    modules = (sys.modules.get(name) for name in library_packages())
+    return [Path(module.__file__).parent for module in modules if module and module.__file__]
+
+
+@cache
+def _installed() -> tuple[Path, ...]:
+    paths = sysconfig.get_paths()
+    return tuple(Path(paths[kind]) for kind in ("stdlib", "platstdlib", "purelib", "platlib"))

@@ -1,0 +1,72 @@
+"""Call back at each commit that a view comes to see."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+
+from typing_extensions import Self
+
+from kstreams.errors import ExecutionError
+
+__all__ = ("Following",)
+
+
+class Following:
+    """Calls back at each version of a view, in a thread of its own.
+
+    It is a context manager that stops the thread.
+
+    Args:
+        refresh: Moves the view to the newest version and returns it.
+        callback: Called with each version.
+        poll: Interval between two refreshes.
+    """
+
+    def __init__(
+        self, refresh: Callable[[], int | None], callback: Callable[[int], None], poll: timedelta
+    ) -> None:
+        self._refresh = refresh
+        self._callback = callback
+        self._poll_seconds = poll.total_seconds()
+        self._stop = threading.Event()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name="kstreams-view", daemon=True)
+        self._thread.start()
+
+    @property
+    def failure(self) -> Exception | None:
+        """The error that stopped the thread; None without an error."""
+        return self._failure
+
+    def _run(self) -> None:
+        seen: int | None = None
+        try:
+            while not self._stop.is_set():
+                version = self._refresh()
+                if version is not None and version != seen:
+                    seen = version
+                    self._callback(version)
+                self._stop.wait(self._poll_seconds)
+        except Exception as exc:  # noqa: BLE001  # raised by close
+            self._failure = exc
+
+    def close(self) -> None:
+        """Stop, after the call under way.
+
+        Raises:
+            ExecutionError: The callback, or reading the view, had failed.
+        """
+        self._stop.set()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise ExecutionError(f"following the view failed: {failure}") from failure
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

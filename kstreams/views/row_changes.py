@@ -1,0 +1,165 @@
+"""The rows that differ between the versions that a view sees, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from heapq import merge
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import Any, Generic, TypeVar
+
+from kstreams._types import K
+from kstreams.state.stores.kind import StoreKind
+from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.views.pinned import Pinned
+
+__all__ = ("RowChange", "RowChanges", "VersionSteps", "check_reports_rows")
+
+T = TypeVar("T")
+"""Type of what the store's `get` returns."""
+
+_CHUNK = 500
+_row = itemgetter(0)
+
+
+@dataclass(frozen=True)
+class RowChange(Generic[K, T]):
+    """A key whose value changed.
+
+    Attributes:
+        key: The key.
+        old: What the store's `get` returned before: None (or an empty list) for no value.
+        new: What it returns now: None (or an empty list) after a deletion.
+    """
+
+    key: K
+    old: T
+    new: T
+
+
+@dataclass(frozen=True)
+class RowChanges(Generic[K, T]):
+    """The changed rows of a version, read while they are iterated over.
+
+    Iterate inside the callback: rows cannot be read after it returns. Partitions follow each
+    other; the keys of each partition are in order.
+
+    Attributes:
+        version: The version that `new` values are of.
+        complete: Whether these are all rows of the version, with no `old` values: at the first
+            call, and after the app was reset or upgraded. Whoever keeps a copy empties it then.
+        rows: Begins the iteration.
+    """
+
+    version: int
+    complete: bool
+    rows: Callable[[], Iterator[RowChange[K, T]]]
+
+    def __iter__(self) -> Iterator[RowChange[K, T]]:
+        """Return an iterator over the changed rows."""
+        return self.rows()
+
+
+def check_reports_rows(kind: StoreKind[Any]) -> None:
+    """Make sure that a kind of store can report changed rows.
+
+    Raises:
+        StoreKindError: It cannot.
+    """
+    kind.row_key(b"")
+
+
+class VersionSteps(Generic[S]):
+    """Compares each version with the one before.
+
+    Args:
+        spec: The store.
+        hold: Returns the present version, all partitions ready; it stays readable while held.
+    """
+
+    def __init__(self, spec: StoreSpec[S], hold: Callable[[], Pinned[S]]) -> None:
+        self._spec = spec
+        self._hold = hold
+        self._before: Pinned[S] | None = None
+
+    def next(self, get: Callable[[S, K], T]) -> RowChanges[K, T] | None:
+        """Return what changed since the last call; None where the version is still the same."""
+        before, now = self._before, self._hold()
+        if now.batch is None:
+            return None
+        if before is not None and (before.life != now.life or not before.is_readable()):
+            before = None  # the app has begun again, or was upgraded
+        if before is not None and before.batch == now.batch:
+            return None
+        self._before = now
+        return RowChanges(now.batch, before is None, lambda: self._rows(before, now, get))
+
+    def _rows(
+        self, before: Pinned[S] | None, now: Pinned[S], get: Callable[[S, K], T]
+    ) -> Iterator[RowChange[K, T]]:
+        for partition in range(now.partitions):
+            old = _Side(before, partition, get, self._spec.kind.absent)
+            new = _Side(now, partition, get, self._spec.kind.absent)
+            keys = self._changed_keys(before, now, partition)
+            while chunk := list(islice(keys, _CHUNK)):
+                rows = zip(chunk, old.values(chunk), new.values(chunk), strict=True)
+                for key, was, value in rows:
+                    if not (self._is_absent(was) and self._is_absent(value)):
+                        yield RowChange(key, was, value)
+
+    def _is_absent(self, value: object) -> bool:
+        absent = self._spec.kind.absent
+        return value is None if absent is None else bool(value == absent)
+
+    def _changed_keys(
+        self, before: Pinned[S] | None, now: Pinned[S], partition: int
+    ) -> Iterator[Any]:
+        """Yield the keys whose row differs, in order."""
+        read, row_key = self._spec.key.ordered.deserialize, self._spec.kind.row_key
+        for row in self._changed_rows(before, now, partition):
+            key = row_key(row)
+            if key is not None:
+                yield read(key)
+
+    def _changed_rows(
+        self, before: Pinned[S] | None, now: Pinned[S], partition: int
+    ) -> Iterator[bytes]:
+        changed = None if before is None else now.changed_since(before, partition)
+        if before is None:
+            yield from (row for row, _ in now.stored_pairs(partition, _CHUNK))
+        elif changed is None:  # restored from the log: no layers lead from one to the other
+            sides = (side.stored_pairs(partition, _CHUNK) for side in (before, now))
+            for row, pairs_of_row in groupby(merge(*sides, key=_row), key=_row):
+                values = [value for _, value in pairs_of_row]
+                if len(values) == 1 or values[0] != values[1]:
+                    yield row
+        else:
+            rows = iter(sorted(changed))
+            while chunk := list(islice(rows, _CHUNK)):
+                pairs = (side.stored_values(partition, chunk) for side in (before, now))
+                yield from (row for row, a, b in zip(chunk, *pairs, strict=True) if a != b)
+
+
+class _Side(Generic[S, K, T]):
+    """One of the two versions that are compared."""
+
+    def __init__(
+        self,
+        held: Pinned[S] | None,
+        partition: int,
+        get: Callable[[S, K], T],
+        absent: object,
+    ) -> None:
+        self._held = held
+        self._partition = partition
+        self._get = get
+        self._absent = absent
+
+    def values(self, keys: Sequence[K]) -> list[Any]:
+        """Return the values of keys; absent ones where there is no version."""
+        if self._held is None:
+            return [self._absent] * len(keys)
+        return self._held.read(
+            (self._partition,), lambda stores: [self._get(stores[0], key) for key in keys]
+        )

@@ -1,0 +1,163 @@
+"""Where a view of a topic keeps its working copies, from one process to the next if asked for."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from weakref import finalize
+
+from kstreams.errors import StoreOpenError
+from kstreams.state.backend.working import StateBackend, StoreChanges
+from kstreams.state.log.fields import Fields, checked_integer
+from kstreams.views.layered_copy import WorkingCopy
+
+__all__ = ("SavedTopic", "TopicHome")
+
+_FORMAT = 1
+_SAVED, _LOCK = "saved.json", "lock"
+_MARK = "kstreams/saved"  # no name of a topic
+"""The store beside the rows that has the id of the save, so that both are known to fit."""
+
+
+@dataclass(frozen=True)
+class SavedTopic:
+    """What was saved with the working copies of a topic.
+
+    Attributes:
+        topic_id: The topic's.
+        schema: Of the store that the copies are.
+        saved_ms: When, ms since the epoch.
+        positions: By partition, the first offset that is not in its copy.
+        mark: The id of the save, which each copy has too.
+    """
+
+    topic_id: str
+    schema: dict[str, str]
+    saved_ms: int
+    positions: dict[int, int]
+    mark: str
+
+    def to_json(self) -> bytes:
+        """Return the file's bytes."""
+        content = {
+            "f": _FORMAT,
+            "topic": self.topic_id,
+            "schema": self.schema,
+            "saved_ms": self.saved_ms,
+            "positions": {str(n): offset for n, offset in self.positions.items()},
+            "mark": self.mark,
+        }
+        return json.dumps(content).encode()
+
+    @classmethod
+    def from_json(cls, data: bytes) -> SavedTopic | None:
+        """Read the file's bytes; None where they are none of this version's."""
+        try:
+            fields = Fields(json.loads(data))
+            if fields.integer("f") != _FORMAT:
+                return None
+            schema = {str(k): str(v) for k, v in fields.mapping("schema").items()}
+            positions = {
+                int(n): checked_integer(offset, "an offset")
+                for n, offset in fields.mapping("positions").items()
+            }
+            return cls(
+                fields.text("topic"),
+                schema,
+                fields.integer("saved_ms"),
+                positions,
+                fields.text("mark"),
+            )
+        except (ValueError, KeyError, TypeError, RecursionError):
+            return None
+
+
+class TopicHome:
+    """The directory of a view of a topic.
+
+    Args:
+        store: Name of the store.
+        backend: Keeps the copies.
+        directory: A directory that stays; None is a temporary one.
+
+    Raises:
+        StoreOpenError: Another view uses the directory, or it cannot be made.
+    """
+
+    def __init__(self, store: str, backend: StateBackend, directory: Path | None) -> None:
+        self._store = store
+        self._backend = backend
+        self.stays = directory is not None
+        self._lock = -1
+        if directory is None:
+            self._path = Path(tempfile.mkdtemp(prefix="kstreams-view-"))
+            self._removed = finalize(self, shutil.rmtree, self._path, True)
+        else:
+            self._path = directory
+            self._take(directory)
+
+    def _take(self, directory: Path) -> None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            flags = os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._lock = os.open(directory / _LOCK, flags, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            os.close(self._lock)
+            raise StoreOpenError(
+                f"another view uses the directory {directory}",
+                hint="give each view a directory of its own.",
+            ) from exc
+        except OSError as exc:
+            raise StoreOpenError(f"a view cannot use the directory {directory}: {exc}") from exc
+
+    def saved(self) -> SavedTopic | None:
+        """Return what was saved here last, and forget it: a crash leaves no save behind."""
+        path = self._path / _SAVED
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            return None
+        path.unlink()
+        return SavedTopic.from_json(data)
+
+    def open(self, partition: int, mark: str | None) -> WorkingCopy | None:
+        """Open the copy of a partition.
+
+        Args:
+            partition: Which.
+            mark: The id of the save that the copy has to be of; None begins an empty copy.
+
+        Returns:
+            None where the copy is not of that save.
+        """
+        place = self._path / f"partition-{partition}"
+        if mark is None:
+            self._backend.remove(place)
+        copy = WorkingCopy(self._backend, place, self._store, _MARK)
+        if mark is not None and copy.store.get(_MARK, b"") != mark.encode():
+            copy.close()
+            return None
+        return copy
+
+    def mark(self, copy: WorkingCopy, mark: str) -> None:
+        """Write the id of a save into a copy."""
+        copy.store.write({_MARK: StoreChanges([(b"", mark.encode())])})
+
+    def save(self, saved: SavedTopic) -> None:
+        """Write what is saved, after all copies were closed."""
+        path, new = self._path / _SAVED, self._path / f"{_SAVED}.new"
+        new.write_bytes(saved.to_json())
+        new.replace(path)
+
+    def close(self) -> None:
+        """Remove a temporary directory; leave another one to the next view."""
+        if self.stays:
+            os.close(self._lock)
+        else:
+            self._removed()

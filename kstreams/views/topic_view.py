@@ -1,0 +1,119 @@
+"""A topic as a table, read from any process."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Generic, Literal
+
+from kstreams._types import K, V
+from kstreams.clock import Clock, SystemClock, to_ms
+from kstreams.connection import Connection
+from kstreams.options import checks_options
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.working import StateBackend
+from kstreams.state.stores.key_value.store import KeyValueStore
+from kstreams.topic import Topic
+from kstreams.views.commit_callbacks import Following
+from kstreams.views.topic_reader import TopicReader
+from kstreams.views.topic_settings import PartitionProgress, TopicSettings
+from kstreams.views.versioned_reads import VersionedReads
+
+__all__ = ("TopicView",)
+
+
+class TopicView(VersionedReads[KeyValueStore[K, V]], Generic[K, V]):
+    """Reads any topic as a table: the last value of each key. A tombstone deletes its key.
+
+    For compacted topics: changelogs of apps, tables of other systems. The view has the methods
+    of a `View` of a key-value store. By default each read first reads the topic to its end, so
+    that it sees everything written before; the first read takes as long as the topic is.
+
+    `version` is the number of offsets that were read, of all partitions together. An open
+    iteration keeps the view at its version. Threads may share a view.
+
+    Memory holds the last value of each key and at most a few thousand records of the topic
+    besides; with `backend=RocksDB()` the values are on disk. With a `directory` too, a view that
+    was closed goes on from there when it is opened again. After a kill, or where the copy does
+    not fit the topic any more, it reads the topic from its beginning.
+
+    Args:
+        topic: Names the topic and its serdes. Keys are looked for where its `partitioner` puts
+            them; in all partitions where the first keys lie elsewhere.
+        connection: Where the topic is.
+        max_age: How old the last look at the topic's end may be before a read looks again.
+        advance_every: How often to read the topic in a thread of its own, instead of in reads:
+            then no read waits for the topic but the first. None has no such thread.
+        backend: Keeps the working copies; memory by default.
+        directory: Keeps the copies from one process to the next, for one view at a time; None
+            removes them at `close`.
+        valid_for: How long after its `close` a kept copy is valid. At most the topic's
+            `delete.retention.ms`: tombstones older than that are gone from the topic.
+        on_error: What happens at a record that cannot be decoded: `"fail"` raises from the
+            reads, `"skip"` counts the record in `progress`. Records without a key are counted
+            in either case.
+        clock: Tells when a copy was kept.
+
+    Raises:
+        UnknownTopicError: There is no such topic.
+        StoreOpenError: Another view uses the directory, or it cannot be used.
+        ValueError: `on_error` has another value.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> from kstreams import INT64, TEXT, Embedded, Emitter, Topic
+        >>> stock = Topic("stock", key=TEXT, value=INT64, nulls="pass")
+        >>> with TemporaryDirectory() as place, Emitter(stock, Embedded(place)) as emitter:
+        ...     _ = emitter.emit_many([("pen", 3), ("ink", 5), ("pen", 2), ("ink", None)])
+        ...     with TopicView(stock, Embedded(place)) as view:
+        ...         list(view.items())
+        [('pen', 2)]
+
+    Source: goka's `NewView`; `StreamsBuilder#globalTable`, without a topology.
+    """
+
+    @checks_options
+    def __init__(
+        self,
+        topic: Topic[K, V],
+        connection: Connection,
+        *,
+        max_age: timedelta = timedelta(0),
+        advance_every: timedelta | None = None,
+        backend: StateBackend | None = None,
+        directory: Path | str | None = None,
+        valid_for: timedelta = timedelta(hours=24),
+        on_error: Literal["fail", "skip"] = "fail",
+        clock: Clock | None = None,
+    ) -> None:
+        if on_error not in ("fail", "skip"):
+            raise ValueError(f"on_error is 'fail' or 'skip', not {on_error!r}")
+        settings = TopicSettings(
+            to_ms(max_age),
+            backend or Memory(),
+            None if directory is None else Path(directory),
+            to_ms(valid_for),
+            on_error,
+            clock or SystemClock(),
+            beside=advance_every is not None,
+        )
+        self._reading = TopicReader(topic, connection, settings)
+        super().__init__(self._reading.spec, self._reading)
+        self._advancing: Following | None = None
+        if advance_every is not None:
+            self._advancing = Following(self._reading.advance, _nothing, advance_every)
+
+    def progress(self) -> dict[int, PartitionProgress]:
+        """Return how far the view is in each partition, as of its last look at the topic."""
+        return self._reading.progress()
+
+    def close(self) -> None:
+        """Remove the working copies, or keep them in the directory; may be repeated."""
+        self._reading.end()
+        if self._advancing is not None:
+            self._advancing.close()
+        super().close()
+
+
+def _nothing(_: int) -> None:
+    """Do nothing at a new version: reads see it."""

@@ -1,0 +1,57 @@
+"""Runs work in a process of its own with a limit of memory, and tells how it ended."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from kstreams.quoting import text_of
+
+__all__ = ("MIB", "outcome_of")
+
+MIB = 1024 * 1024
+_SECONDS = 60
+
+
+def outcome_of(work: Callable[[], object], *, most: int = 256 * MIB) -> str:
+    """Return how work ended: `fine`, or the error's class and text.
+
+    It runs in a copy of this process that may take this many more bytes, and some time. Work that
+    takes more ends with `MemoryError`, or is killed.
+
+    Args:
+        work: What is done.
+        most: How many bytes more than now the process may take.
+    """
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        _work(work, most, writing)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as stream:
+        found = stream.read().decode()
+    _, status = os.waitpid(child, 0)
+    return found or f"killed, status {status}"
+
+
+def _work(work: Callable[[], object], most: int, writing: int) -> NoReturn:
+    try:
+        signal.alarm(_SECONDS)
+        bound = _virtual_bytes() + most
+        resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+        work()
+        found = "fine"
+    except BaseException as exc:  # whatever it is is told
+        found = f"{type(exc).__name__}: {text_of(exc)}"
+    os.write(writing, found[:2000].encode("utf-8", "replace"))
+    os._exit(0)
+
+
+def _virtual_bytes() -> int:
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return pages * resource.getpagesize()

@@ -1,0 +1,24 @@
+"""Tasks that ran on another worker than before are noticed."""
+
+from __future__ import annotations
+
+from kstreams.batch.task_moves import TaskMove, TaskPlaces
+from kstreams.batch.task_numbers import TaskNumbers
+from kstreams.batch.task_status import TaskStatus
+from kstreams.ids import TaskId
+
+
+def _status(partition: int, worker: str, *, restored: bool = False) -> TaskStatus:
+    numbers = TaskNumbers(worker=worker, restored=restored)
+    return TaskStatus(TaskId("words", partition), "", numbers=numbers)
+
+
+def test_moves_are_first_batches_and_other_workers() -> None:
+    places = TaskPlaces()
+    zero, one = TaskId("words", 0), TaskId("words", 1)
+    first = places.moved([_status(0, "a/1"), _status(1, "a/2")])
+    assert first == (TaskMove(zero, None, "a/1"), TaskMove(one, None, "a/2"))
+    assert places.moved([_status(0, "a/1")]) == ()
+    assert places.moved([_status(1, "b/7", restored=True)]) == (TaskMove(one, "a/2", "b/7", True),)
+    assert places.moved([_status(0, "a/1"), _status(1, "b/7")]) == ()
+    assert places.moved([_status(0, "")]) == ()  # a worker that is not known is no move

@@ -1,0 +1,371 @@
+"""A reset removes an app's checkpoint and local state, and nothing of others."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kstreams import TEXT, TopologyBuilder
+from kstreams.checkpoint.admin.reset import reset, survey
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.opening import open_for_running
+from kstreams.checkpoint.storage.home import CheckpointHome
+from kstreams.checkpoint.storage.lock import CheckpointLock
+from kstreams.checkpoint.storage.named_home import home_of
+from kstreams.checkpoint.storage.object_home import ObjectHome
+from kstreams.errors import (
+    AppLockedError,
+    CheckpointMismatchError,
+    ExecutionError,
+    InvalidNameError,
+    NoCheckpointError,
+)
+from kstreams.sources import Lines, MoveTo, WhenRead, folder
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.directory import Directory
+from kstreams.testing import RecordingSink
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+LIFE1, LIFE2, LIFE11 = "11ab5f1ac3d0", "22ab5f1ac3d0", "11ab5f1ac3d1"
+
+
+def checkpoint(path: Path, app: str = "app", epoch: str = LIFE1) -> Path:
+    (path / "queries" / "q").mkdir(parents=True)
+    (path / "queries" / "q" / "plan").write_bytes(b"12345")
+    (path / "app.json").write_text(json.dumps({"app": app, "incarnation": epoch}))
+    return path
+
+
+def local_state(root: Path, app: str = "app", epoch: str = LIFE1) -> Path:
+    home = root / app / epoch / f"{app}.{epoch}.q" / "group" / "0"
+    home.mkdir(parents=True)
+    (home / "file").write_bytes(b"123")
+    return root / app / epoch
+
+
+def test_checkpoint_and_local_state_go() -> None:
+    path = checkpoint(Path(".kstreams/app"))
+    local_state(Path("local"))
+    state = Memory(directory="local")
+    found = survey("app", state=state)
+    assert path.exists()
+    assert [(x.path.name, x.files) for x in found.leftovers] == [("app", 3), (LIFE1, 1)]
+    assert found.local[0].size_bytes == 3
+
+    assert reset("app", state=state) == found
+    assert list(Path(".kstreams").iterdir()) == []
+    assert list(Path("local").iterdir()) == []
+
+
+def read_files(home: CheckpointHome, when_read: WhenRead) -> None:
+    """Start an app on files that go when they are committed, and on others."""
+    builder = TopologyBuilder("app")
+    for log in (
+        folder("lines", "in", Lines(TEXT), when_read=when_read),
+        folder("kept", "kept", Lines(TEXT)),
+    ):
+        builder.add_sink(f"{log.name}-out", RecordingSink(), builder.add_source(log.name, log))
+    tasks = {"lines": 1, "kept": 1}
+    settings = AppSettings("app", home)
+    open_for_running(settings, builder.build(), tasks, run="run", publish=lambda _: None)
+
+
+@pytest.mark.parametrize("home", [home_of("here"), ObjectHome(Directory("there"))], ids=str)
+def test_it_says_what_does_not_come_again(
+    home: CheckpointHome, caplog: pytest.LogCaptureFixture
+) -> None:
+    said = (
+        "What source 'lines' has read does not come again: files {} when they are committed. "
+        "The app begins behind them."
+    )
+    read_files(home, "leave")
+    assert survey("app", checkpoint=home.named).not_again == ()
+    read_files(home, MoveTo("_done"))
+    assert survey("app", checkpoint=home.named).not_again == (said.format("go to '_done'"),)
+    read_files(home, "delete")
+    assert reset("app", checkpoint=home.named).not_again == (said.format("are deleted"),)
+    assert [record.getMessage() for record in caplog.records] == [said.format("are deleted")]
+    read_files(home, "delete")
+    told: list[str] = []
+    assert reset("app", checkpoint=home.named, tell=told.append).not_again == tuple(told)
+
+
+def test_other_lives_of_the_app_keep_their_local_state() -> None:
+    checkpoint(Path("here"))
+    local_state(Path("local"))
+    other = local_state(Path("local"), epoch=LIFE2)
+    reset("app", checkpoint="here", state=Memory(directory="local"))
+    assert other.is_dir()
+    assert [p.name for p in Path("local/app").iterdir()] == [LIFE2]
+
+
+def test_local_state_is_found_where_workers_put_it_by_default(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    home = local_state(tmp_path / "tmp" / f"kstreams-{os.getuid()}")
+    checkpoint(Path("here"))
+    assert [x.path for x in reset("app", checkpoint="here").local] == [home]
+    assert not home.exists()
+
+
+def test_nothing_to_reset_names_the_nearest_app() -> None:
+    with pytest.raises(NoCheckpointError, match="has no checkpoint at"):
+        reset("app")
+    checkpoint(Path(".kstreams/apple"), app="apple")
+    with pytest.raises(NoCheckpointError, match="did you mean 'apple'"):
+        reset("appel")
+    assert Path(".kstreams/apple/app.json").exists()
+
+
+def test_another_apps_checkpoint_is_left_alone() -> None:
+    path = checkpoint(Path("here"), app="other")
+    with pytest.raises(CheckpointMismatchError, match="belongs to app 'other', not to 'app'"):
+        reset("app", checkpoint="here")
+    assert (path / "app.json").exists()
+
+
+def test_what_is_no_checkpoint_is_left_alone() -> None:
+    Path("home/mine").mkdir(parents=True)
+    with pytest.raises(CheckpointMismatchError, match="is no checkpoint: it has mine"):
+        reset("app", checkpoint="home")
+    Path("file").touch()
+    with pytest.raises(CheckpointMismatchError, match="is no directory"):
+        reset("app", checkpoint="file")
+    assert Path("home/mine").exists()
+
+
+def test_an_app_that_never_started_leaves_a_checkpoint_too() -> None:
+    lock = CheckpointLock(Path("here"))
+    lock.acquire()
+    lock.release()
+    for left in ("12", "0f" * 16):  # of an older version, and of this one
+        Path(f"here/.app-{left}.json").touch()
+    reset("app", checkpoint="here")
+    assert not Path("here").exists()
+
+
+def test_a_running_app_is_not_reset() -> None:
+    path = checkpoint(Path("here"))
+    lock = CheckpointLock(path)
+    lock.acquire()
+    for attempt in (survey, reset):
+        with pytest.raises(AppLockedError):
+            attempt("app", checkpoint="here")
+    assert (path / "queries" / "q" / "plan").exists()
+    lock.release()
+    reset("app", checkpoint="here")
+
+
+@pytest.mark.parametrize("removed", [0, 1, 2], ids="after {} removals".format)
+def test_a_killed_reset_leaves_no_checkpoint_that_starts(
+    removed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint(Path("here"))
+    home = local_state(Path("local"))
+    state = Memory(directory="local")
+    delete, calls = shutil.rmtree, iter(range(99))
+
+    def killed(path: Path) -> None:
+        if next(calls) == removed:
+            raise KeyboardInterrupt
+        delete(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            reset("app", checkpoint="here", state=state)
+    assert not Path("here").exists()
+
+    found = reset("app", checkpoint="here", state=state)
+    assert found.checkpoint is None
+    assert len(found.interrupted) == 1
+    assert not home.exists()
+    assert not list(Path.cwd().glob(".here.reset-*"))
+    with pytest.raises(NoCheckpointError):
+        reset("app", checkpoint="here", state=state)
+
+
+def test_the_next_reset_finishes_what_a_killed_one_began() -> None:
+    checkpoint(Path(".here.reset-0123456789ab"), epoch=LIFE1)
+    checkpoint(Path("here"), epoch=LIFE2)
+    for epoch in (LIFE1, LIFE2):
+        local_state(Path("local"), epoch=epoch)
+    reset("app", checkpoint="here", state=Memory(directory="local"))
+    assert sorted(p.name for p in Path.cwd().iterdir()) == ["local"]
+    assert list(Path("local").iterdir()) == []
+
+
+def test_a_disk_that_refuses_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint(Path("here"))
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("shutil.rmtree", refuse)
+    with pytest.raises(ExecutionError, match="Permission denied"):
+        reset("app", checkpoint="here")
+    assert not Path("here").exists()
+
+
+def test_resetting_needs_no_pyspark() -> None:
+    program = "import sys, kstreams.checkpoint.admin.reset; sys.exit('pyspark' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def life_in(log: ObjectStore, epoch: str, app: str = "app") -> list[str]:
+    """Give a life of an app objects of every sort in a log; return their names."""
+    scope = f"{app}.{epoch}"
+    names = [
+        f"{scope}.q/00/g/0/1-x.delta",
+        f"{scope}.q/garbage/5-unnamed",
+        f"commits/{scope}.q/0.json",
+        f"commits/{scope}.q!1/0.json",
+        f"savepoints/{scope}/monday.json",
+    ]
+    for name in names:
+        log.put_if_absent(name, b"x")
+    return names
+
+
+def test_objects_of_a_log_elsewhere_go_and_no_others() -> None:
+    log = Directory("log")
+    checkpoint(Path("here"))
+    own = life_in(log.open(), LIFE1)
+    others = [
+        *life_in(log.open(), LIFE2),
+        *life_in(log.open(), LIFE11),
+        *life_in(log.open(), LIFE1, "app2"),
+    ]
+    assert reset("app", checkpoint="here").objects == 0
+    assert set(own) <= set(log.open().list(""))
+
+    checkpoint(Path("here"))
+    state = Memory(log=log)
+    found = survey("app", checkpoint="here", state=state)
+    assert found.objects == len(own)
+    assert set(log.open().list("")) == {*own, *others}
+    assert reset("app", checkpoint="here", state=state) == found
+    assert set(log.open().list("")) == set(others)
+
+
+def test_a_reset_that_was_killed_before_the_objects_went_is_finished() -> None:
+    log = Directory("log")
+    life_in(log.open(), LIFE1)
+    checkpoint(Path(".here.reset-0123456789ab"))
+    found = reset("app", checkpoint="here", state=Memory(log=log))
+    assert (found.checkpoint, found.objects) == (None, 5)
+    assert list(log.open().list("")) == []
+
+
+def test_a_forged_incarnation_leads_a_reset_nowhere() -> None:
+    precious = Path("local/precious/app.../x")
+    precious.mkdir(parents=True)
+    for forged in ("../precious", "../../..", "/", "", "x" * 12, "0123456789abc", None, 7):
+        shutil.rmtree(Path("here"), ignore_errors=True)
+        checkpoint(Path("here"), epoch=forged)  # type: ignore[arg-type]  # what a file may hold
+        for attempt in (survey, reset):
+            with pytest.raises(InvalidNameError, match="expected 12 hex digits"):
+                attempt("app", checkpoint="here", state=Memory(directory="local"))
+        assert precious.is_dir()
+        assert Path("here/queries/q/plan").exists()
+
+
+def test_what_lacks_the_mark_of_the_life_stays_beside_its_local_state() -> None:
+    checkpoint(Path("here"))
+    home = local_state(Path("local"))
+    for name in ("mine", f"other.{LIFE1}.q", f"app.{LIFE2}.q"):
+        (home / name).mkdir()
+    (home / f"app.{LIFE1}.link").symlink_to(Path("local").absolute())
+    reset("app", checkpoint="here", state=Memory(directory="local"))
+    left = {"mine", f"other.{LIFE1}.q", f"app.{LIFE2}.q", f"app.{LIFE1}.link"}
+    assert {entry.name for entry in home.iterdir()} == left
+
+
+@pytest.mark.parametrize("linked", ["local/app", f"local/app/{LIFE1}"])
+def test_local_state_behind_a_link_stays(linked: str) -> None:
+    checkpoint(Path("here"))
+    home = local_state(Path("elsewhere"))
+    Path(linked).parent.mkdir(parents=True)
+    target = home if linked.endswith(LIFE1) else home.parent
+    Path(linked).symlink_to(target.absolute())
+    reset("app", checkpoint="here", state=Memory(directory="local"))
+    assert (home / f"app.{LIFE1}.q/group/0/file").exists()
+
+
+def test_links_in_a_checkpoint_go_and_what_they_lead_to_stays() -> None:
+    path = checkpoint(Path("here"))
+    Path("disk").mkdir()
+    Path("disk/file").touch()
+    for name in ("state", "queries/more"):
+        (path / name).symlink_to(Path("disk").absolute())
+    reset("app", checkpoint="here")
+    assert not path.exists()
+    assert Path("disk/file").exists()
+    assert not list(Path.cwd().glob(".here.*"))
+
+
+def test_a_checkpoint_that_is_a_link_is_not_followed() -> None:
+    path = checkpoint(Path("real"))
+    Path("here").symlink_to(path)
+    with pytest.raises(CheckpointMismatchError, match=r"symbolic link[^!]*real"):
+        reset("app", checkpoint="here")
+    assert (path / "queries/q/plan").exists()
+
+
+def test_a_checkpoint_with_more_in_it_than_the_app_put_there_is_left_alone() -> None:
+    path = checkpoint(Path("home"))
+    (path / "thesis.txt").touch()
+    with pytest.raises(CheckpointMismatchError, match=r"more in it .*: thesis\.txt"):
+        reset("app", checkpoint="home")
+    assert (path / "queries/q/plan").exists()
+    (path / "thesis.txt").unlink()
+    reset("app", checkpoint="home")
+    assert not path.exists()
+
+
+def test_local_state_in_the_checkpoint_goes_with_it() -> None:
+    local_state(checkpoint(Path("here")) / "local")
+    with pytest.raises(CheckpointMismatchError, match="more in it"):
+        reset("app", checkpoint="here")
+    reset("app", checkpoint="here", state=Memory(directory="here/local"))
+    assert list(Path.cwd().iterdir()) == []
+
+
+def test_another_apps_directory_that_is_named_like_a_leftover_stays() -> None:
+    checkpoint(Path("here"))
+    other = checkpoint(Path(".here.reset-0123456789ab"), app="other")
+    strange = Path(".here.reset-ba9876543210")
+    (strange / "mine").mkdir(parents=True)
+    Path(".here.reset-000000000000").symlink_to(other)
+    reset("app", checkpoint="here")
+    assert (other / "queries/q/plan").exists()
+    assert (strange / "mine").is_dir()
+
+
+def test_an_app_named_like_a_life_of_another_keeps_its_objects() -> None:
+    log = Directory("log")
+    checkpoint(Path("here"))
+    life_in(log.open(), LIFE1)
+    theirs = life_in(log.open(), LIFE2, f"app.{LIFE1}")
+    reset("app", checkpoint="here", state=Memory(log=log))
+    assert set(log.open().list("")) == set(theirs)
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "..", ".", "a\0b", "", "a\nb", "\ud800"])
+def test_an_id_that_leads_elsewhere_is_refused(name: str) -> None:
+    for attempt in (survey, reset):
+        with pytest.raises(InvalidNameError, match="an app's id cannot be "):
+            attempt(name)

@@ -1,0 +1,89 @@
+"""The settings of an app: said once, checked once, under one name each."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import subprocess
+import sys
+from dataclasses import MISSING, fields
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark import cloudpickle
+
+from kstreams import TEXT, App, key_value_store
+from kstreams.app import ForkSource, Migration
+from kstreams.checkpoint.start.app_settings import AppSettings, store_names
+from kstreams.checkpoint.storage.named_home import home_of
+from kstreams.errors import CompileError
+
+OBJECTS = {"self", "topology", "connection", "spark", "clock", "on_batch"}
+"""Arguments of `App` that are no values."""
+
+
+def settings(**given: Any) -> AppSettings:
+    return AppSettings("app", home_of(Path("/checkpoint")), **given)
+
+
+def test_each_setting_has_the_name_that_the_user_gives_it() -> None:
+    arguments = inspect.signature(App.__init__).parameters
+    assert {each.name for each in fields(AppSettings)} == set(arguments) - OBJECTS
+
+
+def test_an_app_and_its_settings_have_the_same_defaults() -> None:
+    arguments = inspect.signature(App.__init__).parameters
+    plain = {each.name: each.default for each in fields(AppSettings) if each.default is not MISSING}
+    plain["reset"] = ()
+    assert plain == {name: arguments[name].default for name in plain}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"max_records_per_batch": 0},
+        {"max_bytes_per_batch": 0},
+        {"trigger": timedelta(milliseconds=-1)},
+        {"retained_batches": 1},
+    ],
+    ids=lambda given: next(iter(given)),
+)
+def test_a_value_out_of_range_is_refused_by_its_name(given: dict[str, Any]) -> None:
+    with pytest.raises(CompileError, match=next(iter(given))):
+        settings(**given)
+
+
+def test_one_text_is_no_set_of_stores() -> None:
+    with pytest.raises(CompileError, match=r"reset=\{'counts'\}"):
+        store_names("counts")
+    assert store_names(["counts"]) == {"counts"}
+
+
+def test_workers_get_no_setting_of_the_driver_alone() -> None:
+    """Neither secrets of a session nor functions that need not pickle."""
+    store = key_value_store("counts", key=TEXT, value=TEXT)
+    given = settings(
+        packages=["mine"],
+        config={"spark.hadoop.fs.s3a.secret.key": "hidden"},
+        migrate={"counts": Migration(store, lambda _, value: (given, sys.stdin, value)[2])},
+        reset=frozenset({"gone"}),
+        fork=ForkSource("/other", "savepoint"),
+        max_bytes_per_batch=7,
+    )
+    sent = given.for_workers()
+    assert b"hidden" not in cloudpickle.dumps(sent)  # type: ignore[no-untyped-call]  # pyspark's
+    assert pickle.loads(pickle.dumps(sent)) == sent
+    assert sent == settings(packages=(), max_bytes_per_batch=7, state=given.state)
+
+
+def test_settings_show_no_configuration_of_spark() -> None:
+    assert "hidden" not in repr(settings(config={"spark.ssl.keyPassword": "hidden"}))
+
+
+def test_settings_need_no_spark() -> None:
+    program = (
+        "import sys, kstreams.checkpoint.start.app_settings; sys.exit('pyspark' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,0 +1,76 @@
+"""A task counts what arrives at its limits."""
+
+from __future__ import annotations
+
+import pytest
+
+from kstreams import INT64, TEXT, Topic, TopologyBuilder
+from kstreams.graph.topology import PartitionGroup
+from kstreams.operators import limit
+from kstreams.task.progress.task_meta import TaskMeta
+from kstreams.task.task_limits import Allowance, Exceeded, TaskLimits
+
+IN = Topic("in", TEXT, INT64)
+OUT = Topic("out", TEXT, INT64)
+
+
+def group(at_most: int) -> PartitionGroup:
+    builder = TopologyBuilder("app")
+    first = builder.add_processor("first", limit(at_most), builder.add_source("in", IN))
+    builder.add_sink("out", OUT, first)
+    return builder.build().groups[0]
+
+
+def stops(limits: TaskLimits) -> bool:
+    """Tell whether the task stops; a call, so that no type checker takes it as settled."""
+    return limits.stops
+
+
+def test_admit_lets_records_pass_up_to_the_limit_and_stops_there() -> None:
+    meta = TaskMeta()
+    limits = TaskLimits(group(5), meta)
+    assert [limits.admit("first", count) for count in (1, 3)] == [1, 3]
+    assert not stops(limits)
+    assert limits.admit("first", 3) == 1
+    assert stops(limits)
+    assert limits.admit("first", 2) == 0
+    limits.end()
+    assert meta.passed == {"first": 5}
+
+
+def test_back_returns_to_the_mark() -> None:
+    limits = TaskLimits(group(2), TaskMeta())
+    limits.admit("first", 1)
+    mark = limits.mark()
+    limits.admit("first", 1)
+    assert stops(limits)
+    limits.back(mark)
+    assert not stops(limits)
+    assert limits.admit("first", 2) == 1
+
+
+def test_end_refuses_more_records_than_a_share_that_is_not_the_last() -> None:
+    meta = TaskMeta(passed={"first": 1})
+    limits = TaskLimits(group(9), meta)
+    limits.begin({"first": Allowance(3, last=False)})
+    assert limits.admit("first", 4) == 2
+    assert not stops(limits)
+    with pytest.raises(Exceeded) as caught:
+        limits.end()
+    assert caught.value.arrived == {"first": 5}
+    assert meta.passed == {"first": 1}
+
+
+def test_lower_limit_does_not_change_how_many_records_have_passed() -> None:
+    meta = TaskMeta(passed={"first": 6, "removed": 2})
+    limits = TaskLimits(group(3), meta)
+    assert stops(limits)
+    assert limits.admit("first", 1) == 0
+    limits.end()
+    assert meta.passed == {"first": 6}
+
+
+def test_meta_keeps_the_counts_of_limits_as_json() -> None:
+    meta = TaskMeta(passed={"first": 6})
+    assert TaskMeta.from_json(meta.to_json()) == meta
+    assert TaskMeta.from_json({}).passed == {}

@@ -1,0 +1,32 @@
+"""ARCHITECTURE.md names files that exist, and stays a map of one page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+
+
+def test_architecture_named_files_exist() -> None:
+    named = set(re.findall(r"`([\w/]+\.py)`", PAGE))
+    places = (ROOT, ROOT / "kstreams", ROOT / "tests" / "kstreams")
+    assert {name for name in named if not any((each / name).is_file() for each in places)} == set()
+
+
+def test_architecture_named_folders_exist() -> None:
+    invariants = PAGE.partition("## Invariants")[2]
+    named = set(re.findall(r"`([\w/]+/)`", invariants))
+    places = (ROOT, ROOT / "kstreams", ROOT / "tests" / "kstreams")
+    assert {name for name in named if not any((each / name).is_dir() for each in places)} == set()
+
+
+def test_architecture_packages_are_all_listed() -> None:
+    packages = {path.parent.name for path in (ROOT / "kstreams").glob("*/__init__.py")}
+    listed = set(re.findall(r"`(\w+)/`", PAGE))
+    assert packages - listed == set()
+
+
+def test_architecture_length_is_at_most_120_lines() -> None:
+    assert len(PAGE.splitlines()) <= 120
