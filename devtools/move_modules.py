@@ -4,6 +4,9 @@ OLD and NEW are dotted names, such as `kstreams.task.joint=kstreams.task.two_inp
 moves with its modules. The tests of a module (`tests/kstreams/task/test_joint.py`) move too.
 References are imports, dotted names in strings and configuration, and paths in documentation.
 Run `make format` afterward, because imports sort differently.
+
+`--into packages kstreams.serve=kstreams_serve` makes a package of `kstreams` a package of its own in the
+folder `packages`, and moves its tests to `tests/packages/kstreams_serve`.
 """
 
 from __future__ import annotations
@@ -25,15 +28,18 @@ _IMPORT = re.compile(rf"^([ \t]*)from ([\w.]+) import (\([\w,\s]+\)|{_NAMES})$",
 _SUFFIXES = {".cfg", ".in", ".ini", ".json", ".md", ".py", ".sh", ".toml", ".txt", ".yaml", ".yml"}
 
 
-def rewritten(text: str, moves: Mapping[str, str]) -> str:
+def rewritten(text: str, moves: Mapping[str, str], folders: Mapping[str, str] | None = None) -> str:
     """Return the text with each reference to a moved module.
 
     Args:
         text: The content of a source file, a page or a configuration file.
         moves: The new dotted name of each moved module.
+        folders: The new path of each moved folder whose path is not that of a dotted name.
     """
     text = _IMPORT.sub(lambda match: _split_import(match, moves), text)
     text = _replaced(text, r"(?<![\w.])", moves, r"(?!\w)")
+    if folders:
+        text = _replaced(text, r"(?<![\w/])", folders, r"(?![\w.])")
     paths = {_path(old): _path(new) for old, new in moves.items()}
     below = {_path(_below_root(old)): _path(_below_root(new)) for old, new in moves.items()}
     return _replaced(text, r"(?<![\w/])", {**below, **paths}, r"\b")
@@ -54,16 +60,36 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(description=__doc__, prog="python -m devtools.move_modules")
     parser.add_argument("moves", nargs="+", metavar="OLD=NEW")
-    moves = dict(move.split("=", 1) for move in parser.parse_args(arguments).moves)
-    for old, new in tuple(moves.items()):
-        _move(old, new)
-        moves[_test_of(old)] = _test_of(new)
+    parser.add_argument("--into", metavar="FOLDER", help="make packages of their own, there")
+    given = parser.parse_args(arguments)
+    moves = dict(move.split("=", 1) for move in given.moves)
+    folders: dict[str, str] = {}
+    if given.into:
+        for old, new in tuple(moves.items()):
+            folders |= _move_out(old, new, given.into)
+            moves[f"tests.{old}"] = f"tests.{given.into}.{new}"
+    else:
+        for old, new in tuple(moves.items()):
+            _move(old, new)
+            moves[_test_of(old)] = _test_of(new)
     for path in _tracked():
         if path.suffix in _SUFFIXES or path.name == "Makefile":
             before = path.read_text("utf-8")
-            after = rewritten(before, moves)
+            after = rewritten(before, moves, folders)
             if after != before:
                 path.write_text(after, "utf-8")
+
+
+def _move_out(old: str, new: str, folder: str) -> dict[str, str]:
+    """Move a package and its tests to a folder of packages; return the moved folders."""
+    source = old.replace(".", "/")
+    moved = {source: f"{folder}/{new}", f"tests/{source}": f"tests/{folder}/{new}"}
+    for before, after in moved.items():
+        if (ROOT / before).is_dir():
+            if (ROOT / after).exists():
+                raise SystemExit(f"move_modules: {after} already exists")
+            _git_move(ROOT / before, ROOT / after)
+    return moved
 
 
 def _split_import(match: re.Match[str], moves: Mapping[str, str]) -> str:
@@ -76,7 +102,8 @@ def _split_import(match: re.Match[str], moves: Mapping[str, str]) -> str:
     lines = []
     for name, alias in names:
         parent, _, last = moves.get(f"{package}.{name}", f"{package}.{name}").rpartition(".")
-        lines.append(f"{indent}from {parent} import {last}" + (last != alias) * f" as {alias}")
+        found = f"from {parent} import {last}" if parent else f"import {last}"
+        lines.append(indent + found + (last != alias) * f" as {alias}")
     return "\n".join(lines)
 
 

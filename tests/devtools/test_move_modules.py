@@ -67,3 +67,34 @@ def test_rewritten_other_names_stay(text: str) -> None:
 def test_main_missing_module_exits_with_its_path() -> None:
     with pytest.raises(SystemExit, match=r"there is no kstreams/no_such\.py"):
         main(["kstreams.no_such=kstreams.other"])
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("from kstreams.serve.api import Api\n", "from kstreams_serve.api import Api\n"),
+        ("from kstreams import serve\n", "import kstreams_serve as serve\n"),
+        (
+            "from tests.kstreams.serve.apps import App\n",
+            "from tests.packages.kstreams_serve.apps import App\n",
+        ),
+        ('"kstreams/serve/**" = ["S"]', '"packages/kstreams_serve/**" = ["S"]'),
+        ("see `tests/kstreams/serve/test_api.py`", "see `tests/packages/kstreams_serve/test_api.py`"),
+        (
+            "see kstreams/server.py, other/kstreams/serve",
+            "see kstreams/server.py, other/kstreams/serve",
+        ),
+    ],
+)
+def test_rewritten_reference_to_package_that_moved_out_names_the_new_one(
+    before: str, after: str
+) -> None:
+    moves = {
+        "kstreams.serve": "kstreams_serve",
+        "tests.kstreams.serve": "tests.packages.kstreams_serve",
+    }
+    folders = {
+        "kstreams/serve": "packages/kstreams_serve",
+        "tests/kstreams/serve": "tests/packages/kstreams_serve",
+    }
+    assert rewritten(before, moves, folders) == after
