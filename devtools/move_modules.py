@@ -5,8 +5,8 @@ moves with its modules. The tests of a module (`tests/kstreams/task/test_joint.p
 References are imports, dotted names in strings and configuration, and paths in documentation.
 Run `make format` afterward, because imports sort differently.
 
-`--into packages kstreams.serve=kstreams_serve` makes a package of `kstreams` a package of its own in the
-folder `packages`, and moves its tests to `tests/packages/kstreams_serve`.
+`--into packages kstreams.serve=kstreams_serve` makes a package of `kstreams` a package of its own
+in the folder `packages`, and moves its tests to `tests/packages/kstreams_serve`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from pathlib import Path
 __all__ = ("Finding", "Habit", "Kind", "Text", "findings", "main", "texts")
 
 ROOT = Path(__file__).parent.parent
-PATHS = ("kstreams", "connectors", "stores", "serdes", "docs", "tests")
+PATHS = ("kstreams", "packages", "connectors", "stores", "serdes", "docs", "tests")
 Kind = str
 """What a text is: `docstring`, `comment`, `error`, `page` or `test name`."""
 

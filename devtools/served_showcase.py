@@ -10,10 +10,10 @@ import uvicorn
 
 from devtools.showcase import Showcase
 from kstreams.checkpoint.savepoint.store_place import checkpoint_of
-from kstreams.serve.roles import Role
-from kstreams.serve.served_app import AppSource
-from kstreams.serve.server import Server
-from kstreams.serve.settings import ServeSettings
+from kstreams_serve.roles import Role
+from kstreams_serve.served_app import AppSource
+from kstreams_serve.server import Server
+from kstreams_serve.settings import ServeSettings
 
 __all__ = ("served_showcase",)
 

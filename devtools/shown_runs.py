@@ -10,7 +10,7 @@ from unittest.mock import patch
 from starlette.requests import Request
 
 from devtools.showcase import Showcase
-from kstreams.serve.code_runs import CodeRuns
+from kstreams_serve.code_runs import CodeRuns
 
 __all__ = ("shown_runs",)
 

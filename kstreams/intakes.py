@@ -22,13 +22,13 @@ Example:
 
 from __future__ import annotations
 
-from kstreams.intake.contract import Delivery, Gaps, Intake, LastMessage, Receiver
-from kstreams.intake.marks import MESSAGE_ID
-from kstreams.intake.report import IntakeReport
-from kstreams.intake.runner import IntakeRunner
-from kstreams.intake.taking import OnRefusal
-from kstreams.webhook.signature import HmacSignature, Signature, StandardWebhooks
-from kstreams.webhook.webhook import Webhook
+from kstreams_intake.contract import Delivery, Gaps, Intake, LastMessage, Receiver
+from kstreams_intake.marks import MESSAGE_ID
+from kstreams_intake.report import IntakeReport
+from kstreams_intake.runner import IntakeRunner
+from kstreams_intake.taking import OnRefusal
+from kstreams_webhook.signature import HmacSignature, Signature, StandardWebhooks
+from kstreams_webhook.webhook import Webhook
 
 __all__ = (
     "MESSAGE_ID",

@@ -5,7 +5,9 @@ that makes a state backend, or the settings of a durable log; called with a URL 
 the scheme of a checkpoint's), `kstreams.store_kinds` (a
 `StoreKind`, or a function that makes one), `kstreams.connectors` (a class or function that makes
 a `Sink`), `kstreams.serdes` (a serde, or a function that
-makes one) or `kstreams.serde_texts` (a `SerdeByText`: what its name means on a command line).
+makes one), `kstreams.serde_texts` (a `SerdeByText`: what its name means on a command line),
+`kstreams.commands` (a function that is a command of the program `kstreams`) or
+`kstreams.watchers` (a function of an app id and a `Clock` that makes a `Watcher`).
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ PluginGroup = Literal[
     "kstreams.connectors",
     "kstreams.serdes",
     "kstreams.serde_texts",
+    "kstreams.commands",
+    "kstreams.watchers",
 ]
 """The groups of entry points that the library looks at."""
 

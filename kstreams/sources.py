@@ -42,19 +42,6 @@ Example:
 
 from __future__ import annotations
 
-from kstreams.file_logs.csv_rows import Csv
-from kstreams.file_logs.files import FileData, FileInfo, Files
-from kstreams.file_logs.finished import FinishedFiles, MoveTo, WhenRead
-from kstreams.file_logs.folder import folder
-from kstreams.file_logs.format import Format, Mark, Rows
-from kstreams.file_logs.gzipped import Gzip
-from kstreams.file_logs.lines import Lines
-from kstreams.file_logs.local import is_unfinished
-from kstreams.file_logs.log import FileLog
-from kstreams.file_logs.objects import ObjectFiles
-from kstreams.file_logs.parquet import Parquet
-from kstreams.file_logs.whole import Whole
-from kstreams.file_logs.zipped import Zip
 from kstreams.log import (
     Bounded,
     Keeps,
@@ -69,6 +56,19 @@ from kstreams.log import (
 from kstreams.made_logs.bounded_log import BoundedLog, bounded
 from kstreams.made_logs.item_log import ItemLog, items
 from kstreams.made_logs.rate_log import RateLog, rate
+from kstreams_files.csv_rows import Csv
+from kstreams_files.files import FileData, FileInfo, Files
+from kstreams_files.finished import FinishedFiles, MoveTo, WhenRead
+from kstreams_files.folder import folder
+from kstreams_files.format import Format, Mark, Rows
+from kstreams_files.gzipped import Gzip
+from kstreams_files.lines import Lines
+from kstreams_files.local import is_unfinished
+from kstreams_files.log import FileLog
+from kstreams_files.objects import ObjectFiles
+from kstreams_files.parquet import Parquet
+from kstreams_files.whole import Whole
+from kstreams_files.zipped import Zip
 
 __all__ = (
     "Bounded",

@@ -14,12 +14,23 @@ from types import ModuleType
 
 from kstreams.quoting import kind_of, safe_end
 
-__all__ = ("is_script", "library_packages", "runpy_scripts", "user_traceback_of")
+__all__ = ("is_script", "library_folders", "library_packages", "runpy_scripts", "user_traceback_of")
 
 _MAIN = ("__main__", "__mp_main__")
 
-_BELOW_PLUGINS = ("kstreams_msgspec", "kstreams_rows")
-"""Packages that plugins of the library share; they have no entry points."""
+_NOT_OFFERED = (
+    "kstreams",
+    "kstreams_dead_letters",
+    "kstreams_explain",
+    "kstreams_files",
+    "kstreams_forecast",
+    "kstreams_intake",
+    "kstreams_msgspec",
+    "kstreams_rows",
+    "kstreams_serve",
+    "kstreams_webhook",
+)
+"""Packages of the library that have no entry points."""
 _MOST = 30_000
 """Characters of a traceback."""
 
@@ -70,9 +81,9 @@ def library_packages() -> frozenset[str]:
     try:
         entries = distribution("kstreams-spark").entry_points
     except PackageNotFoundError:
-        return frozenset({"kstreams", *_BELOW_PLUGINS})
+        return frozenset(_NOT_OFFERED)
     plugins = {entry.module.partition(".")[0] for entry in entries}
-    return frozenset({"kstreams", *_BELOW_PLUGINS, *plugins})
+    return frozenset({*_NOT_OFFERED, *plugins})
 
 
 def _shorten(shown: traceback.TracebackException, seen: set[int]) -> None:
@@ -103,12 +114,13 @@ def _owner(file: str) -> str:
     if file.startswith("<frozen "):
         return "installed"
     path = Path(file)
-    if any(path.is_relative_to(root) for root in _library_folders()):
+    if any(path.is_relative_to(root) for root in library_folders()):
         return "library"
     return "installed" if any(path.is_relative_to(root) for root in _installed()) else "user"
 
 
-def _library_folders() -> list[Path]:
+def library_folders() -> list[Path]:
+    """Return the folders of the library's packages that are imported."""
     modules = (sys.modules.get(name) for name in library_packages())
     return [Path(module.__file__).parent for module in modules if module and module.__file__]
 

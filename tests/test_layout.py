@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LIBRARY = ("kstreams", "kstreams_daemon", "connectors", "stores", "serdes")
+LIBRARY = ("kstreams", "kstreams_daemon", "packages", "connectors", "stores", "serdes")
 MOST_LINES = 400
 
 

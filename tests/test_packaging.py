@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("connectors", "stores", "serdes")
+FOLDERS = ("packages", "connectors", "stores", "serdes")
 
 
 def packages() -> list[str]:
@@ -43,7 +43,7 @@ def test_plugin_folders_hold_packages_only() -> None:
     assert loose == []
 
 
-@pytest.mark.parametrize("kind", ["stores", "connectors", "serdes", "serde_texts"])
+@pytest.mark.parametrize("kind", ["stores", "connectors", "serdes", "serde_texts", "watchers"])
 def test_entry_points_name_modules_that_exist(kind: str) -> None:
     ours = [e for e in entry_points(group=f"kstreams.{kind}") if e.module.startswith("kstreams")]
 

@@ -22,12 +22,12 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.store_place import StorePlace, checkpoint_of
 from kstreams.embedded.connection import Embedded
 from kstreams.emitter import Emitter
-from kstreams.explain.explained import ExplainedChange, explain_key
-from kstreams.explain.replayed_app import ReplayedApp
+from kstreams_explain.explained import ExplainedChange, explain_key
+from kstreams_explain.replayed_app import ReplayedApp
 
 __all__ = ("add_to",)
 
-_PROGRAM = "from kstreams.cli import main; main()"
+_PROGRAM = "from kstreams_cli import main; main()"
 _CASES = {
     "words": (topologies.words, topologies.COUNTS),
     "windows": (topologies.windows, topologies.WINDOWS),

@@ -38,7 +38,7 @@ class Served:
         self._begun = time.perf_counter()
         self._token = secrets.token_hex(16)
         self._environment = {**os.environ, TOKEN: self._token}
-        program = "from kstreams.cli import main; main()"
+        program = "from kstreams_cli import main; main()"
         self._process = subprocess.Popen(  # noqa: S603  # our own program
             [sys.executable, "-c", program, "serve", str(place), "--bind", "127.0.0.1:0"],
             env=self._environment,

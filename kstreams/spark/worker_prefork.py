@@ -27,8 +27,8 @@ _LOCK = threading.Lock()
 _PROCESS = "kstreams.spark.worker_prefork_process"
 _STAGE = "kstreams.spark.stage"
 _OF_DRIVERS = (
-    "kstreams.cli",
-    "kstreams.serve",
+    "kstreams_cli",
+    "kstreams_serve",
     "kstreams.spark",
     "kstreams.testing",
     "kstreams.views",

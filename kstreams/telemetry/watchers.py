@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 from kstreams.checkpoint.pause import Pause
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.clock import Clock
 from kstreams.errors import PluginError
+from kstreams.plugins import load_plugin
 from kstreams.telemetry.recorder import Recorder
 from kstreams.telemetry.watching import Watcher, Watchers
 
@@ -41,11 +43,15 @@ def watchers_of(
         )
         found.append(recorder)
     if telemetry.otel:
-        try:
-            from kstreams.telemetry.otel import OtelWatcher  # noqa: PLC0415  # needs the extra
-        except ImportError as exc:
-            raise PluginError(
-                f"OpenTelemetry cannot be told: {exc}", hint="pip install 'kstreams-spark[otel]'."
-            ) from exc
-        found.append(OtelWatcher(settings.app_id, clock))
+        found.append(_otel_watcher(settings.app_id, clock))
     return Watchers(found)
+
+
+def _otel_watcher(app: str, clock: Clock) -> Watcher:
+    try:
+        make = cast("Callable[[str, Clock], Watcher]", load_plugin("kstreams.watchers", "otel"))
+    except ImportError as exc:
+        raise PluginError(
+            f"OpenTelemetry is not installed: {exc}", hint="pip install 'kstreams-spark[otel]'."
+        ) from exc
+    return make(app, clock)

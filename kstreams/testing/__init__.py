@@ -28,7 +28,6 @@ from __future__ import annotations
 
 from kstreams.clock import FakeClock
 from kstreams.testing.driver import TopologyTestDriver
-from kstreams.testing.intake import IntakeContract
 from kstreams.testing.log import LogContract
 from kstreams.testing.object_store import ObjectStoreContract
 from kstreams.testing.recording_sink import RecordingSink
@@ -38,6 +37,7 @@ from kstreams.testing.sink import SinkContract
 from kstreams.testing.virtual_time import VirtualTimeLoop
 from kstreams.testing.working_store import WorkingStoreContract
 from kstreams.topic_limits import TopicLimits
+from kstreams_intake.testing import IntakeContract
 
 __all__ = (
     "FakeClock",

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from kstreams import Topology
-from kstreams.file_logs.index import FileIndex
-from kstreams.file_logs.local import LocalFiles
 from kstreams.sources import FileInfo, WhenRead
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
+from kstreams_files.index import FileIndex
+from kstreams_files.local import LocalFiles
 from tests.crash.failpoints import Point
 from tests.crash.filing import MOVE, append_file, marking_files
 from tests.crash.harness import Harness, Recovery

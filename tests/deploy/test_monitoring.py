@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from kstreams.serve.exposition import exposition
-from kstreams.serve.metrics import METRICS
-from tests.kstreams.serve.test_metrics import committed, told, watched
+from kstreams_serve.exposition import exposition
+from kstreams_serve.metrics import METRICS
+from tests.packages.kstreams_serve.test_metrics import committed, told, watched
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
 RULES = FOLDER / "kstreams.rules.yml"

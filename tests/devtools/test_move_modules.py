@@ -79,7 +79,10 @@ def test_main_missing_module_exits_with_its_path() -> None:
             "from tests.packages.kstreams_serve.apps import App\n",
         ),
         ('"kstreams/serve/**" = ["S"]', '"packages/kstreams_serve/**" = ["S"]'),
-        ("see `tests/kstreams/serve/test_api.py`", "see `tests/packages/kstreams_serve/test_api.py`"),
+        (
+            "see `tests/kstreams/serve/test_api.py`",
+            "see `tests/packages/kstreams_serve/test_api.py`",
+        ),
         (
             "see kstreams/server.py, other/kstreams/serve",
             "see kstreams/server.py, other/kstreams/serve",

@@ -19,8 +19,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.embedded.connection import Embedded
-from kstreams.explain.audit import AuditedTask, audit
-from kstreams.explain.replayed_app import ReplayedApp
+from kstreams_explain.audit import AuditedTask, audit
+from kstreams_explain.replayed_app import ReplayedApp
 from tests.differential.case import Case, RawRecord
 from tests.differential.draw_joins import join_cases
 from tests.differential.generate import cases

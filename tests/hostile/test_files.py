@@ -16,7 +16,7 @@ from kstreams import TEXT
 from kstreams.sources import Csv, Format, Gzip, Lines, Parquet, Whole, Zip, folder
 from tests.hostile.bounded import MIB, outcome_of
 from tests.hostile.parquet_files import nested, repeating, telling_rows
-from tests.kstreams.file_logs.test_folder import values_of
+from tests.packages.kstreams_files.test_folder import values_of
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,6 @@ from kstreams.checkpoint.resume import resume
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import open_for_running
 from kstreams.checkpoint.storage.named_home import home_of
-from kstreams.cli.program import PROGRAM
-from kstreams.cli.verification import Verification
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.partitioner import partition_of
 from kstreams.plugins import plugin_names
@@ -57,6 +55,8 @@ from kstreams.state.versions.local import open_local_home
 from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.output.changelogs import Changelogs
 from kstreams.task.progress.task_meta import TaskMeta
+from kstreams_cli.program import PROGRAM
+from kstreams_cli.verification import Verification
 from tests.outside_store import SCHEME, offer, url_of
 
 __all__ = (

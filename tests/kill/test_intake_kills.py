@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from kstreams.intakes import MESSAGE_ID
-from tests.kstreams.intake.scripted import records_of
-from tests.kstreams.webhook.sending import SECRET, Retrying, hook
+from tests.packages.kstreams_intake.scripted import records_of
+from tests.packages.kstreams_webhook.sending import SECRET, Retrying, hook
 
 pytestmark = [pytest.mark.kill, pytest.mark.timeout(300)]
 
@@ -33,7 +33,7 @@ HOOK = Webhook(
 
 
 def _start(place: Path, port: int) -> subprocess.Popen[bytes]:
-    program = "from kstreams.cli import main; main()"
+    program = "from kstreams_cli import main; main()"
     command = [sys.executable, "-c", program, "intake", "hooks:HOOK", "--topic", "orders"]
     environment = {**os.environ, "HOOK_SECRET": SECRET, "HOOK_PORT": str(port)}
     return subprocess.Popen(

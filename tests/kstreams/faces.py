@@ -10,7 +10,7 @@ from pathlib import Path
 __all__ = ("FACES", "ROOT", "SOURCES", "file_of", "home_of", "names_of", "tree_of")
 
 ROOT = Path(__file__).parents[2]
-SOURCES = [ROOT, ROOT / "connectors", ROOT / "stores", ROOT / "serdes"]
+SOURCES = [ROOT, ROOT / "packages", ROOT / "connectors", ROOT / "stores", ROOT / "serdes"]
 
 FACES = re.findall(
     r"^\| `(kstreams[\w.]*)` \|", (ROOT / "docs/README.md").read_text(), re.MULTILINE

@@ -10,11 +10,11 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
-PLUGINS = ("connectors", "stores", "serdes")
 FILES = [
     (path, folder)
     for folder, packages in (
         (ROOT, "kstreams"),
+        (ROOT / "packages", "*"),
         (ROOT / "connectors", "*"),
         (ROOT / "stores", "*"),
         (ROOT / "serdes", "*"),

@@ -112,7 +112,9 @@ def _bound(face: str) -> set[str]:
     """Return what a user may import from a face, but for submodules and what it is made with."""
     found: set[str] = set()
     for node in ast.walk(tree_of(face)):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kstreams."):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            ("kstreams.", "kstreams_")
+        ):
             found |= {alias.asname or alias.name for alias in node.names}
     found |= {
         node.name

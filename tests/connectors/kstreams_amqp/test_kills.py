@@ -14,7 +14,7 @@ import pytest
 from kstreams import Embedded
 from kstreams.errors import UnknownTopicError
 from tests.connectors.kstreams_amqp.places import Place
-from tests.kstreams.intake.scripted import records_of
+from tests.packages.kstreams_intake.scripted import records_of
 
 pytestmark = [pytest.mark.connectors, pytest.mark.kill, pytest.mark.timeout(300)]
 
@@ -28,7 +28,7 @@ Q = AmqpQueue(os.environ["Q_URL"], os.environ["Q_NAME"])
 
 
 def _start(folder: Path, place: Place) -> subprocess.Popen[bytes]:
-    program = "from kstreams.cli import main; main()"
+    program = "from kstreams_cli import main; main()"
     command = [
         sys.executable,
         "-c",

@@ -18,7 +18,7 @@ from kstreams.intakes import MESSAGE_ID, Delivery, IntakeReport, IntakeRunner
 from kstreams.topology import DeadLetter
 from kstreams_amqp import AmqpQueue
 from tests.connectors.kstreams_amqp.places import RAW, Place, run
-from tests.kstreams.intake.scripted import records_of
+from tests.packages.kstreams_intake.scripted import records_of
 
 pytestmark = pytest.mark.connectors
 

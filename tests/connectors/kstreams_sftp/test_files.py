@@ -16,12 +16,12 @@ from paramiko import SFTPAttributes
 
 from kstreams import TEXT
 from kstreams.errors import DataLossError, FileChangedError, SourceError
-from kstreams.file_logs import steady
 from kstreams.sources import FileInfo, FileLog, Gzip, Lines, WhenRead
 from kstreams.state import Directory
+from kstreams_files import steady
 from kstreams_sftp import SftpError, sftp_folder
 from tests.connectors.kstreams_sftp.conftest import Folder
-from tests.kstreams.file_logs.finishing import FinishingContract
+from tests.packages.kstreams_files.finishing import FinishingContract
 
 pytestmark = pytest.mark.slow
 

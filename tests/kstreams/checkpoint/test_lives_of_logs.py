@@ -26,7 +26,7 @@ from tests.crash.failpoints import Point
 from tests.crash.filing import append_file
 from tests.crash.harness import Harness
 from tests.crash.workload import COUNTS, LAST, MARKS, OUT, PARTITIONS, Mark
-from tests.kstreams.serve.serving import TOKEN, serving
+from tests.packages.kstreams_serve.serving import TOKEN, serving
 
 Logs = Callable[[Path], Log[Any, Any]]
 """Makes the log of an app whose files are in a folder."""

@@ -37,8 +37,8 @@ from kstreams.stores import window_store
 from kstreams.task.output.outputs import TaskOutput
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.cli.terminal import say
 from tests.kstreams.kafka.samples import output_table, read_all
+from tests.packages.kstreams_cli.terminal import say
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 

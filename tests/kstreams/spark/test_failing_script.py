@@ -34,7 +34,7 @@ topology = builder.build()
 if __name__ == "__main__":
     App(topology, Embedded("data")).run(until="end")
 """
-_COMMAND = ["-c", "from kstreams.cli import main; main()", "run", "failing", "--until", "end"]
+_COMMAND = ["-c", "from kstreams_cli import main; main()", "run", "failing", "--until", "end"]
 
 
 @pytest.mark.spark

@@ -20,8 +20,8 @@ from kstreams.serde import NONE
 from kstreams.sinks import CommitId, Results, to_batches
 from kstreams.sources import Lines, folder
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.cli.terminal import say
 from tests.kstreams.spark.apps import Bench
+from tests.packages.kstreams_cli.terminal import say
 from tests.word_counter import CountWords
 
 pytestmark = pytest.mark.spark

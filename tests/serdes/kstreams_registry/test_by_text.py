@@ -14,7 +14,7 @@ from kstreams.serde import SerdeRequest
 from kstreams_avro import avro_serde
 from kstreams_json import json_serde
 from kstreams_registry.by_text import BY_TEXT
-from tests.kstreams.cli.terminal import say
+from tests.packages.kstreams_cli.terminal import say
 
 ORDER = '{"type":"record","name":"Order","fields":[{"name":"item","type":"string"}]}'
 

@@ -16,7 +16,6 @@ from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.upgrade import Upgrade, upgrade
 from kstreams.checkpoint.storage.named_home import home_of
-from kstreams.cli.verification import Verification
 from kstreams.errors import CheckpointMismatchError
 from kstreams.serde import INT32
 from kstreams.state import Memory
@@ -24,10 +23,11 @@ from kstreams.state.backend.task_key import loops_prefix
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.directory import Directory
 from kstreams.state.log.loop_objects import rows_by_loop
+from kstreams_cli.verification import Verification
 from tests.crash.failpoints import Point
 from tests.crash.looping import STEPS, VISITS, LoopHarness, visits, walking
 from tests.crash.workload import KEYS, PARTITIONS, batch_of, emit
-from tests.kstreams.cli.terminal import say
+from tests.packages.kstreams_cli.terminal import say
 
 NO_POINT = Point("none", "never")
 

@@ -43,7 +43,6 @@ from kstreams.windows import SessionWindows, TumblingWindows, windowed_aggregate
 from tests.kstreams.checkpoint.admin.test_changelog_restore import Logging
 from tests.kstreams.checkpoint.start.test_upgrade import Life
 from tests.kstreams.checkpoint.start.test_upgrade import topology as shape
-from tests.kstreams.cli.terminal import kstreams, say
 from tests.kstreams.state.stores import sorted_set as outside
 from tests.kstreams.state.stores.sorted_set import (
     SORTED_SET,
@@ -54,6 +53,7 @@ from tests.kstreams.state.stores.sorted_set import (
     sorted_set,
 )
 from tests.kstreams.views.committing import Committing
+from tests.packages.kstreams_cli.terminal import kstreams, say
 
 SCORES = sorted_set("scores", member=TEXT)
 GAMES = Topic("games", TEXT, DOUBLE)

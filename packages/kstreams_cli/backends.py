@@ -1,0 +1,38 @@
+"""State backends by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import cast
+
+from kstreams.plugins import load_plugin, plugin_names
+from kstreams.state.backend.working import StateBackend
+from kstreams_cli.usage import WrongUsageError
+
+__all__ = ("state_backend",)
+
+
+def state_backend(name: str) -> StateBackend:
+    """Return a state backend with its own defaults.
+
+    Raises:
+        WrongUsageError: There is none of this name, or it is a durable log.
+        ImportError: It needs an extra that is not installed.
+    """
+    names = plugin_names("kstreams.stores")
+    if name not in names:
+        near = get_close_matches(name, names, n=1)
+        raise WrongUsageError(
+            f"there is no state backend {name!r}"
+            + (f"; did you mean {near[0]!r}?" if near else f": expected {', '.join(names)}"),
+            "--state",
+        )
+    made = load_plugin("kstreams.stores", name)
+    if isinstance(made, type) and not hasattr(made, "branch"):
+        raise WrongUsageError(
+            f"{name!r} is a durable log, which a state backend is given in the program: "
+            f"App(..., state=RocksDB(log={made.__name__}(...)))",
+            "--state",
+        )
+    return cast("Callable[[], StateBackend]", made)()

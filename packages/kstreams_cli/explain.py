@@ -1,0 +1,181 @@
+"""`kstreams explain`: why does a key have its value?"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from kstreams.checkpoint.savepoint.store_place import StorePlace
+from kstreams.ids import TopicPartition
+from kstreams.moments import iso
+from kstreams.serde.values import printable
+from kstreams_cli.consoles import counted, new_table, stderr, stdout
+from kstreams_cli.counts import JsonOption
+from kstreams_cli.place import Place
+from kstreams_cli.replaying import (
+    ConnectionOption,
+    MostBytesOption,
+    RepeatCallsOption,
+    RunTopologyOption,
+    replayed_app,
+)
+from kstreams_cli.row_texts import rows_of_key_text
+from kstreams_cli.stores import (
+    AppArgument,
+    AppState,
+    CheckpointOption,
+    KeyOption,
+    LogOption,
+    StoreArgument,
+    ValueOption,
+    typed_key,
+)
+from kstreams_cli.usage import WrongUsageError
+from kstreams_explain.explained import ExplainedChange, ExplainedStep, Explanation, explain_key
+from kstreams_explain.key_rows import Rows
+
+__all__ = ("explain",)
+
+
+def explain(
+    place: Place,
+    app: AppArgument,
+    store: StoreArgument,
+    key: Annotated[
+        str | None, typer.Argument(metavar="KEY", help="The key, as text.", show_default=False)
+    ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Explain this batch.", show_default="the last to change it"),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Explain each retained batch that has changed the key.")
+    ] = False,
+    limit: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Records of a batch at most; 0 for all.")
+    ] = 100,
+    skip: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Leave out so many of them first.")
+    ] = 0,
+    topology: RunTopologyOption = None,
+    connection: ConnectionOption = None,
+    repeat_calls: RepeatCallsOption = False,
+    checkpoint: CheckpointOption = None,
+    log: LogOption = None,
+    key_format: KeyOption = None,
+    value_format: ValueOption = None,
+    key_bytes: Annotated[str | None, typer.Option("--key-bytes", hidden=True)] = None,
+    most_bytes: MostBytesOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show why a key has its value: which batches have changed it, and which records of them.
+
+    The history comes from the durable log. With --topology the last batch that has changed the
+    key runs again, here, by its plan, from the state and the records that it had: each line is
+    a record, where it came from through repartitions, and what it did; those that were dropped
+    say why. Nothing is written, no lock is taken, and the app may run meanwhile. What comes out
+    is compared with what was committed: where it differs, a processor is not deterministic.
+
+    A batch can be explained while its plan and the commit before it are retained
+    (App(retained_batches=...)) and the topics still have its records. Processors that ask
+    outside, and sinks that call functions, are refused unless --repeat-calls is given.
+
+    Example:
+        kstreams explain word-count counts apple --topology examples/word_count.py
+        kstreams explain shop totals 17 --topology shop.app:topology --bootstrap localhost:9092
+        kstreams explain shop totals 17 --topology shop.app:topology --batch 1233 --json
+    """
+    state = AppState.find(app, checkpoint, log)
+    replayed = replayed_app(
+        state, place, topology, connection, repeat_calls=repeat_calls, most_bytes=most_bytes
+    )
+    spec = state.spec(store, topology=topology, key=key_format, value=value_format)
+    found_place = StorePlace.find(state.checkpoint.home, state.log, spec)
+    if key_bytes is not None:
+        wanted = spec.key.deserialize(b64decode(key_bytes))
+    elif key is not None:
+        wanted = typed_key(spec.key, key_format, key)
+    else:
+        raise WrongUsageError("a key is missing", "KEY")
+    if replayed is None and (batch is not None or every):
+        raise WrongUsageError("batches are explained by the topology's code", "--topology")
+    found = explain_key(found_place, wanted, replayed, batch=batch, every=every)
+    if as_json:
+        print(json.dumps(found.to_json(skip=skip, limit=limit or None)))
+        return
+    _show(found)
+    for each in found.explained:
+        _show_change(found, each, each.steps[skip:][: limit or None])
+    if replayed is None and found.history.changes:
+        stderr().print("[dim]--topology MODULE:NAME shows the records that made it.[/]")
+
+
+def _show(found: Explanation) -> None:
+    history = found.history
+    label = f"{found.rows.spec.name} / {printable(found.rows.key)}"
+    value = _text(found, history.last) if history.last else "no such key"
+    kept = (
+        "no batch yet"
+        if history.retained is None
+        else "batches {:,} to {:,} are retained".format(*history.retained)
+    )
+    stdout().print(f"[bold]{escape(label)}[/]  {escape(value)}", soft_wrap=True)
+    stdout().print(f"[dim]task {history.task}; {kept}[/]")
+    if not history.changes:
+        stdout().print("[dim]no retained batch has changed it[/]")
+        return
+    table = new_table("batch", "when", "before", "after", numbers=("batch",))
+    for change in reversed(history.changes):
+        table.add_row(
+            f"{change.batch:,}",
+            iso(change.wall_ms),
+            escape(_text(found, change.before)),
+            escape(_text(found, change.after)),
+        )
+    stdout().print(table)
+
+
+def _show_change(
+    found: Explanation, each: ExplainedChange, steps: tuple[ExplainedStep, ...]
+) -> None:
+    batch = f"batch {each.change.batch:,}"
+    if each.not_run:
+        stderr().print(f"[yellow]{batch} is not run again: {escape(each.not_run)}[/]")
+        for read in each.ranges:
+            place = str(TopicPartition(read.topic, read.partition))
+            stderr().print(
+                f"  it has read {escape(place)} from {read.from_offset:,} to {read.to_offset:,}"
+            )
+        return
+    table = new_table("before", "after", "record", "via", "node", "key", "value", "dropped")
+    for step in steps:
+        record = step.step.record
+        table.add_row(
+            escape(_text(found, step.step.before)),
+            escape(_text(found, step.step.after)),
+            "[dim]none[/]" if step.origin is None else f"[cyan]{escape(str(step.origin))}[/]",
+            "" if step.origin is None else escape(" ".join(step.origin.via)),
+            escape(step.step.node),
+            "" if record is None else escape(printable(record.key)),
+            "" if record is None else escape(printable(record.value)),
+            f"[yellow]{escape(step.step.dropped)}[/]",
+        )
+    stdout().print(table)
+    shown = "" if len(steps) == len(each.steps) else f", {len(steps):,} of them shown (--limit)"
+    text = f"{batch} ran again in {each.seconds:.2f} s: {counted(len(each.steps), 'step')}{shown}"
+    if not each.is_equal:
+        end, committed = _text(found, each.end), _text(found, each.change.after)
+        stderr().print(
+            f"[red]✗[/] {text}. It gives {escape(end)} now, and not {escape(committed)}."
+        )
+        stderr().print("[red]A processor is not deterministic, or its code has changed since.[/]")
+    else:
+        stderr().print(f"[green]✓[/] {text}, equal to what was committed.")
+
+
+def _text(found: Explanation, rows: Rows) -> str:
+    return rows_of_key_text(found.rows.spec, rows)

@@ -1,0 +1,105 @@
+"""`kstreams forecast`: what will an app cost, and how long will it take to come back?"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from kstreams.clock import to_ms
+from kstreams_cli.consoles import new_table, shown_size, stderr, stdout
+from kstreams_cli.counts import JsonOption
+from kstreams_cli.moments import parse_span
+from kstreams_cli.stores import AppArgument, AppState, CheckpointOption, LogOption
+from kstreams_cli.usage import for_option
+from kstreams_forecast.app_forecast import AppForecast, Prices, app_restore_speed, forecast_app
+
+__all__ = ("forecast",)
+
+
+def forecast(
+    app: AppArgument,
+    trigger: Annotated[
+        str | None,
+        typer.Option(metavar="SPAN", help="With this trigger: 10s.", show_default="as it runs"),
+    ] = None,
+    put_price: Annotated[
+        float, typer.Option(min=0, metavar="DOLLARS", help="Of 1,000 PUT requests.")
+    ] = Prices.puts,
+    storage_price: Annotated[
+        float, typer.Option(min=0, metavar="DOLLARS", help="Of a GB that is stored for a month.")
+    ] = Prices.storage,
+    checkpoint: CheckpointOption = None,
+    log: LogOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what an app asks of its durable log in a day, what that costs, and how it grows.
+
+    It is measured by the commits that are retained (App(retained_batches=...)): what they have
+    put, upkeep among it, and the time between them; nothing is estimated of the code. The
+    longer they reach back, the better. With a longer --trigger a task writes one delta where it
+    wrote several. Requests of attempts that failed, and the few LIST of clean-up, are not
+    counted. Prices are those of S3 in us-east-1; a log on a disk costs none.
+
+    How long each task takes to come back on a worker without a copy is its size by the speed at
+    which one of them, of at most 64 MiB, is read here, now.
+
+    Example:
+        kstreams forecast word-count
+        kstreams forecast shop --checkpoint s3://bucket/shop --trigger 10s --json
+    """
+    with for_option("--trigger"):
+        trigger_ms = None if trigger is None else max(1, to_ms(parse_span(trigger)))
+    state = AppState.find(app, checkpoint, log)
+    objects = state.objects()
+    found = forecast_app(
+        state.checkpoint,
+        objects,
+        trigger_ms=trigger_ms,
+        prices=Prices(put_price, storage_price),
+        speed=app_restore_speed(state.checkpoint, objects),
+    )
+    if as_json:
+        print(json.dumps(found.to_json()))
+    else:
+        for query in found.lacking:
+            stderr().print(
+                f"[yellow]query {escape(repr(query))} has not two commits to measure by[/]"
+            )
+        _show(found)
+    if not found.queries:
+        raise typer.Exit(1)
+
+
+def _show(found: AppForecast) -> None:
+    numbers = ("every", "PUT a batch", "PUT a day", "written a day", "grows a day", "state")
+    table = new_table("query", *numbers, "measured by", numbers=numbers)
+    for each in found.queries:
+        grows = shown_size(abs(each.growth_bytes_a_day))
+        table.add_row(
+            f"[cyan]{escape(each.query)}[/]",
+            f"{each.interval_ms / 1000:,.2f} s",
+            f"{each.puts:,.1f}",
+            f"{each.puts_a_day:,.0f}",
+            shown_size(each.put_bytes_a_day),
+            f"-{grows}" if each.growth_bytes < 0 else grows,
+            shown_size(each.state_bytes),
+            f"[dim]batches {each.first:,} to {each.last:,}, {each.span_ms / 1000:,.0f} s[/]",
+        )
+    stdout().print(table)
+    if found.speed is not None:
+        tasks = new_table(
+            "task", "objects", "size", "restored in", numbers=("objects", "size", "restored in")
+        )
+        for task in found.tasks:
+            tasks.add_row(
+                escape(str(task.task)),
+                f"{task.objects:,}",
+                shown_size(task.size_bytes),
+                f"{task.size_bytes / found.speed:,.1f} s",
+            )
+        stdout().print(tasks)
+    puts, storage = found.puts_dollars_a_day, found.storage_dollars_a_day
+    stdout().print(f"on S3 a day: ${puts:,.2f} of PUT and ${storage:,.2f} of storage")

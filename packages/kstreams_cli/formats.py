@@ -1,0 +1,295 @@
+"""Serdes by what is typed to name them: built-in, of installed packages, or the user's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import partial
+from typing import Annotated, Any, Literal
+
+import typer
+
+from kstreams.errors import (
+    DeserializationError,
+    KStreamsError,
+    PluginError,
+    SerdeError,
+    SerializationError,
+)
+from kstreams.plugins import load_plugin, plugin_names
+from kstreams.quoting import text_of
+from kstreams.serde.base import Serde
+from kstreams.serde.by_text import SerdeByText, SerdeRequest
+from kstreams.serde.composite_names import composite_named
+from kstreams.serde.compressed import compressed
+from kstreams.serde.framed import TopicPart, in_topic
+from kstreams.serde.lines import LINES
+from kstreams.serde.none import NONE
+from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
+from kstreams.serde.text import BYTES, TEXT
+from kstreams.serde.values import parser_of, plain, shown_by
+from kstreams_cli.loading import load_object
+from kstreams_cli.usage import WrongUsageError, for_option
+
+__all__ = (
+    "SERDES_HELP",
+    "Format",
+    "RegistryOption",
+    "find_format",
+    "find_serde",
+    "formats_of",
+    "offered",
+    "offered_names",
+    "recorded_serde",
+)
+
+_REGISTRY = "KSTREAMS_REGISTRY"
+
+RegistryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--registry",
+        metavar="URL",
+        envvar=_REGISTRY,
+        help="A schema registry, for the serde `registry`; with its password only by the "
+        "environment, which others cannot list.",
+        show_default=False,
+        show_envvar=True,
+    ),
+]
+
+
+class _AnyJson(Serde[Any]):
+    """Whatever JSON can say, as compact text in UTF-8; for looking and typing only."""
+
+    __slots__ = ()
+    name = "json"
+
+    def serialize(self, value: object) -> bytes:
+        """Write compact JSON."""
+        try:
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        except (TypeError, ValueError, RecursionError) as exc:
+            raise SerializationError(f"expected what JSON can say: {exc}") from exc
+
+    def deserialize(self, data: bytes) -> object:
+        """Read any JSON."""
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError) as exc:
+            raise DeserializationError(f"expected JSON, got {data[:40]!r}: {exc}") from exc
+
+
+_JSON = _AnyJson()
+
+
+class Format:
+    """A serde, and the way from typed text to its values and back.
+
+    Args:
+        serde: Converts values to bytes and back.
+
+    Attributes:
+        unread: How many times `read` returned bytes that the serde could not read.
+    """
+
+    def __init__(self, serde: Serde[Any]) -> None:
+        self.serde = serde
+        self.unread = 0
+        self.parse = parser_of(serde)
+        self.show = shown_by(serde)
+
+    def read(self, data: bytes | None) -> tuple[object, bool]:
+        """Return the value of bytes and True; or the bytes and False when they are no such.
+
+        Raises:
+            KStreamsError: What it takes to read them does not answer.
+        """
+        if data is None:
+            return None, True
+        try:
+            return self.serde.deserialize(data), True
+        except SerdeError:
+            pass
+        except (KStreamsError, KeyboardInterrupt):
+            raise
+        except BaseException:  # noqa: BLE001, S110  # a serde that is not as strict as its contract
+            pass
+        self.unread += 1
+        return data, False
+
+    def plain(self, value: object) -> object:
+        """Return what JSON can say of a value."""
+        return plain(value, self.serde)
+
+
+def _fixed(serde: Serde[Any], about: str) -> SerdeByText:
+    def make(request: SerdeRequest) -> Serde[Any]:
+        if request.text:
+            raise ValueError(f"takes nothing behind the name, got {request.text!r}")
+        return serde
+
+    return SerdeByText(serde.name, about, make, lambda name: serde if name == serde.name else None)
+
+
+def _recorded_json(name: str) -> Serde[Any] | None:
+    return _JSON if name == "json" or (name.startswith("json[") and name.endswith("]")) else None
+
+
+def _unpacked(codec: Literal["gzip", "zstd"], request: SerdeRequest) -> Serde[Any]:
+    return compressed(request.inner(request.text or "text"), codec)
+
+
+def _recorded_packed(codec: Literal["gzip", "zstd"], name: str) -> Serde[Any] | None:
+    inner = name.removeprefix(f"{codec}(")
+    if inner == name or not inner.endswith(")"):
+        return None
+    found = recorded_serde(inner[:-1])
+    return None if found is None else compressed(found, codec)
+
+
+def _packed(codec: Literal["gzip", "zstd"]) -> SerdeByText:
+    return SerdeByText(
+        f"{codec}:SERDE",
+        "what another serde writes, compressed",
+        partial(_unpacked, codec),
+        partial(_recorded_packed, codec),
+    )
+
+
+_BUILT_IN: Mapping[str, SerdeByText] = {
+    "text": _fixed(TEXT, "UTF-8"),
+    "json": SerdeByText("json", "any JSON", _fixed(_JSON, "").make, _recorded_json),
+    "int64": _fixed(INT64, "whole numbers, as Java's LongSerializer writes them"),
+    "int32": _fixed(INT32, "likewise, as its IntegerSerializer does"),
+    "double": _fixed(DOUBLE, "numbers, as its DoubleSerializer does"),
+    "bool": _fixed(BOOL, "true and false"),
+    "bytes": _fixed(BYTES, "as they are"),
+    "lines": _fixed(LINES, "lines of text, as a list"),
+    "none": _fixed(NONE, "nothing: what is there is not looked at"),
+    "gzip": _packed("gzip"),
+    "zstd": _packed("zstd"),
+}
+
+SERDES_HELP = (
+    "text, json, int64, ...; of an installed package, such as protobuf:FILE#MESSAGE; or "
+    "MODULE:SERDE of your own. `kstreams serdes` shows all."
+)
+"""What options that take a serde say of it."""
+
+
+def offered(name: str) -> SerdeByText | None:
+    """Return what a name stands for, built-in or of an installed package; None for no such.
+
+    Raises:
+        PluginError: A package offers something else by it.
+        ImportError: It needs what is not installed.
+    """
+    if name in _BUILT_IN:
+        return _BUILT_IN[name]
+    if name not in plugin_names("kstreams.serde_texts"):
+        return None
+    found = load_plugin("kstreams.serde_texts", name)
+    if not isinstance(found, SerdeByText):
+        raise PluginError(
+            f"expected a SerdeByText by {name!r} in kstreams.serde_texts, got {found!r}",
+            hint="the package that offers it is made for another version.",
+        )
+    return found
+
+
+def offered_names() -> list[str]:
+    """Return all names that `offered` knows."""
+    return [*_BUILT_IN, *(n for n in plugin_names("kstreams.serde_texts") if n not in _BUILT_IN)]
+
+
+def find_format(
+    text: str, *, topic: str | None = None, part: TopicPart = "value", registry: str | None = None
+) -> Format:
+    """Return the format that a text means; see `find_serde`."""
+    return Format(find_serde(text, topic=topic, part=part, registry=registry))
+
+
+def formats_of(topic: str, key: str, value: str, registry: str | None) -> tuple[Format, Format]:
+    """Return the formats of a topic's keys and values, by the options that name them."""
+    with for_option("--key-serde"):
+        keys = find_format(key, topic=topic, part="key", registry=registry)
+    with for_option("--value-serde"):
+        return keys, find_format(value, topic=topic, registry=registry)
+
+
+def find_serde(
+    text: str, *, topic: str | None = None, part: TopicPart = "value", registry: str | None = None
+) -> Serde[Any]:
+    """Return the serde that a text means: `NAME`, `NAME:MORE`, or `MODULE:SERDE` of the user's.
+
+    Args:
+        text: What was typed.
+        topic: The topic whose records it is for, if there is one.
+        part: What of them.
+        registry: The address of a schema registry, if one was named.
+
+    Raises:
+        WrongUsageError: It means none; the message has near names.
+    """
+    name, _, more = text.partition(":")
+    known: SerdeByText | None = None
+    try:
+        known = offered(name)
+        if known is None:
+            found = _own(text)
+        else:
+            inner = partial(find_serde, topic=topic, part=part, registry=registry)
+            found = known.make(SerdeRequest(more, inner, topic, part, registry))
+    except WrongUsageError:
+        raise
+    except (PluginError, ImportError) as exc:
+        raise WrongUsageError(f"serde {text!r} is not to be had: {text_of(exc)}") from exc
+    except (ValueError, OSError) as exc:
+        if isinstance(exc, KStreamsError):
+            raise
+        usage = "" if known is None else f"; say {known.usage}"
+        raise WrongUsageError(f"serde {text!r}: {text_of(exc)}{usage}") from exc
+    return found if topic is None else in_topic(found, topic, part, apart=False)
+
+
+def _own(text: str) -> Serde[Any]:
+    """Return the serde that `MODULE:SERDE` means."""
+    if ":" in text:
+        found = load_object(text)
+        if not isinstance(found, Serde):
+            raise WrongUsageError(f"{text} is {type(found).__name__}, not a Serde")
+        return found
+    if text in plugin_names("kstreams.serdes"):
+        raise WrongUsageError(
+            f"serde {text!r} needs its type: make one in a module of yours, and "
+            "name that as MODULE:SERDE"
+        )
+    names = offered_names()
+    near = get_close_matches(text, names, n=1)
+    raise WrongUsageError(
+        f"there is no serde {text!r}"
+        + (f"; did you mean {near[0]!r}?" if near else f": expected {', '.join(names)}")
+        + ("" if near else ", or MODULE:SERDE for one of your own; `kstreams serdes` tells more")
+    )
+
+
+def recorded_serde(name: str) -> Serde[Any] | None:
+    """Return the serde that reads values of a serde whose name is recorded with a store.
+
+    None if the name is not enough: the serdes of types and schemas need those.
+    """
+    return composite_named(name, _recorded_single) or _recorded_single(name)
+
+
+def _recorded_single(name: str) -> Serde[Any] | None:
+    for each in offered_names():
+        try:
+            known = offered(each)
+            found = None if known is None else known.recorded(name)
+        except (PluginError, ImportError):
+            continue  # it could not have written the store here
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,40 @@
+"""The option that names trusted proxies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kstreams_cli.usage import WrongUsageError
+from kstreams_serve.forwarded import TrustedProxies
+
+__all__ = ("ForwardedOption", "networks_of")
+
+_OPTION = "--forwarded-allow-ips"
+
+ForwardedOption = Annotated[
+    str | None,
+    typer.Option(
+        _OPTION,
+        metavar="NETWORKS",
+        help="Addresses and networks of proxies whose X-Forwarded-For names the client, with "
+        "commas between: 10.0.0.7,10.1.0.0/16.",
+        show_default=False,
+    ),
+]
+"""Which proxies are trusted."""
+
+
+def networks_of(given: str | None) -> tuple[str, ...]:
+    """Return the networks of the option.
+
+    Raises:
+        WrongUsageError: One is neither an address nor a network.
+    """
+    found = () if given is None else tuple(text.strip() for text in given.split(","))
+    try:
+        TrustedProxies(found)
+    except ValueError as exc:
+        raise WrongUsageError(str(exc), _OPTION) from exc
+    return found

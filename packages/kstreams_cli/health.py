@@ -1,0 +1,185 @@
+"""`kstreams health`: does an app do its work? For probes that run a command."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.pause import present_pause
+from kstreams.checkpoint.status import QueryStatus, query_statuses
+from kstreams.clock import SystemClock, to_ms
+from kstreams.ids import TopicPartition
+from kstreams.log import Kept
+from kstreams.telemetry.live import Live
+from kstreams.telemetry.reader import TelemetryReader
+from kstreams.telemetry.unread import unread_of
+from kstreams_cli.consoles import counted, stderr, stdout
+from kstreams_cli.counts import JsonOption
+from kstreams_cli.moments import parse_span
+from kstreams_cli.place import Place
+from kstreams_cli.stores import AppArgument, AppState, CheckpointOption, LogOption
+from kstreams_cli.usage import for_option
+
+__all__ = ("health",)
+
+
+def health(
+    place: Place,
+    app: AppArgument,
+    max_age: Annotated[
+        str,
+        typer.Option(metavar="SPAN", help="How old the last commit may be while records wait."),
+    ] = "60s",
+    checkpoint: CheckpointOption = None,
+    log: LogOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell whether an app does its work: exit code 0 if it does, 1 if not.
+
+    It does if each of its queries has committed within --max-age, or has nothing to read: the
+    topics are asked. So an app without input is healthy, and one that hangs or is dead is not.
+    A paused one is: it does what it was told.
+    Of what is no topic (files, tables) the app writes down how much waits: one that reads such a
+    log and does not say so any more is not healthy.
+    No lock is taken, and the app is not asked: its first start needs patience of the probe.
+
+    Example:
+        kstreams health word-count --max-age 60s --bootstrap localhost:9092
+    """
+    with for_option("--max-age"):
+        patience = to_ms(parse_span(max_age))
+    state = AppState.find(app, checkpoint, log)
+    now = SystemClock().now_ms()
+    told = _told(state.checkpoint, now)
+    found = [
+        _Query.of(place, state.checkpoint, status, told, now - patience)
+        for status in query_statuses(state.checkpoint, state.objects())
+    ]
+    paused = present_pause(state.checkpoint.home)
+    is_well = paused is not None or all(query.is_well for query in found)
+    if as_json:
+        queries = [query.to_json() for query in found]
+        said = {"app": app, "healthy": is_well, "paused": paused is not None, "queries": queries}
+        print(json.dumps(said))
+    elif paused is None:
+        for query in found:
+            if not query.is_well:
+                stderr().print(f"[red]✗[/] {escape(query.problem)}")
+    if not is_well:
+        raise typer.Exit(1)
+    if not as_json:
+        text = "healthy" if paused is None else f"paused: {escape(paused.told)}"
+        stdout().print(f"{escape(app)} is {text}")
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the app tells of what is no topic.
+
+    Attributes:
+        logs: Names of its logs.
+        live: What it is doing; None where it is not heard any more, or never was.
+    """
+
+    logs: frozenset[str]
+    live: Live | None
+
+
+@dataclass(frozen=True)
+class _Query:
+    """How one query does.
+
+    Attributes:
+        status: What it has committed.
+        waiting: How many records wait, where it has committed nothing for so long.
+        unknown: Logs of which nobody says how much waits.
+        kept: What places keep for its logs.
+    """
+
+    status: QueryStatus
+    waiting: int
+    unknown: tuple[str, ...]
+    kept: Mapping[str, Kept]
+
+    @classmethod
+    def of(
+        cls, place: Place, checkpoint: Checkpoint, status: QueryStatus, told: _Told, since_ms: int
+    ) -> _Query:
+        """Ask topics, and what the app tells of logs."""
+        groups = checkpoint.queries[status.query]
+        names = {topic for group in groups for topic in checkpoint.shape[group]["sources"]}
+        live = None if told.live is None else told.live.queries.get(status.query)
+        kept = {} if live is None else live.kept
+        if status.wall_ms is not None and status.wall_ms >= since_ms:
+            return cls(status, 0, (), kept)
+        waiting = _waiting(place, status, names - told.logs)
+        logs = names & told.logs
+        if logs and (live is None or live.ends_ms is None):
+            return cls(status, waiting, tuple(sorted(logs)), kept)
+        unread = {} if live is None else live.partitions
+        waiting += sum(each.records for where, each in unread.items() if where.topic in logs)
+        return cls(status, waiting, (), kept)
+
+    @property
+    def is_well(self) -> bool:
+        """Whether it has nothing to do, or does it."""
+        return self.waiting == 0 and not self.unknown
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with it."""
+        status = self.status
+        since = "nothing" if status.batch is None else f"nothing since batch {status.batch:,}"
+        named = f"query {status.query!r}"
+        if self.waiting:
+            waits = counted(self.waiting, "record")
+            return f"{named} has {waits} to read, and has committed {since}"
+        logs = ", ".join(map(repr, self.unknown))
+        return f"{named} has committed {since}, and does not say what {logs} has to read"
+
+    def to_json(self) -> dict[str, object]:
+        """Return plain data."""
+        return {
+            "query": self.status.query,
+            "batch": self.status.batch,
+            "committed_at_ms": self.status.wall_ms,
+            "healthy": self.is_well,
+            "records_waiting": None if self.unknown else self.waiting,
+            "kept_bytes": {log: each.size_bytes for log, each in self.kept.items()},
+            "room_bytes": {log: each.room_bytes for log, each in self.kept.items()},
+        }
+
+
+def _told(checkpoint: Checkpoint, now_ms: int) -> _Told:
+    """Return what an app tells of logs; one that tells nothing has none, as far as is known."""
+    reader = TelemetryReader(checkpoint.home)
+    outline = reader.topology()
+    logs = frozenset[str]() if outline is None else {node.topic for node in outline.logs()}
+    live = reader.live() if logs else None
+    return _Told(frozenset(logs), live if live is not None and live.is_heard(now_ms) else None)
+
+
+def _waiting(place: Place, status: QueryStatus, topics: Collection[str]) -> int:
+    """Return how many records of topics a query has not committed."""
+    if not topics:
+        return 0
+    known = {where: offset for where, offset in status.positions.items() if where.topic in topics}
+    positions = known or _beginnings(place, topics)
+    return sum(each.records for each in unread_of(place.connection, positions).values())
+
+
+def _beginnings(place: Place, topics: Collection[str]) -> dict[TopicPartition, int]:
+    """Return where topics begin, of which a query has not read any yet."""
+    with closing(place.connection.admin()) as admin:
+        return {
+            TopicPartition(topic, partition): offset
+            for topic in sorted(topics)
+            for partition, offset in admin.beginning_offsets(topic).items()
+        }

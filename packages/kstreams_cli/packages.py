@@ -1,0 +1,48 @@
+"""Which of the user's files go to executors, as the command line is given and shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
+
+from kstreams.batch.package_files import PackageContents, contents_of, own_packages
+from kstreams.serde.values import printable
+from kstreams_cli.consoles import counted, shown_size
+
+__all__ = ("PackageOption", "shown_packages")
+
+PackageOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="A module of yours to send to executors; may be repeated. NAME:PATTERN also sends "
+        "files of it that are left out else, such as shop:certs/*.pem.",
+        show_default="all that are imported",
+        rich_help_panel="Spark",
+    ),
+]
+
+
+def shown_packages(packages: Sequence[str] | None) -> str:
+    """Return what goes to executors, file by file, and what stays at home and why.
+
+    Args:
+        packages: What was named; None finds what this process has imported.
+
+    Raises:
+        CompileError: One cannot be imported, or has no files.
+    """
+    contents = contents_of(packages or own_packages())
+    lines = [line for package in contents for line in _lines(package)]
+    return "".join(f"{printable(line)}\n" for line in lines or ["No module of yours is imported."])
+
+
+def _lines(package: PackageContents) -> Iterator[str]:
+    count = counted(len(package.files), "file")
+    yield f"{package.package}: {count}, {shown_size(package.size_bytes)}"
+    for file in package.files:
+        yield f"  {file.name}  {shown_size(file.size_bytes)}"
+    for left in package.left_out:
+        yield f"  left out: {left.name}  {left.why}"

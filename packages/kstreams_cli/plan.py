@@ -1,0 +1,174 @@
+"""`kstreams plan`: what starting a topology would do to an app's state, before it is deployed."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from kstreams.batch.task_counts import count_partitions, count_records
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.start.app_settings import AppSettings
+from kstreams.checkpoint.start.changes import StoreChangeKind, UpgradePlan
+from kstreams.checkpoint.start.upgrade import Upgrade, upgrade_plan
+from kstreams.checkpoint.status import query_statuses
+from kstreams.checkpoint.storage.home import CheckpointHome
+from kstreams.errors import NoCheckpointError
+from kstreams.graph.topology import Topology
+from kstreams.state.backend.objects import ObjectStore
+from kstreams_cli.consoles import shown_size, stderr, stdout
+from kstreams_cli.counts import JsonOption
+from kstreams_cli.describe import TargetArgument
+from kstreams_cli.loading import load_topology
+from kstreams_cli.place import Place
+from kstreams_cli.stores import CheckpointOption, LogOption, find_home, load_log
+from kstreams_cli.upgrading import (
+    MigrateOption,
+    RenameOption,
+    ResetOption,
+    StoreDecisions,
+    this_command,
+)
+from kstreams_cli.usage import for_option
+
+__all__ = ("plan",)
+
+_CHANGES = 3
+"""Exit code: it starts, and state is changed."""
+
+
+def plan(
+    context: typer.Context,
+    place: Place,
+    target: TargetArgument,
+    app_id: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Names the checkpoint.", show_default="the topology's name"
+        ),
+    ] = None,
+    checkpoint: CheckpointOption = None,
+    log: LogOption = None,
+    reset: ResetOption = None,
+    rename: RenameOption = None,
+    migrate: MigrateOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show what starting a topology on an app's checkpoint would do, and change nothing.
+
+    The app may run meanwhile. Exit codes: 0, it starts, and all state stays as it is; 3, it
+    starts, and state begins empty, is dropped or migrated; 1, it is refused, or this fails; 2,
+    wrong usage. Topics are asked for their partitions, as at the start.
+
+    Example:
+        kstreams plan shop.orders:topology --bootstrap localhost:9092
+        kstreams plan shop.orders:topology --reset totals --json | jq .stores
+        kstreams plan shop.orders:topology --rename totals=sums
+    """
+    with for_option("MODULE:NAME"):
+        topology = load_topology(target)
+    app = app_id or topology.name
+    counts = count_partitions(place.connection, topology)
+    tasks = counts.tasks
+    home = find_home(app, checkpoint)
+    try:
+        found = Checkpoint.load(home)
+    except NoCheckpointError:
+        _show_fresh(app, home, tasks, as_json=as_json)
+        return
+    objects = (found.log if log is None else load_log(log)).open()
+    decided = StoreDecisions.of(topology, reset, rename, migrate)
+    settings = AppSettings(app, home, migrate=decided.migrate, reset=decided.reset)
+    wanted = Upgrade(
+        settings,
+        topology,
+        tasks,
+        objects,
+        uuid.uuid4().hex,
+        partial(count_records, place.connection, topology),
+        uneven=counts.uneven,
+    )
+    made = upgrade_plan(found, wanted)
+    sizes = _sizes(found, objects)
+    if as_json:
+        print(json.dumps(_plain(app, made, tasks, sizes)))
+    else:
+        _show(app, made, topology, sizes)
+        if made.options:
+            command = f"{this_command(context)} {' '.join(made.options)}"
+            stderr().print(f"Hint: {escape(command)}", soft_wrap=True)
+    if made.problems:
+        raise typer.Exit(1)
+    if _changes_state(made):
+        raise typer.Exit(_CHANGES)
+
+
+def _changes_state(made: UpgradePlan) -> bool:
+    """Return whether a store's contents do not stay; a new store has none."""
+    return any(
+        change.action != "keep" and change.verdict is not StoreChangeKind.NEW
+        for change in made.stores
+    ) or any(change.action == "migrate" for change in made.stores)
+
+
+def _sizes(checkpoint: Checkpoint, objects: ObjectStore) -> dict[str, int]:
+    """Return by group how many bytes its tasks restore where a worker has no copy."""
+    found: dict[str, int] = {}
+    for status in query_statuses(checkpoint, objects):
+        for task, size in status.state_bytes.items():
+            found[task.group] = found.get(task.group, 0) + size
+    return found
+
+
+def _show_fresh(app: str, home: CheckpointHome, tasks: dict[str, int], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps({"app": app, "fresh": True, "tasks": tasks, "stores": [], "notes": [],
+                          "problems": [], "options": [], "restores_bytes": {}}))  # fmt: skip
+        return
+    stdout().print(f"{escape(app)} starts fresh: there is no checkpoint at {escape(str(home))}.")
+
+
+def _show(app: str, made: UpgradePlan, topology: Topology, sizes: dict[str, int]) -> None:
+    for line in made.lines():
+        stdout().print(escape(line))
+    for group in topology.groups:
+        if group.stores and sizes.get(group.name):
+            size = shown_size(sizes[group.name])
+            stdout().print(
+                f"group {escape(repr(group.name))}: {size} to restore where a worker has no copy"
+            )
+    for problem in made.problems:
+        stderr().print(f"[red]✗[/] {escape(problem)}")
+    if made.problems:
+        stderr().print(f"[red]{escape(app)} would be refused; nothing would be changed.[/]")
+    elif _changes_state(made):
+        stderr().print(f"[yellow]{escape(app)} would start, and state changes.[/]")
+    else:
+        stderr().print(f"[green]✓[/] {escape(app)} would go on; all state stays.")
+
+
+def _plain(
+    app: str, made: UpgradePlan, tasks: dict[str, int], sizes: dict[str, int]
+) -> dict[str, Any]:
+    return {
+        "app": app,
+        "fresh": False,
+        "tasks": tasks,
+        "stores": [
+            {
+                "store": change.store,
+                "change": change.verdict.value,
+                "detail": change.detail,
+                "action": change.action or None,
+            }
+            for change in made.stores
+        ],
+        "notes": list(made.notes),
+        "problems": list(made.problems),
+        "options": list(made.options),
+        "restores_bytes": sizes,
+    }

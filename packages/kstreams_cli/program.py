@@ -1,0 +1,109 @@
+"""The program `kstreams`: its commands, in the order of its help."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+from kstreams_cli.consoles import stdout  # isort: skip  # tells of a missing extra
+
+import typer
+
+from kstreams_cli.late_group import late_group
+
+__all__ = ("APPS", "PROGRAM", "STATE", "TOPICS")
+
+APPS = {
+    "run": "run:run",
+    "describe": "describe:describe",
+    "counts": "counts:counts",
+    "health": "health:health",
+    "pause": "pausing:pause",
+    "resume": "pausing:resume",
+    "plan": "plan:plan",
+    "explain": "explain:explain",
+    "trace": "trace:trace",
+    "forecast": "forecast:forecast",
+    "reset": "reset:reset",
+    "intake": "intake:intake",
+    "serve": "serve:serve",
+    "serdes": "serdes:list_serdes",
+    "warm-up": "warm_up:warm_up",
+}
+"""Where each command is, in the order of the help; see `late_group`."""
+
+TOPICS = {
+    "create": "topics:create",
+    "list": "topics:list_topics",
+    "describe": "topics:describe_topic",
+    "produce": "produce:produce",
+    "tail": "tail:tail",
+    "replay": "topics_replay:replay",
+    "delete": "topics:delete",
+}
+"""Those of `kstreams topics`."""
+
+STATE = {
+    "list": "state:list_stores",
+    "get": "state:get",
+    "scan": "state:scan",
+    "diff": "state_diff:diff",
+    "export": "state_export:export",
+    "verify": "state_verify:verify",
+    "savepoint": "savepoints:savepoint",
+    "fork": "savepoints:fork",
+    "restore": "state_restore:restore",
+}
+"""Those of `kstreams state`."""
+
+PROGRAM = typer.Typer(
+    name="kstreams",
+    cls=late_group(APPS, open_to_plugins=True),
+    help="Typed stream processing on Spark: topics, topologies, apps.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+"""The whole command line."""
+
+_TOPICS = typer.Typer(
+    cls=late_group(TOPICS),
+    help="Create topics, look into them, write to them.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+_STATE = typer.Typer(
+    cls=late_group(STATE),
+    help="Look into an app's stores while it runs or when it is gone; keep and copy versions.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if not wanted:
+        return
+    try:
+        ours = version("kstreams-spark")
+    except PackageNotFoundError:
+        ours = "(not installed)"
+    spark = version("pyspark")
+    stdout().print(f"kstreams {ours} (PySpark {spark}, Python {platform.python_version()})")
+    raise typer.Exit
+
+
+@PROGRAM.callback()
+def _program(
+    show_version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Typed stream processing on Spark: topics, topologies, apps."""
+
+
+PROGRAM.add_typer(_TOPICS, name="topics")
+PROGRAM.add_typer(_STATE, name="state")

@@ -1,0 +1,79 @@
+"""What the commands share that run committed batches again: by which code, from which topics."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kstreams_cli.loading import load_connection, load_topology
+from kstreams_cli.place import Place
+from kstreams_cli.stores import AppState
+from kstreams_cli.usage import for_option
+from kstreams_explain.memory_limit import limit_memory
+from kstreams_explain.replayed_app import ReplayedApp
+
+__all__ = (
+    "ConnectionOption",
+    "MostBytesOption",
+    "RepeatCallsOption",
+    "RunTopologyOption",
+    "replayed_app",
+)
+
+RunTopologyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--topology",
+        metavar="MODULE:NAME",
+        help="The topology that the app runs: its code runs again, here.",
+        show_default=False,
+    ),
+]
+ConnectionOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODULE:NAME",
+        help="Where the topics are, a Kafka(...) or Embedded(...), instead of --data or "
+        "--bootstrap.",
+        show_default=False,
+    ),
+]
+RepeatCallsOption = Annotated[
+    bool,
+    typer.Option(
+        "--repeat-calls",
+        help="Let what runs again ask parties outside once more, and call functions of sinks.",
+    ),
+]
+MostBytesOption = Annotated[int | None, typer.Option("--most-bytes", hidden=True)]
+"""How much memory this process may take; `kstreams serve` gives it to the ones that it starts."""
+
+
+def replayed_app(
+    state: AppState,
+    place: Place,
+    topology: str | None,
+    connection: str | None,
+    *,
+    repeat_calls: bool,
+    most_bytes: int | None = None,
+) -> ReplayedApp | None:
+    """Return an app whose batches can be run again; None where its topology is not given.
+
+    Args:
+        state: The app's.
+        place: Where topics are, if `connection` says nothing.
+        topology: What it runs, as MODULE:NAME.
+        connection: Where its topics are, as MODULE:NAME.
+        repeat_calls: Whether parties outside may be asked once more.
+        most_bytes: How much memory this process may take; None: as much as there is.
+    """
+    if most_bytes is not None:
+        limit_memory(most_bytes)
+    if topology is None:
+        return None
+    with for_option("--topology"):
+        found = load_topology(topology)
+    topics = place.connection if connection is None else load_connection(connection)
+    return ReplayedApp(state.checkpoint, found, topics, state.log, repeat_calls=repeat_calls)

@@ -1,0 +1,118 @@
+"""`kstreams reset`: start an app fresh."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from kstreams.checkpoint.admin.reset import reset as reset_app
+from kstreams.checkpoint.admin.reset import survey
+from kstreams.checkpoint.admin.reset_targets import Leftover, Survey
+from kstreams.state.backend.memory import Memory
+from kstreams_cli.consoles import counted, new_table, shown_size, stderr, stdout
+from kstreams_cli.stores import CheckpointOption, LogOption, find_home, load_log
+
+__all__ = ("reset",)
+
+
+def reset(
+    app_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="APP", help="The app's id: the topology's name by default.", show_default=False
+        ),
+    ],
+    checkpoint: CheckpointOption = None,
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The directory that the app's state backend was given, if any.",
+            show_default=False,
+        ),
+    ] = None,
+    log: LogOption = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Start an app fresh: remove its checkpoint and its local state.
+
+    The app's next run reads its input again from each source's start. What a source has let go
+    of (files that were deleted, changes of a replication slot) is not read again: this says which.
+    Output topics stay as they are: delete them first, or results are in them twice; changelog
+    topics too.
+    Objects of a durable log that is not in the checkpoint directory go with --log alone:
+    those of this app, whatever else the log has. Refuses while the app runs; where the
+    checkpoint is in an object storage, an app that runs ends before its next batch.
+
+    Example:
+        kstreams reset word-count
+        kstreams reset word-count --checkpoint /mnt/checkpoints/word-count --yes
+        kstreams reset shop --log shop.app:STATE
+    """
+    backend = None
+    if state_dir is not None or log is not None:
+        backend = Memory(
+            directory=None if state_dir is None else str(state_dir.absolute()),
+            log=None if log is None else load_log(log),
+        )
+    place = find_home(app_id, checkpoint).named
+    found = survey(app_id, checkpoint=place, state=backend)
+    if not yes:
+        _show(found)
+        typer.confirm(f"Remove this, and start {app_id} fresh?", abort=True, err=True)
+    tell = _show_gone if yes else _tell_nothing
+    removed = reset_app(app_id, checkpoint=place, state=backend, tell=tell)
+    size = sum(leftover.size_bytes for leftover in removed.leftovers)
+    objects = f" and {counted(removed.objects, 'object')}" if removed.objects else ""
+    stdout().print(
+        f"Reset [bold]{escape(app_id)}[/]: {shown_size(size)}{objects} removed. "
+        "Output topics are as they were; input is read again from each source's start."
+    )
+
+
+def _show_gone(sentence: str) -> None:
+    stderr().print(f"[yellow]{escape(sentence)}[/]")
+
+
+def _tell_nothing(_: str) -> None:
+    """Do nothing: it was shown with the question."""
+
+
+def _show(found: Survey) -> None:
+    table = new_table("", "directory", "files", "size", numbers=("files", "size"))
+    parts: list[tuple[str, Leftover]] = []
+    if found.checkpoint is not None:
+        parts.append(("checkpoint", found.checkpoint))
+    parts += [("local state", leftover) for leftover in found.local]
+    parts += [("interrupted reset", leftover) for leftover in found.interrupted]
+    for what, leftover in parts:
+        path = escape(str(leftover.path))
+        table.add_row(
+            what, f"[cyan]{path}[/]", f"{leftover.files:,}", shown_size(leftover.size_bytes)
+        )
+    console = stderr()
+    console.print(f"This is removed for app [bold]{escape(found.app_id)}[/]:\n")
+    console.print(table)
+    if found.objects:
+        console.print(f"\nAnd {counted(found.objects, 'object')} of its storage.")
+    elif _log_is_elsewhere(found):
+        console.print(
+            "\n[yellow]Its durable log is not in the checkpoint: --log removes its objects too.[/]"
+        )
+    if found.savepoints:
+        names = escape(", ".join(found.savepoints))
+        console.print(f"\n[yellow]Savepoints go too:[/] {names}")
+    console.print("\nInput is read again from each source's start. Output topics stay as they are.")
+    for sentence in found.not_again:
+        _show_gone(sentence)
+    console.print()
+
+
+def _log_is_elsewhere(found: Survey) -> bool:
+    """Tell whether an app that has committed has no log in its checkpoint directory."""
+    if found.checkpoint is None or not (found.checkpoint.path / "queries").is_dir():
+        return False
+    return not (found.checkpoint.path / "state").is_dir()

@@ -1,0 +1,40 @@
+"""`kstreams serdes`: which serdes commands know, and how they are called."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+
+from kstreams.errors import PluginError
+from kstreams.quoting import text_of
+from kstreams.serde.values import printable
+from kstreams_cli.consoles import new_table, stdout
+from kstreams_cli.formats import offered, offered_names
+
+__all__ = ("list_serdes",)
+
+
+def list_serdes() -> None:
+    """List the serdes that `--key-serde`, `--value-serde`, `--key` and `--value` take.
+
+    Values are typed in and shown as text, numbers, true and false; all others as JSON.
+    Serdes of your own are MODULE:SERDE, a module of the current directory and a name in it;
+    MODULE may be a file, such as jobs/orders.py. They are shown as JSON too, and typed in so
+    if they are made for a dataclass.
+
+    Example:
+        kstreams serdes
+        kstreams topics tail orders --value-serde protobuf:orders.binpb#shop.Order
+        kstreams topics tail orders --value-serde registry --registry http://localhost:8081
+        kstreams topics produce orders --value-serde shop.serdes:ORDERS
+    """
+    table = new_table("serde", "values")
+    for name in offered_names():
+        try:
+            found = offered(name)
+        except (PluginError, ImportError) as exc:
+            table.add_row(f"[dim]{escape(name)}[/]", f"[dim]{escape(printable(text_of(exc)))}[/]")
+            continue
+        if found is not None:
+            table.add_row(f"[cyan]{escape(found.usage)}[/]", escape(found.about))
+    table.add_row("[cyan]MODULE:SERDE[/]", "a serde of your own")
+    stdout().print(table)

@@ -1,0 +1,248 @@
+"""`kstreams serve`: queries over HTTP on committed state, by a process of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import threading
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.savepoint.store_place import checkpoint_of
+from kstreams.checkpoint.storage.named_home import is_url
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.stores.spec import StoreSpec
+from kstreams_cli.consoles import stderr
+from kstreams_cli.forwarded import ForwardedOption, networks_of
+from kstreams_cli.loading import load_connection
+from kstreams_cli.serve_limits import LIMIT, limits_of
+from kstreams_cli.serve_tokens import ACT_TOKEN, TOKEN, Tokens, tokens_of
+from kstreams_cli.stores import AppState, LogOption, TopologyOption, load_log
+from kstreams_cli.usage import WrongUsageError
+
+if TYPE_CHECKING:
+    from kstreams_serve.server import Beside, Server
+    from kstreams_serve.settings import ServeSettings
+
+__all__ = ("needs_extra", "serve")
+
+
+def serve(
+    checkpoints: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CHECKPOINT...",
+            help="Checkpoints, or ids of apps whose checkpoints are below .kstreams.",
+            show_default=False,
+        ),
+    ],
+    bind: Annotated[
+        str, typer.Option(metavar="HOST:PORT", help="Where to listen; port 0 takes a free one.")
+    ] = "127.0.0.1:8080",
+    token_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A role (metrics, view, data or act), a token and who has it a line; nobody else "
+            "may read it.",
+            show_default=f"{TOKEN}, or else a new one is shown",
+        ),
+    ] = None,
+    topology: TopologyOption = None,
+    log: LogOption = None,
+    connection: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODULE:NAME",
+            help="Where the topics are, a Kafka(...) or Embedded(...): then /metrics says how far "
+            "apps are behind. For /explain it is ./data, if not given.",
+            show_default=False,
+        ),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOST",
+            help="Another name by which it is called; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="Pages of another server that may ask too, with a token: https://HOST; may be "
+            "repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Its TLS certificate, PEM.", show_default=False),
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The certificate's key.", show_default=False)
+    ] = None,
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="Something in front of it speaks TLS.")
+    ] = False,
+    forwarded_allow_ips: ForwardedOption = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            LIMIT,
+            metavar="NAME=VALUE",
+            help="Another bound of requests, such as connections=1000; may be repeated. "
+            "docs/limits.md has all of them.",
+            show_default=False,
+        ),
+    ] = None,
+    grpc: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT",
+            help="Answer gRPC there, too, at the same address.",
+            min=1,
+            max=65535,
+            show_default=False,
+        ),
+    ] = None,
+    allow_actions: Annotated[
+        bool,
+        typer.Option(
+            "--allow-actions",
+            help="Let tokens of the role act pause and resume apps, and make savepoints; "
+            f"{ACT_TOKEN} is one.",
+        ),
+    ] = False,
+    until_eof: Annotated[bool, typer.Option("--until-eof", hidden=True)] = False,
+) -> None:
+    """Answer queries on the stores of apps over HTTP, whether the apps run or not.
+
+    It reads what is committed, takes no lock and, without --allow-actions, writes nothing; who
+    has given which order is in its log. All of it needs a token but
+    /health/live and /health/ready; only this machine can connect, unless --bind says otherwise,
+    which then needs TLS. /openapi.json describes the routes; `RemoteView` reads from Python, and
+    Prometheus reads /metrics. With --topology, /explain and /trace run batches of the app again,
+    in a process of their own: with 30 s and 1 GB, one at a time, and without the tokens.
+
+    Example:
+        kstreams serve word-count
+        curl -H "Authorization: Bearer $TOKEN" localhost:8080/v1/apps/word-count
+        curl -H "Authorization: Bearer $TOKEN" localhost:8080/v1/apps/a/stores/s/key?key=apple
+        kstreams serve /mnt/a /mnt/b --bind 0.0.0.0:8443 --tls-cert c.pem --tls-key k.pem
+    """
+    try:
+        from kstreams_serve.served_app import AppSource  # noqa: PLC0415  # needs the extra
+        from kstreams_serve.server import Server  # noqa: PLC0415
+    except ImportError as exc:
+        raise needs_extra() from exc
+    from kstreams_serve.settings import ServeError, ServeSettings  # noqa: PLC0415
+
+    host, port = _address(bind)
+    found = None if log is None else load_log(log)
+    limits = limits_of(limit or ())
+    try:
+        tokens = tokens_of(token_file, allow_actions=allow_actions)
+        settings = ServeSettings(
+            tokens.roles,
+            host,
+            port,
+            names=tuple(name or ()),
+            certificate=tls_cert,
+            key_file=tls_key,
+            behind_proxy=behind_proxy,
+            limits=limits,
+            origins=tuple(allow_origin or ()),
+            holders=tokens.holders,
+            forwarded_allow_ips=networks_of(forwarded_allow_ips),
+            allows_actions=allow_actions,
+        )
+    except ServeError as exc:
+        raise WrongUsageError(str(exc)) from exc
+    sources = [
+        AppSource(
+            checkpoint_of(each),
+            partial(_spec, topology, found),
+            found,
+            code=_code(each, topology, log, connection),
+        )
+        for each in checkpoints
+    ]
+    beside = [] if grpc is None else [_grpc(settings, grpc)]
+    topics = None if connection is None else load_connection(connection)
+    server = Server(settings, sources, topics, beside)
+    if until_eof:
+        _end_with_input()
+    server.run(partial(_announce, server, tokens))
+
+
+def _announce(server: Server, tokens: Tokens) -> None:
+    """Show where a server answers, and its tokens if they are new."""
+    names = ", ".join(server.apps)
+    tokens.show()
+    stderr().print(f"[bold]{escape(names)}[/] at {escape(server.url)}", soft_wrap=True)
+
+
+def _end_with_input() -> None:
+    """End this process, as by SIGTERM, when its standard input ends."""
+
+    def wait() -> None:
+        while os.read(sys.stdin.fileno(), 1024):  # without the lock that Python takes at its end
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="kstreams-until-eof", daemon=True).start()
+
+
+def needs_extra() -> ImportError:
+    """Return what says which extra is missing."""
+    return ImportError("serving needs starlette and uvicorn: pip install 'kstreams-spark[serve]'")
+
+
+def _grpc(settings: ServeSettings, port: int) -> Beside:
+    try:
+        from kstreams_serve.grpc.server import grpc_beside  # noqa: PLC0415  # needs the extra
+    except ImportError as exc:
+        raise ImportError("gRPC needs grpcio: pip install 'kstreams-spark[serve,grpc]'") from exc
+
+    def told(bound: int) -> None:
+        stderr().print(f"gRPC at port {bound}", soft_wrap=True)
+
+    return grpc_beside(settings, port, told)
+
+
+def _spec(
+    topology: str | None, log: ObjectStoreSettings | None, checkpoint: Checkpoint, store: str
+) -> StoreSpec[Any]:
+    return AppState(checkpoint, log or checkpoint.log).spec(store, topology=topology)
+
+
+def _code(
+    checkpoint: str, topology: str | None, log: str | None, connection: str | None
+) -> tuple[str, ...] | None:
+    """Return the options by which a process of its own finds an app and its code."""
+    if topology is None:
+        return None
+    place = checkpoint if is_url(checkpoint) else str(checkpoint_of(checkpoint).named)
+    given = {
+        "--checkpoint": place,
+        "--topology": topology,
+        "--log": log,
+        "--connection": connection,
+    }
+    return tuple(part for name, text in given.items() if text is not None for part in (name, text))
+
+
+def _address(bind: str) -> tuple[str, int]:
+    found = re.fullmatch(r"(\[[0-9a-fA-F:.]+\]|[^:\s]+):([0-9]{1,5})", bind)
+    if found is None or int(found[2]) > 65535:  # the last port
+        raise WrongUsageError(f"{bind!r} is no HOST:PORT", "--bind")
+    return found[1].strip("[]"), int(found[2])

@@ -1,0 +1,76 @@
+"""`kstreams serve` as a process beside an app that runs: it ends with the app, whatever ends it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+
+from kstreams_cli.serve import needs_extra
+from kstreams_cli.serve_tokens import ACT_TOKEN, TOKEN
+
+__all__ = ("ServeBeside",)
+
+_PROGRAM = "from kstreams_cli import main; main()"
+_END_SECONDS = 5
+
+
+class ServeBeside:
+    """Serves one app on this machine, by a process of its own: no port is opened in the driver.
+
+    It takes no orders. Its token is taken out of this process's environment, where the app's
+    code could read it, and so is one for orders.
+
+    Args:
+        port: Where it listens, on 127.0.0.1; 0 takes a free one.
+        topology: What the app runs, as MODULE:NAME: gives stores of its own serdes.
+        topics: Where its topics are, as variables of the environment say it.
+        forwarded: Addresses and networks of trusted proxies.
+
+    Raises:
+        ImportError: The extra `serve` is not installed.
+    """
+
+    def __init__(
+        self,
+        port: int,
+        topology: str,
+        topics: Mapping[str, str],
+        forwarded: Sequence[str] = (),
+    ) -> None:
+        if find_spec("starlette") is None or find_spec("uvicorn") is None:
+            raise needs_extra()
+        self._options = ["--bind", f"127.0.0.1:{port}", "--topology", topology, "--until-eof"]
+        if forwarded:
+            self._options += ["--forwarded-allow-ips", ",".join(forwarded)]
+        self._topics = dict(topics)
+        self._token = os.environ.pop(TOKEN, None)
+        os.environ.pop(ACT_TOKEN, None)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, checkpoint: str) -> None:
+        """Start it; for an app whose checkpoint is there. A second call does nothing."""
+        if self._process is None:
+            environment = {**os.environ, **self._topics}
+            if self._token is not None:
+                environment[TOKEN] = self._token
+            self._process = subprocess.Popen(  # noqa: S603  # our own program
+                [sys.executable, "-c", _PROGRAM, "serve", checkpoint, *self._options],
+                stdin=subprocess.PIPE,  # which ends when this process does
+                env=environment,
+            )
+
+    def stop(self) -> None:
+        """End it, if it runs."""
+        process = self._process
+        if process is None:
+            return
+        if process.stdin is not None:
+            process.stdin.close()
+        try:
+            process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,125 @@
+"""`kstreams state verify`: is all there that the retained versions are made of?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from kstreams_cli.consoles import counted, new_table, shown_size, stderr, stdout
+from kstreams_cli.counts import JsonOption
+from kstreams_cli.place import Place
+from kstreams_cli.replaying import (
+    ConnectionOption,
+    RepeatCallsOption,
+    RunTopologyOption,
+    replayed_app,
+)
+from kstreams_cli.stores import AppArgument, AppState, CheckpointOption, LogOption
+from kstreams_cli.usage import WrongUsageError
+from kstreams_cli.verification import Part, Verification
+from kstreams_explain.audit import AuditedTask, audit
+
+__all__ = ("verify",)
+
+
+def verify(
+    place: Place,
+    app: AppArgument,
+    replay: Annotated[
+        int,
+        typer.Option(
+            min=0, metavar="N", help="Run N random committed batches of tasks again, and compare."
+        ),
+    ] = 0,
+    topology: RunTopologyOption = None,
+    connection: ConnectionOption = None,
+    repeat_calls: RepeatCallsOption = False,
+    checkpoint: CheckpointOption = None,
+    log: LogOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Check all that an app would go on from: commits, plans, savepoints, and every object.
+
+    Everything that the retained versions and savepoints name is read; the line of versions
+    is recomputed from the deltas; commits and plans have to follow each other, and no
+    batch may be noted as done that was not committed. Ends with exit code 1 when something
+    is missing, or is not what was committed. What a running app's clean-up has collected
+    meanwhile is no problem. Files that are not the app's are named.
+
+    --replay N also runs N random retained batches of tasks with stores again, by the code of
+    --topology, from the state and the records that they had, and compares what they change,
+    byte for byte: a difference says that a processor is not deterministic, or that its code is
+    not what it was. Nothing is written.
+
+    Example:
+        kstreams state verify word-count
+        kstreams state verify word-count --replay 20 --topology examples/word_count.py
+    """
+    if replay and topology is None:
+        raise WrongUsageError("batches run again by the topology's code", "--topology")
+    state = AppState.find(app, checkpoint, log)
+    replayed = replayed_app(state, place, topology, connection, repeat_calls=repeat_calls)
+    found = Verification(state.checkpoint, state.objects())
+    parts = list(found.parts())
+    audited = [] if replayed is None else list(audit(replayed, replay))
+    if as_json:
+        print(json.dumps(_plain(app, parts, found, audited)))
+    else:
+        _show_parts(parts, found)
+        _show_audited(audited, wanted=replay)
+    if found.problems or any(each.differs for each in audited):
+        raise typer.Exit(1)
+
+
+def _show_parts(parts: Sequence[Part], found: Verification) -> None:
+    table = new_table(
+        "version", "versions", "objects", "size", numbers=("versions", "objects", "size")
+    )
+    for part in parts:
+        label, versions = escape(part.label), f"{part.versions:,}"
+        table.add_row(label, versions, f"{part.objects:,}", shown_size(part.size_bytes))
+    stdout().print(table)
+    for name in found.strays:
+        stderr().print(f"[yellow]?[/] {escape(name)}: not the app's, and left alone")
+    for name, problem in sorted(found.problems.items()):
+        stderr().print(f"[red]✗[/] {escape(name)}: {escape(problem)}")
+    if not found.problems:
+        stderr().print(
+            f"[green]✓[/] {counted(len(found.checked), 'object')} are what was committed."
+        )
+
+
+def _show_audited(audited: Sequence[AuditedTask], *, wanted: int) -> None:
+    if not wanted:
+        return
+    for each in audited:
+        label = escape(f"query {each.query!r}, batch {each.batch:,}, task {each.task}")
+        if each.differs:
+            stderr().print(f"[red]✗[/] {label} is not deterministic: {escape(each.differs)}")
+        elif each.not_run:
+            stderr().print(f"[yellow]?[/] {label} is not run again: {escape(each.not_run)}")
+    equal = sum(not each.differs and not each.not_run for each in audited)
+    differing = sum(bool(each.differs) for each in audited)
+    if not audited:
+        stderr().print("[yellow]?[/] no batch of a task with stores can be run again")
+    elif not differing:
+        stderr().print(f"[green]✓[/] {counted(equal, 'batch')} of tasks ran again, all equal.")
+    else:
+        stderr().print(f"[red]✗[/] {differing:,} of {len(audited):,} batches of tasks differ.")
+
+
+def _plain(
+    app: str, parts: Sequence[Part], found: Verification, audited: Sequence[AuditedTask]
+) -> dict[str, object]:
+    return {
+        "app": app,
+        "versions": [vars(part) for part in parts],
+        "objects": len(found.checked),
+        "problems": dict(sorted(found.problems.items())),
+        "strays": list(found.strays),
+        "replayed": [each.to_json() for each in audited],
+    }

@@ -1,0 +1,225 @@
+"""What the commands of `kstreams state` share: whose state, which store, how it is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.storage.home import CheckpointHome
+from kstreams.checkpoint.storage.named_home import app_home
+from kstreams.errors import CheckpointMismatchError, StoreKindError
+from kstreams.serde.base import Serde
+from kstreams.serde.recorded import RecordedSerde, undecoded
+from kstreams.serde.text import BYTES
+from kstreams.serde.values import parser_of
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.stores.key_value.kind import key_value_store
+from kstreams.state.stores.known_kinds import find_kind
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.views.view import View
+from kstreams_cli.consoles import stderr
+from kstreams_cli.formats import find_format, find_serde, recorded_serde
+from kstreams_cli.loading import load_object, load_topology
+from kstreams_cli.usage import WrongUsageError, for_option
+
+__all__ = (
+    "AppArgument",
+    "AppState",
+    "AsOfOption",
+    "CheckpointOption",
+    "KeyOption",
+    "LogOption",
+    "StoreArgument",
+    "TopologyOption",
+    "ValueOption",
+    "find_home",
+    "load_log",
+    "note_undecoded",
+    "typed_key",
+)
+
+AppArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="APP", help="The app's id: the topology's name by default.", show_default=False
+    ),
+]
+StoreArgument = Annotated[
+    str, typer.Argument(metavar="STORE", help="The store's name.", show_default=False)
+]
+CheckpointOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE",
+        help="Its checkpoint: a directory, or a URL such as s3://bucket/app.",
+        show_default=".kstreams/APP",
+    ),
+]
+LogOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODULE:NAME",
+        help="The settings of its durable log, if that is not in the checkpoint.",
+        show_default=False,
+    ),
+]
+TopologyOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODULE:NAME",
+        help="The topology: gives stores whose serdes are your own. Not needed for the built-in.",
+        show_default=False,
+    ),
+]
+KeyOption = Annotated[
+    str | None,
+    typer.Option(
+        "--key",
+        metavar="SERDE",
+        help="Read keys by this: a name that `kstreams serdes` shows, or MODULE:SERDE.",
+        show_default="as recorded",
+    ),
+]
+ValueOption = Annotated[
+    str | None,
+    typer.Option(
+        "--value", metavar="SERDE", help="Read values by this.", show_default="as recorded"
+    ),
+]
+AsOfOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="VERSION",
+        help="An earlier version: a retained batch, or the name of a savepoint.",
+        show_default="the newest",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class AppState:
+    """The state that a command is about.
+
+    Attributes:
+        checkpoint: The app's.
+        log: Where its durable log is.
+    """
+
+    checkpoint: Checkpoint
+    log: ObjectStoreSettings
+
+    @classmethod
+    def find(cls, app: str, named: str | None, log: str | None) -> AppState:
+        """Return an app's state, or raise `NoCheckpointError`."""
+        home = find_home(app, named)
+        checkpoint = Checkpoint.load(home)
+        if checkpoint.app != app:
+            raise CheckpointMismatchError(
+                f"checkpoint {str(home)!r} belongs to app {checkpoint.app!r}, not to {app!r}",
+                hint=f"say {checkpoint.app!r}, or name another place with --checkpoint.",
+            )
+        return cls(checkpoint, checkpoint.log if log is None else load_log(log))
+
+    def objects(self) -> ObjectStore:
+        """Open the durable log."""
+        return self.log.open()
+
+    def view(
+        self,
+        store: str,
+        *,
+        topology: str | None,
+        key: str | None,
+        value: str | None,
+        as_of: str | None,
+    ) -> View[Any]:
+        """Return a view of a store, by the user's definition or by what is recorded."""
+        batch = as_of is not None and re.fullmatch("-?[0-9]{1,18}", as_of)
+        version = int(as_of) if as_of is not None and batch else as_of
+        spec = self.spec(store, topology=topology, key=key, value=value)
+        return View(self.checkpoint.home.named, spec, log=self.log, as_of=version)
+
+    def spec(
+        self,
+        store: str,
+        *,
+        topology: str | None,
+        key: str | None = None,
+        value: str | None = None,
+    ) -> StoreSpec[Any]:
+        """Return a store's definition: the user's own, or what is recorded."""
+        brought: Mapping[str, StoreSpec[Any]] = {}
+        if topology is not None:
+            with for_option("--topology"):
+                brought = {spec.name: spec for spec in load_topology(topology).stores}
+            if store in brought:
+                return brought[store]
+        recorded = self.checkpoint.stores().get(store)
+        if recorded is None:
+            return key_value_store(store, key=BYTES, value=BYTES)  # the view says what there is
+        schema = recorded[1]
+        try:
+            kind = find_kind(schema["kind"], brought.values())
+        except StoreKindError as exc:
+            exc.at(app=self.checkpoint.app, store=store)
+            raise
+        return StoreSpec(
+            store,
+            kind,
+            _serde(schema["key"], key, "--key"),
+            _serde(schema["value"], value, "--value"),
+        )
+
+
+def find_home(app: str, named: str | None) -> CheckpointHome:
+    """Return where an app's checkpoint is, by what `--checkpoint` says."""
+    with for_option("--checkpoint"):
+        return app_home(app, named)
+
+
+def load_log(target: str) -> ObjectStoreSettings:
+    """Return the settings of a durable log that `MODULE:NAME` means, or a backend's."""
+    with for_option("--log"):
+        found: Any = load_object(target)
+    settings = found if callable(getattr(found, "open", None)) else None
+    inner = getattr(found, "log", None)
+    settings = inner if inner is not None else settings
+    if settings is None:
+        raise WrongUsageError(f"{target} is no durable log, nor a backend with one", "--log")
+    checked: ObjectStoreSettings = settings
+    return checked
+
+
+def _serde(recorded: str, given: str | None, option: str) -> Serde[Any]:
+    if given is not None:
+        with for_option(option):
+            return RecordedSerde(recorded, find_serde(given))
+    known = recorded_serde(recorded)
+    if known is not None and known.name == recorded:
+        return known
+    return RecordedSerde(recorded, known)
+
+
+def note_undecoded(spec: StoreSpec[Any]) -> None:
+    """Print a note if keys or values are shown as bytes, because their serde is not known here."""
+    note = undecoded(spec.key, spec.value)
+    if note:
+        stderr().print(
+            f"[yellow]Note:[/] {escape(note)}. "
+            "Give --topology MODULE:NAME, or the serde with --key or --value."
+        )
+
+
+def typed_key(serde: Serde[Any], given: str | None, text: str) -> object:
+    """Return the key that a text means: by a serde that `--key` names, or by the store's own."""
+    parse = find_format(given).parse if given else parser_of(serde)
+    try:
+        return parse(text)
+    except ValueError as exc:
+        raise WrongUsageError(f"{text!r} is no {serde.name}: {exc}", "KEY") from exc

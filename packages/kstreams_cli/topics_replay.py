@@ -1,0 +1,82 @@
+"""`kstreams topics replay`: bring dead letters back."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from kstreams_cli.consoles import counted, new_table, stderr, stdout
+from kstreams_cli.counts import JsonOption
+from kstreams_cli.pairs import pairs_of
+from kstreams_cli.place import Place
+from kstreams_cli.usage import WrongUsageError
+from kstreams_dead_letters.replaying import Choice, replay_letters
+
+__all__ = ("replay",)
+
+_KNOWN = ("class", "message", "node", "topic", "partition", "offset", "file", "record", "commit")
+
+
+def replay(
+    place: Place,
+    name: Annotated[
+        str, typer.Argument(metavar="DLQ", help="The topic of dead letters.", show_default=False)
+    ],
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=TEXT",
+            help="Only those whose header kstreams-error-NAME is TEXT, with * and ? for any text; "
+            "may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    max_attempts: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Leave those that were brought back N times.")
+    ] = 3,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Count them, and change nothing.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Bring dead letters back to the topics and partitions that their records came from.
+
+    Key, value, time and the record's own headers go back, with the header kstreams-replay, which
+    counts how often that was done. The dead letters stay. Fix the cause first: what fails again
+    becomes a dead letter again.
+
+    None goes back twice, whatever is killed: what was brought back is kept with it. On Kafka
+    that is one transaction, for readers of committed records; the cluster remembers it as
+    offsets of the group kstreams-redelivery/DLQ, for a week by default
+    (offsets.retention.minutes). Embedded topics keep it beside the topic. What comes while it
+    runs waits for the next run. Letters of records between repartitions, and of files, name no
+    topic, and are left.
+
+    Example:
+        kstreams topics replay orders-dead --dry-run
+        kstreams topics replay orders-dead --where class=DeserializationError
+        kstreams topics replay orders-dead --where node=count --where 'message=*timeout*'
+    """
+    wanted = pairs_of(where or (), "--where")
+    for each in wanted:
+        if each not in _KNOWN:
+            raise WrongUsageError(f"{each!r} is none of {', '.join(_KNOWN)}", "--where")
+    found = replay_letters(place.connection, name, Choice(wanted, max_attempts), dry_run=dry_run)
+    if as_json:
+        print(json.dumps({"topic": name, "dry_run": dry_run, **found.to_json()}))
+        return
+    if found.sent:
+        table = new_table("class", "to", "records", numbers=("records",))
+        for (kind, topic), count in sorted(found.sent.items()):
+            table.add_row(escape(kind), f"[cyan]{escape(topic)}[/]", f"{count:,}")
+        stdout().print(table)
+    for reason, count in sorted(found.left.items()):
+        stderr().print(f"[dim]{counted(count, 'record')} left: {escape(reason)}[/]")
+    total = counted(sum(found.sent.values()), "record")
+    if dry_run:
+        stderr().print(f"{total} would be brought back.")
+    else:
+        stderr().print(f"[green]✓[/] {total} brought back.")

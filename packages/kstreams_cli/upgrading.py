@@ -1,0 +1,157 @@
+"""Options that decide what becomes of stores after a change of the topology."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Annotated, Protocol
+
+import typer
+
+from kstreams.checkpoint.start.migration import Migration
+from kstreams.checkpoint.start.upgrade import RUN_COMMAND
+from kstreams.errors import CheckpointMismatchError
+from kstreams.graph.topology import Topology
+from kstreams_cli.loading import load_object
+from kstreams_cli.pairs import pairs_of
+from kstreams_cli.usage import WrongUsageError, for_option
+
+__all__ = (
+    "MigrateOption",
+    "RenameOption",
+    "ResetOption",
+    "StoreDecisions",
+    "naming_this_command",
+    "this_command",
+)
+
+_PANEL = "After a change of the topology"
+_SECRET = frozenset({"option", "spark_config"})
+
+ResetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--reset",
+        metavar="STORE",
+        help="As App(reset={STORE}): its old contents may go; may be repeated.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+RenameOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rename",
+        metavar="OLD=NEW",
+        help="As App(migrate={NEW: Migration(<the store under its old name>)}): the store NEW gets "
+        "the contents of the store OLD, as they are; may be repeated.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+MigrateOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--migrate",
+        metavar="STORE=MODULE:NAME",
+        help="As App(migrate={STORE: NAME}), where NAME is a Migration; may be repeated.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+
+
+class _Parameter(Protocol):
+    opts: list[str]
+    param_type_name: str
+
+
+@dataclass(frozen=True)
+class StoreDecisions:
+    """What the options decide, as `App(migrate=..., reset=...)` takes it."""
+
+    migrate: Mapping[str, Migration] = field(default_factory=dict)
+    reset: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        topology: Topology,
+        reset: Iterable[str] | None,
+        rename: Iterable[str] | None,
+        migrate: Iterable[str] | None,
+    ) -> StoreDecisions:
+        """Read the options.
+
+        Args:
+            topology: What is to run.
+            reset: Names of stores.
+            rename: `OLD=NEW` each.
+            migrate: `STORE=MODULE:NAME` each.
+
+        Raises:
+            WrongUsageError: A text is not of its form, names no store of the topology, or no
+                migration; or two options decide one store.
+        """
+        stores = {store.name: store for store in topology.stores}
+        found: dict[str, Migration] = {}
+        for old, new in pairs_of(rename or (), "--rename").items():
+            if new not in stores:
+                raise WrongUsageError(_unknown(new, stores), "--rename")
+            if new in found:
+                raise WrongUsageError(f"two stores become {new!r}", "--rename")
+            found[new] = Migration(replace(stores[new], name=old, changelog=None))
+        for name, target in pairs_of(migrate or (), "--migrate").items():
+            if name not in stores:
+                raise WrongUsageError(_unknown(name, stores), "--migrate")
+            if name in found:
+                raise WrongUsageError(f"--rename decides {name!r} already", "--migrate")
+            found[name] = _loaded(target)
+        return cls(found, frozenset(reset or ()))
+
+
+def _unknown(name: str, stores: Iterable[str]) -> str:
+    known = ", ".join(map(repr, sorted(stores))) or "none"
+    return f"the topology has no store {name!r}; it has {known}"
+
+
+def _loaded(target: str) -> Migration:
+    with for_option("--migrate"):
+        found = load_object(target)
+    if not isinstance(found, Migration):
+        raise WrongUsageError(f"{target} is no Migration", "--migrate")
+    return found
+
+
+@contextmanager
+def naming_this_command(context: typer.Context) -> Iterator[None]:
+    """Put the command that was called into the hint of a refused start."""
+    try:
+        yield
+    except CheckpointMismatchError as exc:
+        exc.hint = exc.hint.replace(RUN_COMMAND, this_command(context))
+        raise
+
+
+def this_command(context: typer.Context) -> str:
+    """Return the command that was called, without options that may hold secrets."""
+    words = context.command_path.split()
+    for param in context.command.params:
+        name = param.name or ""
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and name not in _SECRET:
+            words += _words(param, context.params[name])
+    return shlex.join(words)
+
+
+def _words(param: _Parameter, value: object) -> list[str]:
+    if value is True:
+        return [param.opts[0]]
+    values = value if isinstance(value, (list, tuple)) else (value,)
+    texts = [str(each.value if isinstance(each, Enum) else each) for each in values]
+    if param.param_type_name == "argument":
+        return texts
+    return [word for text in texts for word in (param.opts[0], text)]

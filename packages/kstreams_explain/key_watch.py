@@ -1,0 +1,205 @@
+"""Watch which records change one key of a store while its task runs again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from kstreams.ids import TaskId
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.state.backend.working import WorkingStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.store_overlay import StoreOverlay
+from kstreams.task.contexts import TaskServices
+from kstreams.task.records.rows import RecordCall
+from kstreams_explain.key_rows import KeyRows, Rows
+from kstreams_explain.origins import UNDONE, Edges, EdgeWatch, Row
+
+__all__ = ("KeyWatch", "Step", "TouchedKey")
+
+
+@dataclass
+class TouchedKey:
+    """Detects, by one comparison for each write, whether a key of a store may have changed.
+
+    Attributes:
+        store: Name of the store.
+        key: The key.
+        is_touched: Whether the key may have changed since this was last set to False.
+        by_bytes: Whether rows were written as bytes; any of those rows may belong to the key.
+    """
+
+    store: str
+    key: object
+    is_touched: bool = False
+    by_bytes: bool = False
+
+    def overlay(self, base: WorkingStore) -> Overlay:
+        """Return an overlay that reports writes to this object."""
+        return _TellingOverlay(self, base)
+
+    def put(self, handle: object) -> None:
+        """Handle the write of one row."""
+        if not self.is_touched and _mentions(handle, self.key):
+            self.is_touched = True
+
+    def any(self) -> None:
+        """Handle a write that may change any row."""
+        self.is_touched = True
+
+
+class _TellingOverlay(Overlay):
+    """An overlay that reports the writes to one store."""
+
+    def __init__(self, touched: TouchedKey, base: WorkingStore) -> None:
+        super().__init__(base)
+        self._touched = touched
+        self._told = False
+
+    def store(self, name: str, key: Serde[Any], value: Serde[Any]) -> StoreOverlay:
+        """Return the overlay of a store; that of the observed store reports writes."""
+        found = super().store(name, key, value)
+        if name == self._touched.store and not self._told:
+            self._told = True
+            _tell(found, self._touched)
+        return found
+
+
+def _tell(store: StoreOverlay, touched: TouchedKey) -> None:
+    """Make the overlay of a store report each kind of write."""
+    put, put_many, keep_bytes = store.put, store.put_many, store.keep_bytes
+    delete_range, delete_ranges = store.delete_range, store.delete_ranges
+
+    def told_put(key: Any, value: Any) -> None:  # noqa: ANN401  # the store's own types
+        touched.put(key)
+        put(key, value)
+
+    def told(call: Callable[..., None], *given: Any) -> None:  # noqa: ANN401  # as above
+        touched.any()
+        call(*given)
+
+    def told_bytes() -> None:
+        touched.by_bytes = True
+        keep_bytes()
+
+    store.put = told_put  # type: ignore[method-assign]  # bound by whoever opens the store
+    store.put_many = partial(told, put_many)  # type: ignore[method-assign]
+    store.delete_range = partial(told, delete_range)  # type: ignore[method-assign]
+    store.delete_ranges = partial(told, delete_ranges)  # type: ignore[method-assign]
+    store.keep_bytes = told_bytes  # type: ignore[method-assign]
+
+
+def _mentions(handle: object, key: object) -> bool:
+    """Return whether the key of a row is the key or contains it, usually with a time."""
+    if isinstance(handle, tuple):
+        return handle == key or any(_mentions(part, key) for part in handle)
+    return bool(handle == key)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One record and its effect on the key, a dropped record, or a change without a record.
+
+    Attributes:
+        row: The row that was processed; None for timers.
+        node: The node; empty if it is not known.
+        record: The record that the node received; None without a record.
+        before: The rows of the key before the step.
+        after: The rows of the key after the step.
+        dropped: The reason why the record was dropped; empty if it was not.
+    """
+
+    row: Row | None
+    node: str
+    record: Record[Any, Any] | None
+    before: Rows
+    after: Rows
+    dropped: str = ""
+
+
+class KeyWatch(EdgeWatch):
+    """Records each change of a key, with the record that caused it.
+
+    Args:
+        task: The task that owns the key.
+        edges: See `EdgeWatch`.
+        rows: The key, with a function to read its rows.
+        owners: The nodes that write to the store.
+        touched: Detects that the key may have changed.
+
+    Attributes:
+        steps: The steps so far, in order.
+        last: The current rows of the key.
+    """
+
+    def __init__(
+        self,
+        task: TaskId,
+        edges: Edges,
+        rows: KeyRows,
+        owners: frozenset[str],
+        touched: TouchedKey,
+    ) -> None:
+        super().__init__(task, edges)
+        self.steps: list[Step] = []
+        self._rows = rows
+        self._owners = owners
+        self._touched = touched
+        self.last: Rows = ()
+        self._base: WorkingStore | None = None
+        self._live: Callable[[], object] = tuple
+        self._under_way: list[tuple[str, Record[Any, Any]]] = []
+
+    def overlay(self, base: WorkingStore) -> Overlay:
+        """Return the overlay through which the task reads and writes its stores."""
+        self._base = base
+        return self._touched.overlay(base)
+
+    def begin(self, services: TaskServices) -> None:
+        """Take the cursor and the live store of the task, and look at the key."""
+        super().begin(services)
+        self._live = partial(services.store, self._rows.spec)
+        if self._base is not None:
+            self.last = self._rows.stored(self._base, self.cursor)
+
+    def bind(self, node: str, task: TaskId, process: RecordCall) -> RecordCall:
+        """Return a call that looks at the key after each record that may have changed it."""
+        under_way, owns, touched = self._under_way, node in self._owners, self._touched
+
+        def watched(record: Record[Any, Any]) -> None:
+            if touched.is_touched:
+                self.settle()
+            under_way.append((node, record))
+            try:
+                process(record)
+                if owns and (touched.is_touched or touched.by_bytes):
+                    self.settle()
+            finally:
+                under_way.pop()
+
+        return watched
+
+    def settle(self) -> None:
+        """Add a step if the key has changed, with the current record as its cause."""
+        self._touched.is_touched = False
+        before, after = self.last, self._rows.of(self._live())
+        self.last = after
+        if before != after:
+            node, record = self._under_way[-1] if self._under_way else ("", None)
+            self.steps.append(Step(self.present(), node, record, before, after))
+
+    def dropped(self, node: str, reason: str, count: int) -> None:
+        """Add a step for a dropped record of this key; changes of a failed record were undone."""
+        row = self.present()
+        if row is not None and reason.startswith(UNDONE):
+            while self.steps and self.steps[-1].row == row and not self.steps[-1].dropped:
+                self.last = self.steps.pop().before
+            self._touched.is_touched = True
+        here = [record for name, record in self._under_way if name == node]
+        key = here[-1].key if here else None if row is None else row[0].keys[row[1]]
+        if key == self._rows.key:
+            record = here[-1] if here else None
+            self.steps.append(Step(row, node, record, self.last, self.last, reason))

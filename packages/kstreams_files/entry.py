@@ -1,0 +1,139 @@
+"""What is known for ever of a file: which offsets its records have, and where they begin."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kstreams.errors import StateCorruptError
+from kstreams.names import shown_name
+from kstreams.state.log.fields import checked_integer, checked_text
+from kstreams_files.files import FileInfo
+from kstreams_files.format import Mark
+
+__all__ = ("Entry", "Place")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of an index.
+
+    Attributes:
+        file: Which version of it was looked through.
+        partition: Its records', all of them.
+        first: Offset of its first record.
+        records: How many it has; one where it cannot be read.
+        marks: Where some of them begin, the first one first.
+        end: The place of its end, in the format's own terms.
+        head: What readers have to know of its beginning.
+        problem: Why it cannot be read; empty where it can.
+    """
+
+    file: FileInfo
+    partition: int
+    first: int
+    records: int
+    marks: tuple[Mark, ...]
+    end: int
+    head: str = ""
+    problem: str = ""
+
+    @property
+    def stop(self) -> int:
+        """The offset after its last record."""
+        return self.first + self.records
+
+    def place(self, offset: int) -> Place:
+        """Return where a reader finds a record."""
+        record = offset - self.first
+        number = bisect_right(self.marks, record, key=lambda mark: mark.record)
+        mark = self.marks[number - 1] if number else Mark(0, 0)
+        return Place(self.file, self.first, mark, self.head, self.problem)
+
+    def to_json(self) -> list[Any]:
+        """Return plain data."""
+        file = [self.file.name, self.file.version, self.file.size, self.file.modified_ms]
+        marks = [[mark.record, mark.place] for mark in self.marks]
+        own = [self.partition, self.first, self.records, marks, self.end]
+        return [file, own, self.head, self.problem]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Any]) -> Entry:
+        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        file, (partition, first, records, marks, end), head, problem = data
+        return cls(
+            _file(file),
+            checked_integer(partition, "the partition of a file"),
+            checked_integer(first, "the first offset of a file"),
+            checked_integer(records, "the records of a file"),
+            tuple(_mark(mark) for mark in marks),
+            checked_integer(end, "the end of a file"),
+            checked_text(head, "the head of a file"),
+            checked_text(problem, "the problem of a file"),
+        )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a reader finds records of a file; its text is part of plans.
+
+    Attributes:
+        file: Which version of it.
+        first: Offset of its first record.
+        mark: Where to begin.
+        head: What is to be known of its beginning.
+        problem: Why it cannot be read; empty where it can.
+    """
+
+    file: FileInfo
+    first: int
+    mark: Mark
+    head: str = ""
+    problem: str = ""
+
+    def __str__(self) -> str:
+        """Return it as one text."""
+        file = [self.file.name, self.file.version, self.file.size, self.file.modified_ms]
+        mark = [self.mark.record, self.mark.place]
+        return json.dumps([file, self.first, mark, self.head, self.problem], separators=(",", ":"))
+
+    @classmethod
+    def parse(cls, text: str) -> Place:
+        """Read it again.
+
+        Raises:
+            StateCorruptError: It is none.
+        """
+        try:
+            file, first, mark, head, problem = json.loads(text)
+            return cls(
+                _file(file),
+                checked_integer(first, "the first offset of a file"),
+                _mark(mark),
+                checked_text(head, "the head of a file"),
+                checked_text(problem, "the problem of a file"),
+            )
+        except (ValueError, TypeError, KeyError) as exc:
+            raise StateCorruptError(
+                f"a plan names {shown_name(text)}, which is no place in a file"
+            ) from exc
+
+
+def _file(data: Sequence[Any]) -> FileInfo:
+    name, version, size, modified = data
+    if type(modified) is not int:  # may be before the epoch
+        raise ValueError(f"the time of a file is {modified!r}")
+    return FileInfo(
+        checked_text(name, "the name of a file"),
+        checked_text(version, "the version of a file"),
+        checked_integer(size, "the size of a file"),
+        modified,
+    )
+
+
+def _mark(data: Sequence[Any]) -> Mark:
+    record, place = data
+    return Mark(checked_integer(record, "a record"), checked_integer(place, "its place"))

@@ -1,0 +1,98 @@
+"""Files compressed by gzip, of whichever format."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import ClassVar, TypeVar
+
+from kstreams.errors import DeserializationError
+from kstreams_files.files import BLOCK_BYTES, FileData
+from kstreams_files.format import Mark, Rows
+from kstreams_files.packed import Packed, Unpacked
+
+__all__ = ("Gzip",)
+
+K = TypeVar("K")
+"""Type of the keys of a file's records."""
+V = TypeVar("V")
+"""Type of their values."""
+
+_GZIP = 31
+_SLICE_BYTES = 16 * 1024
+
+
+@dataclass(frozen=True)
+class Gzip(Packed[K, V]):
+    """Each file is compressed; one member, or several after each other.
+
+    Args:
+        format: What is in the files.
+        max_ratio: A file that becomes so many times larger, and more than 16 MiB, cannot be read:
+            it is made to fill memory or time.
+    """
+
+    packing: ClassVar[str] = "gzip"
+
+    def head(self, data: FileData) -> str:
+        """Return what the format has to know."""
+        return self.format.head(_Unzipped(self, data))
+
+    def scan(self, data: FileData) -> Iterator[Mark]:
+        """Look through what comes out."""
+        return self.format.scan(_Unzipped(self, data))
+
+    def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
+        """Read what comes out, from the beginning of the file on."""
+        return self.format.read(_Unzipped(self, data), head, mark)
+
+
+def _slices(blocks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield blocks in parts.
+
+    The rest of a part is copied at the end of each member, of which a few bytes are one.
+    """
+    for block in blocks:
+        for start in range(0, len(block), _SLICE_BYTES):
+            yield block[start : start + _SLICE_BYTES]
+
+
+class _Unzipped(Unpacked):
+    """What comes out of a compressed file."""
+
+    def __init__(self, form: Gzip[K, V], data: FileData) -> None:
+        super().__init__(data, data.name, data.size)
+        self._check_bytes = form.check_bytes
+
+    def all(self) -> Iterator[bytes]:
+        """Yield all of it."""
+        passed = 0
+        for block in self._members():
+            passed += len(block)
+            self._check_bytes(self.data, passed)
+            yield block
+
+    def _members(self) -> Iterator[bytes]:
+        stream = zlib.decompressobj(_GZIP)
+        whole = False
+        try:
+            for block in _slices(self.data.blocks(0)):
+                left = block
+                while left:
+                    if stream.eof:
+                        left = left.lstrip(b"\0")  # as tapes are filled up
+                        if not left:
+                            break
+                        stream, whole = zlib.decompressobj(_GZIP), False
+                    if found := stream.decompress(left, BLOCK_BYTES):
+                        yield found
+                    left = stream.unused_data if stream.eof else stream.unconsumed_tail
+                    whole = stream.eof
+                while not stream.eof and (found := stream.decompress(b"", BLOCK_BYTES)):
+                    yield found
+                whole = stream.eof
+        except zlib.error as exc:
+            raise DeserializationError(f"it is not whole gzip: {exc}") from exc
+        if not whole:
+            raise DeserializationError("it is not whole gzip: it ends early, or is empty")

@@ -1,0 +1,210 @@
+"""Files in a directory of this machine, or of a file system that all machines share."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from kstreams.clock import SystemClock
+from kstreams.errors import FileChangedError, SourceError
+from kstreams.names import is_path_below, shown_name
+from kstreams_files.files import FileData, FileInfo
+
+__all__ = ("LocalFiles", "is_unfinished")
+
+_UNFINISHED = (".part", ".partial", ".tmp", ".crdownload", "~")
+_CHANGED = (
+    "bring the file back as it was, with its time of change, or reset the app. Put files there "
+    "whole: write them under a name that ends with '.part', then rename; and give what is new a "
+    "name of its own."
+)
+
+
+def is_unfinished(name: str) -> bool:
+    """Tell whether a file's name says that it is none to read: hidden, or not written to its end.
+
+    That is, one of its steps begins with `.` or `_`, or it ends as what is being written does.
+    """
+    return name.endswith(_UNFINISHED) or any(step[:1] in "._" for step in name.split("/"))
+
+
+@dataclass(frozen=True)
+class LocalFiles:
+    """Files below a directory; directories that are links, and links out of it, are left out.
+
+    Args:
+        root: The directory, absolute.
+        pattern: What names of files have to be like, without their directories.
+        recursive: Whether those of directories below count.
+        min_age_ms: How long ago a file must have been changed last.
+    """
+
+    root: str
+    pattern: str = "*"
+    recursive: bool = False
+    min_age_ms: int = 0
+
+    @property
+    def label(self) -> str:
+        """The directory and the pattern."""
+        return f"{self.root}/{'**/' if self.recursive else ''}{self.pattern}"
+
+    def list(self) -> Iterator[FileInfo]:
+        """Yield the files that there are.
+
+        Raises:
+            SourceError: There is no such directory, or it cannot be read.
+        """
+        before = SystemClock().now_ms() - self.min_age_ms
+        root = os.path.realpath(self.root)
+        for info in self._below("", root):
+            if not self.min_age_ms or info.modified_ms <= before:
+                yield info
+
+    def _below(self, prefix: str, root: str) -> Iterator[FileInfo]:
+        try:
+            with os.scandir(Path(self.root) / prefix) as found:
+                entries = list(found)
+        except FileNotFoundError as exc:
+            if prefix:
+                return  # deleted meanwhile
+            raise SourceError(f"there is no folder {self.root}", hint="create it.") from exc
+        except OSError as exc:
+            raise SourceError(f"cannot list {self.root}/{prefix}: {exc}") from exc
+        for entry in entries:
+            name = prefix + entry.name
+            if is_unfinished(name):
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                if self.recursive:
+                    yield from self._below(f"{name}/", root)
+            elif fnmatchcase(entry.name, self.pattern):
+                yield from self._file(entry, name, root)
+
+    def _file(self, entry: os.DirEntry[str], name: str, root: str) -> Iterator[FileInfo]:
+        try:
+            known = entry.stat()
+        except FileNotFoundError:  # deleted meanwhile, or a link to nowhere
+            return
+        except OSError as exc:
+            raise SourceError(f"cannot look at {self.root}/{name}: {exc}") from exc
+        inside = not entry.is_symlink() or _is_inside(entry.path, root)
+        if stat.S_ISREG(known.st_mode) and inside:
+            yield _info(name, known)
+
+    def open(self, file: FileInfo) -> FileData:
+        """Open a file at its version.
+
+        Raises:
+            FileChangedError: It has another version, or is gone.
+            SourceError: It cannot be read, or lies elsewhere.
+        """
+        path = f"{self.root}/{file.name}"
+        if not is_path_below(file.name) or not _is_inside(path, os.path.realpath(self.root)):
+            raise SourceError(f"file {shown_name(file.name)} does not lie in {self.root}")
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except FileNotFoundError as exc:
+            raise FileChangedError(f"file {path} is gone", hint=_CHANGED) from exc
+        except OSError as exc:
+            raise SourceError(f"cannot read {path}: {exc}") from exc
+        data = _LocalData(handle, path, file)
+        try:
+            data.check()
+        except BaseException:
+            data.close()
+            raise
+        return data
+
+    def take_away(self, file: FileInfo, to: str) -> None:
+        """Delete a file at its version, or give it another path below the directory.
+
+        Raises:
+            SourceError: It may not be taken away, or there is another file of that path.
+        """
+        path = Path(self.root, file.name)
+        if not self._is_still(path, file):
+            return
+        try:
+            if to:
+                self._link(path, Path(self.root, to), to)
+            path.unlink(missing_ok=True)
+        except OSError as exc:
+            raise SourceError(
+                f"cannot take {path} away: {exc}",
+                hint="let the app change the directory, or leave files there: when_read='leave'.",
+            ) from exc
+
+    def _is_still(self, path: Path, file: FileInfo) -> bool:
+        """Tell whether a file is there at its version, and lies in the directory."""
+        try:
+            known = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        inside = is_path_below(file.name) and _is_inside(str(path), os.path.realpath(self.root))
+        return inside and _info(file.name, known).version == file.version
+
+    def _link(self, path: Path, target: Path, to: str) -> None:
+        """Give a file another name, too, unless a killed one has done so."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, target)
+        except FileExistsError:
+            if not target.samefile(path):
+                raise SourceError(
+                    f"file {path.name!r} was read and goes to {to!r}, where another is",
+                    hint="take that one away: it is of a file that had this name before.",
+                ) from None
+
+
+class _LocalData(FileData):
+    """The bytes of a file of this machine.
+
+    Args:
+        handle: Opened for it; closed with this.
+        path: Where it is, for texts.
+        file: What it has to be.
+    """
+
+    def __init__(self, handle: int, path: str, file: FileInfo) -> None:
+        self._handle = handle
+        self._path = path
+        self._file = file
+        self.name = file.name
+        self.size = file.size
+
+    def read(self, start: int, length: int) -> bytes:
+        """Return bytes from `start` on; fewer where the file ends earlier."""
+        try:
+            return os.pread(self._handle, length, start)
+        except OSError as exc:
+            raise SourceError(f"cannot read {self._path}: {exc}") from exc
+
+    def check(self) -> None:
+        """Raise `FileChangedError` unless the file is what it was."""
+        known = os.fstat(self._handle)
+        found = _info(self._file.name, known)
+        if found.version != self._file.version or not stat.S_ISREG(known.st_mode):
+            raise FileChangedError(
+                f"file {self._path} has changed since its records were planned: its version (time "
+                f"of change and size) was {self._file.version}, and is {found.version}",
+                hint=_CHANGED,
+            )
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._handle)
+
+
+def _info(name: str, known: os.stat_result) -> FileInfo:
+    version = f"{known.st_mtime_ns}-{known.st_size}"
+    return FileInfo(name, version, known.st_size, known.st_mtime_ns // 1_000_000)
+
+
+def _is_inside(path: str, root: str) -> bool:
+    """Tell whether a path leads to a place below a real directory, whatever is a link."""
+    return os.path.realpath(path).startswith(f"{root.rstrip('/')}/")

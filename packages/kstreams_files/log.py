@@ -1,0 +1,128 @@
+"""The log that files of one place are."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from datetime import timedelta
+from typing import Generic, TypeVar
+
+from kstreams.errors import CompileError
+from kstreams.log import LogContents, LogReader
+from kstreams.names import TOPIC_RULE, is_topic, shown_name
+from kstreams.options import checks_options
+from kstreams.partitioner import count_problem
+from kstreams.serde.base import Serde
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.times import span_ms
+from kstreams_files.contents import FileContents
+from kstreams_files.files import Files
+from kstreams_files.finished import Finishing, MoveTo, WhenRead, check_when_read
+from kstreams_files.format import Format
+from kstreams_files.index import FileIndex
+from kstreams_files.reader import FileReader
+from kstreams_files.steady import SteadyFiles
+
+__all__ = ("FileLog",)
+
+K = TypeVar("K")
+"""Type of the keys."""
+V = TypeVar("V")
+"""Type of the values."""
+
+
+@checks_options
+@dataclass(frozen=True)
+class FileLog(Generic[K, V]):
+    """Files of a place, as a `Log`: each file's records in their order, older files first.
+
+    `folder` makes one of a directory. A file that comes later goes behind all that are known, to
+    the partition that has the fewest records. A file is looked through once, by the driver, before
+    it is planned: so a position is the number of a record, and lag is counted in records. A record
+    has its file's time of change as its timestamp.
+
+    Args:
+        name: Of its positions in checkpoints.
+        files: The place.
+        format: What makes records of files.
+        index: Where it is written down which file has which offsets. Whoever reads these files by
+            this index reads the same offsets: several apps may.
+        partitions: How many; never to be changed. A file is read by one task.
+        look_every: How often to look for new files; zero is at each batch.
+        steady_for: How long a file must have been seen at the same version before it is read,
+            where it may be seen while it is written. The first look waits so long.
+        when_read: What becomes of a file when all that was made of its records is committed:
+            `"leave"`, `"delete"` or `MoveTo(folder)`. One app alone may read what goes away.
+
+    Raises:
+        CompileError: The name or the number of partitions cannot be, or the place cannot do what
+            `when_read` says.
+        ValueError: `look_every` or `steady_for` is negative.
+    """
+
+    name: str
+    files: Files
+    format: Format[K, V]
+    _: KW_ONLY
+    index: ObjectStoreSettings
+    partitions: int = 1
+    look_every: timedelta = timedelta(0)
+    steady_for: timedelta = timedelta(0)
+    when_read: WhenRead = "leave"
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        if not is_topic(self.name):
+            raise CompileError(f"{shown_name(self.name)} cannot name a log: use {TOPIC_RULE}")
+        if problem := count_problem(self.partitions):
+            raise CompileError(f"log {self.name!r}: {problem}")
+        span_ms("look_every", self.look_every)
+        span_ms("steady_for", self.steady_for)
+        check_when_read(self.name, self.files, self.when_read)
+
+    @property
+    def key(self) -> Serde[K]:
+        """The format's."""
+        return self.format.key
+
+    @property
+    def value(self) -> Serde[V]:
+        """The format's."""
+        return self.format.value
+
+    @property
+    def label(self) -> str:
+        """The place and the format."""
+        return f"{self.format.name} of {self.files.label}"
+
+    @property
+    def lets_go(self) -> str:
+        """What becomes of files whose records are committed."""
+        if isinstance(self.when_read, MoveTo):
+            return f"files go to {self.when_read.folder!r}"
+        return "files are deleted" if self.when_read == "delete" else ""
+
+    def contents(self) -> LogContents:
+        """Open the driver's side.
+
+        Raises:
+            SourceError: There is no such place, it cannot be read, or the index is another log's or
+                cannot be read or written.
+        """
+        next(iter(self.files.list()), None)  # before the index, which may create the folder
+        index = FileIndex(
+            self.index.open(),
+            str(self.index),
+            partitions=self.partitions,
+            format_name=self.format.name,
+        )
+        return FileContents(
+            SteadyFiles(self.files, self.steady_for.total_seconds()),
+            self.format,
+            index,
+            self.look_every.total_seconds(),
+            Finishing(self.files, self.when_read),
+        )
+
+    def reader(self) -> LogReader:
+        """Open the worker's side."""
+        return FileReader(self.files, self.format)

@@ -1,0 +1,50 @@
+"""A file of Python's on the bytes of a file."""
+
+from __future__ import annotations
+
+import io
+
+from kstreams_files.files import FileData
+
+__all__ = ("Seekable",)
+
+
+class Seekable(io.RawIOBase):
+    """Reads a file's bytes from anywhere, as libraries want to.
+
+    Args:
+        data: The file; stays open.
+    """
+
+    def __init__(self, data: FileData) -> None:
+        super().__init__()
+        self._data = data
+        self._at = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Return True."""
+        return True
+
+    def tell(self) -> int:
+        """Return where reading goes on."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go on reading elsewhere."""
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._data.size}[whence]
+        if base + offset < 0:
+            raise OSError(f"there is no byte {base + offset}")  # as files of Python do
+        self._at = base + offset
+        return self._at
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return bytes; fewer where the file ends earlier."""
+        left = max(self._data.size - self._at, 0)
+        wanted = left if size is None or size < 0 else min(size, left)
+        found = self._data.read(self._at, wanted) if wanted else b""
+        self._at += len(found)
+        return found

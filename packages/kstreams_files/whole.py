@@ -1,0 +1,68 @@
+"""Files that are a value each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import pyarrow as pa
+
+from kstreams.errors import DeserializationError
+from kstreams.raw_batch import HEADERS_TYPE
+from kstreams.serde.base import Serde
+from kstreams.serde.text import TEXT
+from kstreams_files.files import FileData
+from kstreams_files.format import Format, Mark, Rows
+
+__all__ = ("Whole",)
+
+V = TypeVar("V")
+"""Type of the values."""
+
+_PATH = "kstreams-file"
+"""Header of the file's path, which stays when the record gets another key."""
+
+
+@dataclass(frozen=True)
+class Whole(Format[str, V]):
+    """A file is a value, and its path below the folder the key, and in header `kstreams-file`.
+
+    Args:
+        value: Serde of the file's bytes.
+        max_bytes: A larger file cannot be read.
+    """
+
+    value: Serde[V]
+    max_bytes: int = 64 * 1024 * 1024
+    key: Serde[str] = field(default=TEXT, init=False)
+    name: str = field(default="whole", init=False)
+
+    def scan(self, data: FileData) -> Iterator[Mark]:
+        """Look at the size."""
+        self._contents(data)
+        yield Mark(0, 0)
+        yield Mark(1, data.size)
+
+    def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
+        """Yield the one record."""
+        if mark.record == 0:
+            key = data.name.encode(errors="surrogateescape")
+            yield Rows(
+                pa.array([self._contents(data)], pa.binary()),
+                pa.array([key], pa.binary()),
+                headers=pa.array([[{"key": _PATH, "value": key}]], HEADERS_TYPE),
+            )
+
+    def _contents(self, data: FileData) -> bytes:
+        blocks: list[bytes] = []
+        size = 0
+        for block in data.blocks(0):
+            blocks.append(block)
+            size += len(block)
+            if size > self.max_bytes:
+                raise DeserializationError(
+                    f"it has more than {self.max_bytes:,} bytes",
+                    hint="raise max_bytes of its format, if it is right.",
+                )
+        return b"".join(blocks)

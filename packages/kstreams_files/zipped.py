@@ -1,0 +1,187 @@
+"""Archives of ZIP, whose members are files of whichever format."""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, ClassVar, TypeVar
+
+from kstreams.errors import DeserializationError, KStreamsError
+from kstreams.names import is_path_below, shown_name
+from kstreams.quoting import text_of
+from kstreams_files.files import BLOCK_BYTES, FileData
+from kstreams_files.format import Mark, Rows
+from kstreams_files.packed import Packed, Unpacked
+from kstreams_files.seekable import Seekable
+
+__all__ = ("Zip",)
+
+K = TypeVar("K")
+"""Type of the keys of a member's records."""
+V = TypeVar("V")
+"""Type of their values."""
+
+_ENCRYPTED = 1
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2)
+"""Ways to compress whose readers take a bounded room: those of others say themselves how much."""
+_ENTRY = b"PK\x01\x02"
+_ENTRY_BYTES = 640
+
+
+@dataclass(frozen=True)
+class Zip(Packed[K, V]):
+    """Each file is an archive, whose members are files, in the order of its directory.
+
+    Nothing is unpacked to a disk. Keys that are names, as those of `Whole`, are `archive/member`.
+    An archive cannot be read if a member is encrypted or its name leads elsewhere.
+
+    Args:
+        format: What is in the members.
+        max_ratio: An archive that becomes so many times larger, and more than 16 MiB, cannot be
+            read: it is made to fill memory or time.
+        max_members: Nor can one of more members.
+    """
+
+    packing: ClassVar[str] = "zip"
+    reads_anywhere = True
+
+    max_members: int = 100_000
+
+    def scan(self, data: FileData) -> Iterator[Mark]:
+        """Look through the members."""
+        record = place = 0
+        yield Mark(0, 0)
+        for member in self._members(data):
+            end = Mark(0, 0)
+            with member.named():
+                self.format.head(member)
+                for mark in self.format.scan(member):
+                    end = mark
+            record += end.record
+            place += member.size + 1
+            yield Mark(record, place)
+
+    def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
+        """Read members, the first one that begins at the mark first."""
+        place = 0
+        for member in self._members(data):
+            if place >= mark.place:
+                with member.named():
+                    head, begin = self.format.head(member), self._begin(member)
+                    yield from self.format.read(member, head, begin)
+            place += member.size + 1
+
+    def _begin(self, member: FileData) -> Mark:
+        """Return where a member's first record is."""
+        return next(self.format.scan(member))
+
+    def _members(self, data: FileData) -> Iterator[_Member]:
+        """Yield the members, without directories, as far as they are not too large together."""
+        with _zip_errors():
+            archive = zipfile.ZipFile(_Directory(data, self.max_members))
+        infos = [info for info in archive.infolist() if not info.is_dir()]
+        if len(infos) > self.max_members:
+            raise _too_many(len(infos), self.max_members)
+        self.check_bytes(data, sum(info.file_size for info in infos))
+        for info in infos:
+            if not is_path_below(info.filename):
+                raise DeserializationError(
+                    f"a member's name leads elsewhere: {shown_name(info.filename)}"
+                )
+            if info.flag_bits & _ENCRYPTED:
+                raise DeserializationError(f"member {shown_name(info.filename)} is encrypted")
+            if info.compress_type not in _METHODS:
+                raise DeserializationError(
+                    f"member {shown_name(info.filename)} is compressed by method "
+                    f"{info.compress_type}; expected stored, deflate or bzip2"
+                )
+            yield _Member(data, archive, info)
+
+
+class _Directory(Seekable):
+    """An archive whose directory is not read if it has too many members.
+
+    Args:
+        data: The archive.
+        most: How many members it may have.
+    """
+
+    def __init__(self, data: FileData, most: int) -> None:
+        super().__init__(data)
+        self._most = most
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Return bytes; the whole directory is read at once."""
+        if size is not None and size > max(BLOCK_BYTES, self._most * _ENTRY_BYTES):
+            raise DeserializationError(
+                f"its directory has {size:,} bytes, too many for {self._most:,} members",
+                hint="raise max_members of Zip, if it is right.",
+            )
+        found = super().read(size)
+        if found.startswith(_ENTRY) and (count := found.count(_ENTRY)) > self._most:
+            raise _too_many(count, self._most)
+        return found
+
+
+def _too_many(count: int, most: int) -> DeserializationError:
+    return DeserializationError(
+        f"it has {count:,} members, more than {most:,}",
+        hint="raise max_members of Zip, if it is right.",
+    )
+
+
+class _Member(Unpacked):
+    """What comes out of a member: no more than the archive's directory says."""
+
+    def __init__(self, data: FileData, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
+        super().__init__(data, f"{data.name}/{info.filename}", info.file_size)
+        self._archive = archive
+        self._info = info
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Say of an error which member it is of."""
+        try:
+            yield
+        except DeserializationError as exc:
+            raise DeserializationError(
+                f"member {shown_name(self._info.filename)}: {exc.message}", hint=exc.hint
+            ) from exc
+
+    def all(self) -> Iterator[bytes]:
+        """Yield all of it; checks its sum at the end."""
+        with _zip_errors():
+            stream: IO[bytes] = self._archive.open(self._info)
+            with stream:
+                passed = 0
+                while block := stream.read(BLOCK_BYTES):
+                    passed += len(block)
+                    yield block
+                if passed != self.size:
+                    raise DeserializationError(
+                        f"it has {passed:,} bytes, and the archive's directory says {self.size:,}"
+                    )
+
+
+@contextmanager
+def _zip_errors() -> Iterator[None]:
+    """Say of what an archive cannot be read by that it does not decode."""
+    try:
+        yield
+    except KStreamsError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        struct.error,
+        NotImplementedError,
+        EOFError,
+        OSError,
+    ) as exc:
+        raise DeserializationError(f"it is no whole ZIP: {text_of(exc)}") from exc
+    except (RuntimeError, ValueError, OverflowError) as exc:
+        raise DeserializationError(f"it is no ZIP that can be read: {text_of(exc)}") from exc

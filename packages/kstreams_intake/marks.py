@@ -1,0 +1,72 @@
+"""Headers by which an intake knows its records again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kstreams.record import Headers
+from kstreams_intake.contract import Delivery
+
+__all__ = ("MESSAGE_ID", "Mark", "Place", "mark_in", "marked")
+
+MESSAGE_ID = "kstreams-message-id"
+"""Header with a message's id, for `deduplicate(by_header(MESSAGE_ID))`."""
+_NAME = "kstreams-intake"
+_BATCH = "kstreams-intake-batch"
+_OURS = "kstreams-"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a record stands among those of its intake.
+
+    Attributes:
+        batch: Number of the batch that it was written in; rises, over restarts, too.
+        row: Its number in the batch.
+        count: How many records the batch has; 0 where messages from before it are still to come
+            again.
+        before: Id of the last message of all that were in the topic, or refused, before the batch;
+            None if that is not known.
+    """
+
+    batch: int = 0
+    row: int = 0
+    count: int = 0
+    before: str | None = None
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a record says of the message that it was.
+
+    Attributes:
+        intake: Name of its intake.
+        id: Of the message; None if it had none.
+        place: Where it stands.
+    """
+
+    intake: str
+    id: str | None
+    place: Place
+
+
+def marked(delivery: Delivery, intake: str, place: Place) -> Headers:
+    """Return the headers of a message's record: its own, and its mark."""
+    own = tuple((name, value) for name, value in delivery.headers if not name.startswith(_OURS))
+    text = f"{place.batch} {place.row} {place.count} {place.before or ''}".rstrip(" ")
+    found = (*own, (_NAME, intake.encode()), (_BATCH, text.encode()))
+    return found if delivery.id is None else (*found, (MESSAGE_ID, delivery.id.encode()))
+
+
+def mark_in(headers: Headers) -> Mark | None:
+    """Return the mark that a record has; None if it has none that can be read."""
+    found = {name: value for name, value in headers if value is not None}
+    name, place, known = found.get(_NAME), found.get(_BATCH), found.get(MESSAGE_ID)
+    if name is None or place is None:
+        return None
+    try:
+        batch, row, count, *rest = place.decode().split(" ", 3)
+        stands = Place(int(batch), int(row), int(count), rest[0] if rest else None)
+        return Mark(name.decode(), None if known is None else known.decode(), stands)
+    except ValueError:
+        return None

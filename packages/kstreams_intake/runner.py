@@ -1,0 +1,189 @@
+"""Takes what an intake receives into a topic, and settles it when it is there."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from kstreams.batch.signals import stopping_on_signals
+from kstreams.clock import Clock, SystemClock
+from kstreams.connection import Connection
+from kstreams.errors import IntakeUnavailableError, KStreamsError
+from kstreams.options import checks_options
+from kstreams.processors.on_error import DeadLetter, dead_letter_topic
+from kstreams.topic import Topic
+from kstreams_intake.appending import Appender
+from kstreams_intake.contract import Delivery, Intake, LastMessage, Receiver
+from kstreams_intake.known_ids import read_end
+from kstreams_intake.patience import Patience
+from kstreams_intake.report import IntakeReport
+from kstreams_intake.taking import NotWritten, OnRefusal, Rules, Taking
+
+__all__ = ("IntakeRunner",)
+
+_LOG = logging.getLogger(__name__)
+_WAIT = timedelta(milliseconds=100)
+
+
+class IntakeRunner:
+    """Takes an intake's messages into a topic: each is there, durably, before it is settled.
+
+    Kill it at any moment: what was settled is in the topic; what was not comes again from the
+    source, and is recognised by its id if it is in the topic already. So with ids each message is
+    in the topic once, as long as it does not come again behind `remember` others, one process at a
+    time runs the intake, and its ids are its source's own; without ids, at least once. For more,
+    `deduplicate(by_header(MESSAGE_ID), ...)` in the topology.
+
+    In memory are one batch and `remember` ids of each partition; what else a source may have under
+    way, its intake bounds. Messages of a batch are written in the order in which they came.
+
+    Args:
+        intake: The source.
+        topic: Where to: values go in as they came, if its serdes read them.
+        connection: Where the topic is.
+        on_error: What becomes of a message that the topic's serdes do not read, that the topic
+            does not take, or that `complete` fails for. By default `reject` where the sender
+            learns of it, and else `fail`.
+        complete: Returns a delivery with key, id or time, such as from fields of its value; and
+            fails for what is none of ours. Runs in this process.
+        remember: How many records at the end of each partition are looked at when it starts, for
+            ids of messages that come again.
+        batch: How many messages are written together, at most.
+        give_up_after: How long to go on while source or topic do not answer.
+        on_report: Is told what has been done after each batch, and when nothing comes.
+        clock: Tells the time of messages that have none.
+
+    Raises:
+        ValueError: A number or a time is not positive.
+
+    Source: Kafka Connect's source tasks, which write, then `commitRecord`; ids and dead letters
+    are ours.
+    """
+
+    @checks_options
+    def __init__(
+        self,
+        intake: Intake,
+        topic: Topic[Any, Any],
+        connection: Connection,
+        *,
+        on_error: OnRefusal | None = None,
+        complete: Callable[[Delivery], Delivery] | None = None,
+        remember: int = 10_000,
+        batch: int = 500,
+        give_up_after: timedelta = timedelta(minutes=5),
+        on_report: Callable[[IntakeReport], None] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        if remember < 0 or batch < 1 or give_up_after < timedelta(0):
+            raise ValueError("remember and give_up_after are not negative, batch is 1 or more")
+        self._intake = intake
+        self._topic = topic
+        self._connection = connection
+        self._rules = Rules(
+            intake.name,
+            topic.name,
+            on_error or ("reject" if intake.tells_sender else "fail"),
+            complete,
+            clock or SystemClock(),
+        )
+        self._remember = remember
+        self._batch = batch
+        self._source = Patience(give_up_after)
+        self._writing = Patience(give_up_after)
+        self._on_report = on_report
+        self._stop = threading.Event()
+        self._counts: Counter[str] = Counter()
+        self._report = IntakeReport()
+
+    @property
+    def report(self) -> IntakeReport:
+        """What has been done since it was made."""
+        return self._report
+
+    def stop(self) -> None:
+        """Let the batch under way end, then return from `run`; from any thread."""
+        self._stop.set()
+
+    def run(self, *, timeout: timedelta | None = None) -> IntakeReport:
+        """Take messages until `stop`, SIGTERM or Ctrl-C; the rest is then given back.
+
+        Args:
+            timeout: Stop after this time.
+
+        Raises:
+            IntakeError: The source is not as the intake needs it.
+            UnknownTopicError: A topic is missing, and the connection creates none.
+            KStreamsError: Source or topic did not answer for `give_up_after`; or a message was
+                refused, under `fail`.
+        """
+        end = None if timeout is None else time.monotonic() + timeout.total_seconds()
+        restore = stopping_on_signals(self._stop)
+        policy, topic = self._rules.on_error, self._topic
+        letters = dead_letter_topic(policy) if isinstance(policy, DeadLetter) else None
+        try:
+            with closing(Appender(topic, self._connection, letters)) as appender:
+                found = read_end(
+                    self._connection,
+                    topic.name,
+                    self._intake.name,
+                    self._remember,
+                    self._rules.clock.now_ms(),
+                )
+                receiver = self._opened(found.last)
+                if receiver is not None:
+                    taking = Taking(self._rules, receiver, appender, found, self._counts)
+                    self._take_until(end, taking)
+        finally:
+            restore()
+        return self._report
+
+    def _opened(self, last: LastMessage | None) -> Receiver | None:
+        while not self._stop.is_set():
+            try:
+                found = self._intake.open(last)
+            except IntakeUnavailableError as exc:
+                self._pause(self._source, exc)
+            else:
+                return found
+        return None
+
+    def _take_until(self, end: float | None, taking: Taking) -> None:
+        receiver = taking.receiver
+        try:
+            with receiver:
+                while not self._stop.is_set() and (end is None or time.monotonic() < end):
+                    self._step(taking)
+                    self._tell(receiver)
+        finally:
+            self._tell(receiver)
+
+    def _step(self, taking: Taking) -> None:
+        try:
+            deliveries = taking.receiver.receive(self._batch, _WAIT)
+            self._source.renew()
+            if deliveries:
+                taking.take(deliveries)
+                self._writing.renew()
+        except IntakeUnavailableError as exc:
+            self._pause(self._source, exc)
+        except NotWritten as exc:
+            cause = exc.__cause__
+            self._pause(self._writing, cause if isinstance(cause, KStreamsError) else exc)
+
+    def _pause(self, patience: Patience, error: KStreamsError) -> None:
+        pause = patience.pause(error)
+        _LOG.warning("intake %s waits %.1f s: %s", self._intake.name, pause, error)
+        self._stop.wait(pause)
+
+    def _tell(self, receiver: Receiver) -> None:
+        self._report = replace(IntakeReport(), **self._counts, gaps=receiver.gaps)
+        if self._on_report is not None:
+            self._on_report(self._report)

@@ -1,0 +1,86 @@
+"""What a follower of a store is told: a key's rows when they change, or each version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kstreams.views.store_reads import StoreReads
+from kstreams_serve.paging import Row
+from kstreams_serve.pinned_version import Standing
+from kstreams_serve.problems import Problem
+from kstreams_serve.queries import Queries, Wanted
+from kstreams_serve.served_app import ServedApp, ServedStore
+from kstreams_serve.version_parameters import NEWEST
+
+__all__ = ("Changes", "News")
+
+T = TypeVar("T")
+"""What is made of the rows of a key."""
+
+
+@dataclass(frozen=True)
+class News(Generic[T]):
+    """What has changed.
+
+    Attributes:
+        standing: The version.
+        rows: What was made of the key's rows; None where each version is followed.
+    """
+
+    standing: Standing
+    rows: T | None
+
+
+class Changes(Generic[T]):
+    """The changes of a store, or of one of its keys, as one follower sees them.
+
+    Args:
+        queries: Reads.
+        app: The store's.
+        store: The store.
+        wanted: The key; None is each version, without rows.
+        make: Makes what can be compared of a key's rows, and says how many bytes that is.
+        seen: The tag that the follower has had last: it gets that version not again.
+    """
+
+    def __init__(
+        self,
+        queries: Queries,
+        app: ServedApp,
+        store: ServedStore,
+        wanted: Wanted | None,
+        make: Callable[[StoreReads[Any]], Callable[[list[Row]], tuple[T, int]]],
+        seen: str | None,
+    ) -> None:
+        self._queries = queries
+        self._app = app
+        self._store = store
+        self._wanted = wanted
+        self._make = make
+        self._tag = seen
+        self._rows: T | None = None
+
+    async def look(self) -> News[T] | None:
+        """Return what is new since the last look; None where nothing is.
+
+        Raises:
+            Problem: The key has too many rows.
+            KStreamsError: The store cannot be read.
+        """
+        rows: T | None = None
+        if self._wanted is None:
+            standing = await self._queries.version(self._app, self._store)
+        else:
+            try:
+                found = await self._queries.keys(self._app, (self._wanted,), NEWEST, self._make)
+            except Problem as problem:
+                if problem.status == 503:  # a partition is being restored
+                    return None
+                raise
+            standing, (rows,) = found.standing, found.rows
+        known, self._tag = standing.tag == self._tag, standing.tag
+        same = known if rows is None or self._rows is None else rows == self._rows
+        self._rows = rows
+        return None if same else News(standing, rows)

@@ -1,0 +1,243 @@
+"""What apps' commits say of them, as metrics."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kstreams.checkpoint.status import QueryStatus
+from kstreams.clock import Clock, SystemClock
+from kstreams.connection import Connection
+from kstreams.errors import KStreamsError
+from kstreams.ids import TopicPartition
+from kstreams.telemetry.formats import library_version
+from kstreams.telemetry.unread import Unread, unread_of
+from kstreams_serve.app_metrics import TOLD, add_counters, add_kept, add_live
+from kstreams_serve.exposition import Family
+from kstreams_serve.request_times import RequestTimes
+from kstreams_serve.served_app import ServedApp, Told
+
+__all__ = ("METRICS", "LagWatch", "Metrics")
+
+_LOG = logging.getLogger(__name__)
+
+METRICS: Mapping[str, tuple[str, str]] = {
+    "kstreams_build_info": ("gauge", "The version of the library that answers."),
+    "kstreams_app_readable": ("gauge", "Whether the app's checkpoint and log can be read."),
+    "kstreams_paused": ("gauge", "Whether the app is paused, and so plans nothing."),
+    "kstreams_last_commit_timestamp_seconds": ("gauge", "When a batch was committed last."),
+    "kstreams_committed_batch": ("gauge", "Number of the last committed batch."),
+    "kstreams_records_consumed_total": (
+        "counter", "Records of a source that were processed or dropped.",
+    ),
+    "kstreams_source_held_records": (
+        "gauge", "Records of a source that were read, and wait for a later batch.",
+    ),
+    "kstreams_node_records_total": ("counter", "Records that a node has taken or given."),
+    "kstreams_records_dropped_total": ("counter", "Records that a node has dropped."),
+    "kstreams_state_bytes": ("gauge", "Size of a task's state in the durable log, compressed."),
+    "kstreams_source_lag_records": ("gauge", "Offsets of a partition that are not read yet."),
+    "kstreams_source_oldest_unread_timestamp_seconds": (
+        "gauge", "Timestamp of the first record of a partition that is not read yet.",
+    ),
+    "kstreams_source_lag_seconds": (
+        "gauge", "How old the first record of a partition is that is not read yet; 0 without one.",
+    ),
+    "kstreams_source_kept_bytes": (
+        "gauge", "What a place keeps of its log until it is committed, as a replication slot does.",
+    ),
+    "kstreams_source_room_bytes": (
+        "gauge", "How much more it keeps before it drops what is not read; without it, all.",
+    ),
+    "kstreams_records_produced_total": ("counter", "Records that a sink has written."),
+    "kstreams_topic_bytes_total": (
+        "counter", "Bytes of keys and values that were read from a topic, or written to it.",
+    ),
+    "kstreams_topic_records_total": (
+        "counter", "Records that were read from a topic, or written to it.",
+    ),
+    "kstreams_stream_time_seconds": ("gauge", "Stream time of a task."),
+    **TOLD,
+    "kstreams_serve_request_duration_seconds": (
+        "histogram", "How long the server took to answer, until the answer began.",
+    ),
+}  # fmt: skip
+"""All metrics, with what they are."""
+
+_MS = 1000
+
+
+class LagWatch:
+    """Asks topics how far apps are behind, beside the requests; logs are the app's alone.
+
+    Args:
+        connection: Where the topics are.
+        apps: By name.
+        every_s: How often, seconds.
+    """
+
+    def __init__(
+        self, connection: Connection, apps: Mapping[str, ServedApp], every_s: float = 5.0
+    ) -> None:
+        self._connection = connection
+        self._apps = apps
+        self._every = every_s
+        self._stop = threading.Event()
+        self._known: dict[str, Mapping[TopicPartition, Unread]] = {}
+        self._thread = threading.Thread(target=self._run, name="kstreams-lag", daemon=True)
+
+    def of(self, app: str) -> Mapping[TopicPartition, Unread]:
+        """Return how far an app is behind, as of the last look that went well."""
+        return self._known.get(app, {})
+
+    def start(self) -> None:
+        """Begin to look."""
+        self._thread.start()
+
+    def look(self) -> None:
+        """Look once at all apps; of one that cannot be asked nothing is known."""
+        for name, app in self._apps.items():
+            try:
+                logs = _logs(app.told())
+                positions = {
+                    place: offset
+                    for status in app.statuses()
+                    for place, offset in status.positions.items()
+                    if place.topic not in logs
+                }
+                self._known[name] = unread_of(self._connection, positions)
+            except Exception as exc:  # noqa: BLE001  # a broker, a log: the next look may go well
+                self._known.pop(name, None)
+                _LOG.warning("how far app %s is behind is not known: %s", name, exc)
+
+    def close(self) -> None:
+        """Look no more."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            self.look()
+            self._stop.wait(self._every)
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """Makes metrics of what apps have committed, and of what they tell of themselves.
+
+    Args:
+        apps: By name.
+        lag: Knows how far they are behind, if this server asks the topics; else, and of what is
+            no topic, what the apps said last is taken, while they are heard.
+        requests: What this server has answered.
+        clock: Says what time it is.
+    """
+
+    apps: Mapping[str, ServedApp]
+    lag: LagWatch | None = None
+    requests: RequestTimes | None = None
+    clock: Clock = field(default_factory=SystemClock)
+
+    def families(self) -> Iterator[Family]:
+        """Yield all metrics; those of an app that cannot be read are left out."""
+        found = {name: Family(name, *kind) for name, kind in METRICS.items()}  # type: ignore[arg-type]  # one of two words
+        found["kstreams_build_info"].add(1, version=library_version())
+        for name, app in self.apps.items():
+            try:
+                statuses, paused = app.statuses(), app.is_paused()
+            except KStreamsError as exc:
+                _LOG.warning("app %s cannot be read: %s", name, exc)
+                found["kstreams_app_readable"].add(0, app=name)
+                continue
+            found["kstreams_app_readable"].add(1, app=name)
+            found["kstreams_paused"].add(int(paused), app=name)
+            told = app.told()
+            unread = self._unread(name, told)
+            for status in statuses:
+                _of_query(found, name, status, told)
+                for place in status.positions:
+                    if place in unread:
+                        self._of_place(found, {"app": name, "query": status.query}, place, unread)
+            if told.live is not None:
+                add_live(found, name, told.live)
+                if told.live.is_heard(self.clock.now_ms()):
+                    add_kept(found, name, told.live)
+            if told.counters is not None:
+                for query, counters in told.counters.queries.items():
+                    add_counters(found, name, query, counters)
+        if self.requests is not None:
+            self.requests.add_to(found["kstreams_serve_request_duration_seconds"])
+        yield from found.values()
+
+    def _unread(self, app: str, told: Told) -> Mapping[TopicPartition, Unread]:
+        logs = None if self.lag is None else _logs(told)
+        known = {} if self.lag is None else dict(self.lag.of(app))
+        if told.live is not None and told.live.is_heard(self.clock.now_ms()):
+            for query in told.live.queries.values():
+                for place, each in query.partitions.items():
+                    if logs is None or place.topic in logs:
+                        known[place] = each
+        return known
+
+    def _of_place(
+        self,
+        found: Mapping[str, Family],
+        own: Mapping[str, str],
+        place: TopicPartition,
+        unread: Mapping[TopicPartition, Unread],
+    ) -> None:
+        behind = unread[place]
+        labels = {**own, "topic": place.topic, "partition": place.partition}
+        found["kstreams_source_lag_records"].add(behind.records, **labels)
+        oldest = behind.oldest_ms
+        if oldest is not None:
+            found["kstreams_source_oldest_unread_timestamp_seconds"].add(oldest / _MS, **labels)
+        if oldest is not None or not behind.records:
+            age = 0 if oldest is None else max(self.clock.now_ms() - oldest, 0)
+            found["kstreams_source_lag_seconds"].add(age / _MS, **labels)
+
+
+def _logs(told: Told) -> frozenset[str]:
+    """Return the names of an app's logs, as far as it has told."""
+    nodes = () if told.topology is None else told.topology.logs()
+    return frozenset(node.topic for node in nodes)
+
+
+def _of_query(found: Mapping[str, Family], app: str, status: QueryStatus, told: Told) -> None:
+    own = {"app": app, "query": status.query}
+    if status.batch is not None and status.wall_ms is not None:
+        found["kstreams_last_commit_timestamp_seconds"].add(status.wall_ms / _MS, **own)
+        found["kstreams_committed_batch"].add(status.batch, **own)
+    for node, counts in status.totals.nodes.items():
+        records = found["kstreams_node_records_total"]
+        records.add(counts.records_in - counts.held, **own, node=node, direction="in")
+        records.add(counts.records_out, **own, node=node, direction="out")
+        for reason, count in counts.dropped.items():
+            dropped = found["kstreams_records_dropped_total"]
+            dropped.add(count, **own, node=node, reason=reason)
+    for node, places in status.totals.sources.items():
+        for place, read in places.items():
+            labels = {**own, "node": node, "topic": place.topic, "partition": place.partition}
+            found["kstreams_records_consumed_total"].add(read.taken, **labels)
+            found["kstreams_source_held_records"].add(read.held, **labels)
+    for topic, each in status.totals.topics.items():
+        for way, count, size in (
+            ("in", each.records_in, each.bytes_in),
+            ("out", each.records_out, each.bytes_out),
+        ):
+            labels = {**own, "topic": topic, "direction": way}
+            found["kstreams_topic_records_total"].add(count, **labels)
+            found["kstreams_topic_bytes_total"].add(size, **labels)
+    for task, size in status.state_bytes.items():
+        found["kstreams_state_bytes"].add(size, **own, group=task.group, partition=task.partition)
+    for task, time_ms in status.stream_times.items():
+        times = found["kstreams_stream_time_seconds"]
+        times.add(time_ms / _MS, **own, group=task.group, partition=task.partition)
+    for sink in () if told.topology is None else told.topology.sinks():
+        if sink.name in status.totals.nodes:
+            written = status.totals.nodes[sink.name].records_out
+            produced = found["kstreams_records_produced_total"]
+            produced.add(written, **own, node=sink.name, topic=sink.topic)

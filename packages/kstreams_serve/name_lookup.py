@@ -1,0 +1,29 @@
+"""Apps and stores that a request names: looked up among those that there are."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from kstreams_serve.context import Context
+from kstreams_serve.served_app import ServedApp, ServedStore
+
+__all__ = ("app_of", "store_of")
+
+
+def app_of(context: Context, request: Request) -> ServedApp:
+    """Return the app of the path.
+
+    Raises:
+        Problem: There is none of this name.
+    """
+    return context.app(request.path_params["app"])
+
+
+async def store_of(context: Context, request: Request) -> tuple[ServedApp, ServedStore]:
+    """Return the store of the path, and its app.
+
+    Raises:
+        Problem: There is none of this name.
+    """
+    app = app_of(context, request)
+    return app, await app.store(request.path_params["store"])

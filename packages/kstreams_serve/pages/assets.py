@@ -1,0 +1,50 @@
+"""The files beside the pages: named by what they hold, so that a browser may keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+
+__all__ = ("ASSETS", "Asset", "asset_url")
+
+_KINDS = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file that pages name.
+
+    Attributes:
+        path: Where it is served; its content is part of it.
+        kind: Its media type.
+        data: Its content.
+    """
+
+    path: str
+    kind: str
+    data: bytes
+
+
+def _read(name: str) -> Asset:
+    data = (files("kstreams_serve.pages") / "static" / name).read_bytes()
+    stem, _, suffix = name.rpartition(".")
+    digest = sha256(data).hexdigest()[:_DIGITS]
+    return Asset(f"/static/{stem}.{digest}.{suffix}", _KINDS[f".{suffix}"], data)
+
+
+_BY_NAME = {name: _read(name) for name in ("kstreams.css", "kstreams.js", "icon.svg")}
+
+ASSETS: Mapping[str, Asset] = {asset.path: asset for asset in _BY_NAME.values()}
+"""All of them, by path."""
+
+
+def asset_url(name: str) -> str:
+    """Return where a file is served."""
+    return _BY_NAME[name].path

@@ -1,0 +1,126 @@
+"""The page of what was dropped: by node and reason, and over time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kstreams.ids import TopicPartition
+from kstreams.state.log.totals import MISPLACED
+from kstreams_serve.pages.app_facts import AppFacts
+from kstreams_serve.pages.drop_history import SPANS, drop_history
+from kstreams_serve.pages.recordings import Recording, Recordings
+from kstreams_serve.pages.visits import Page, Visit
+from kstreams_serve.problems import Problem
+from kstreams_serve.served_app import ServedApp
+
+__all__ = ("DropLine", "DroppedPage", "SampleLine", "drop_lines", "drop_samples")
+
+_MOST_SAMPLES = 50
+
+
+@dataclass(frozen=True)
+class DropLine:
+    """What a node has dropped for a reason.
+
+    Attributes:
+        node: The node.
+        reason: The reason.
+        count: How many records.
+        part: Of those that came to the node, 0 to 1.
+        is_lost: Whether they are lost: misplaced keys are counted, and go on.
+    """
+
+    node: str
+    reason: str
+    count: int
+    part: float
+    is_lost: bool
+
+
+def drop_lines(facts: AppFacts) -> list[DropLine]:
+    """Return what was dropped since counting began, the most first."""
+    found = [
+        DropLine(
+            node, reason, count, min(count / max(counts.records_in, 1), 1.0), reason != MISPLACED
+        )
+        for status in facts.statuses
+        for node, counts in status.totals.nodes.items()
+        for reason, count in counts.dropped.items()
+        if count
+    ]
+    return sorted(found, key=lambda each: (-each.count, each.node, each.reason))
+
+
+@dataclass(frozen=True)
+class SampleLine:
+    """A record that was dropped: where it came from.
+
+    Attributes:
+        query: The query.
+        batch: The batch.
+        node: The node that dropped it.
+        reason: Why.
+        place: Its partition.
+        offset: Its offset there.
+    """
+
+    query: str
+    batch: int
+    node: str
+    reason: str
+    place: TopicPartition
+    offset: int
+
+    @property
+    def record(self) -> Mapping[str, str | int]:
+        """The parameters of an address that mean the record."""
+        return {
+            "topic": self.place.topic,
+            "partition": self.place.partition,
+            "offset": self.offset,
+        }
+
+
+def drop_samples(recording: Recording) -> list[SampleLine] | None:
+    """Return where some dropped records came from, newest first; None: that is not recorded."""
+    if not recording.batches:
+        return None
+    return [
+        SampleLine(each.query, each.batch, found.node, found.reason, found.place, found.offset)
+        for each in reversed(recording.batches)
+        for found in each.samples
+    ][:_MOST_SAMPLES]
+
+
+class DroppedPage:
+    """Makes this page.
+
+    Args:
+        recordings: What apps have written down.
+    """
+
+    def __init__(self, recordings: Recordings) -> None:
+        self._recordings = recordings
+
+    async def page(self, visit: Visit, app: ServedApp, facts: AppFacts) -> Page:
+        """Return the page of what was dropped."""
+        hours = visit.given(("hours",)).whole("hours", SPANS[0], SPANS[-1]) or SPANS[1]
+        if hours not in SPANS:
+            raise Problem(400, f"hours is one of {', '.join(map(str, SPANS))}")
+        minutes = await asyncio.to_thread(self._recordings.minutes, app, hours)
+        lines = drop_lines(facts)
+        content = {
+            "lines": lines,
+            "lost": facts.dropped,
+            "came": facts.consumed,
+            "counted": all(status.counted for status in facts.statuses),
+            "history": drop_history(minutes, hours, visit.now_ms),
+            "has_minutes": bool(minutes),
+            "spans": SPANS,
+            "samples": drop_samples(facts.recording),
+            "traced": facts.recording.source_topics if visit.sees_data else (),
+            "topics": facts.recording.dead_letter_nodes,
+        }
+        return Page("dropped.html", "Dropped", content, tab="Dropped")

@@ -1,0 +1,62 @@
+"""The page of what an app has failed by."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kstreams.errors import KStreamsError
+from kstreams.telemetry.failures import Failure
+from kstreams.telemetry.reader import TelemetryReader
+from kstreams_serve.pages.app_facts import AppFacts
+from kstreams_serve.pages.visits import Page, Visit
+from kstreams_serve.served_app import ServedApp
+
+__all__ = ("failures",)
+
+
+@dataclass(frozen=True)
+class _FailureLine:
+    ms: int
+    run: str
+    kind: str
+    cause: str
+    place: Mapping[str, str | int]
+    message: str | None
+    hint: str
+
+    @classmethod
+    def of(cls, failure: Failure, *, sees_data: bool) -> _FailureLine:
+        """Return what a visitor may see of a failure: texts may quote what is in records."""
+        return cls(
+            failure.ms,
+            failure.run,
+            failure.kind,
+            failure.cause,
+            failure.where,
+            failure.message if sees_data else None,
+            failure.hint if sees_data else "",
+        )
+
+
+async def failures(visit: Visit, app: ServedApp, facts: AppFacts) -> Page:
+    """Return the page of the failures, newest first."""
+    visit.given(())
+    try:
+        found = await asyncio.to_thread(TelemetryReader(app.home).failures)
+        problem = ""
+    except (KStreamsError, OSError) as exc:
+        found, problem = [], type(exc).__name__
+    lines = [_FailureLine.of(each, sees_data=visit.sees_data) for each in reversed(found)]
+    live = facts.recording.live
+    content = {
+        "failures": lines,
+        "problem": problem,
+        "is_recorded": live is not None,
+        "has_failed": facts.state.word == "failed",
+        "not_heard": facts.state.word == "not heard",
+        "live_run": None if live is None else live.run,
+        "heard_ms": None if live is None else live.heard_ms,
+    }
+    return Page("failures.html", "Errors", content, tab="Errors")

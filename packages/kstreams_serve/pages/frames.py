@@ -1,0 +1,70 @@
+"""What is around each page: the app, how it does, and the ways to its other pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from kstreams_serve.pages.app_facts import AppFacts
+
+__all__ = ("Frame", "Tab", "base_of", "frame_of")
+
+_TABS = (
+    ("Overview", ""),
+    ("Stores", "/stores"),
+    ("Batches", "/batches"),
+    ("Tasks", "/tasks"),
+    ("Dropped", "/dropped"),
+    ("Errors", "/errors"),
+    ("Versions", "/versions"),
+    ("Forecast", "/forecast"),
+)
+
+
+@dataclass(frozen=True)
+class Tab:
+    """A way to a page.
+
+    Attributes:
+        name: What it is called.
+        href: Where it leads.
+    """
+
+    name: str
+    href: str
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The frame of a page.
+
+    Attributes:
+        app: What is known of the app; None on pages of no app.
+        base: Where the app's pages begin.
+        tabs: The ways to them.
+        signed_in: Whether the visitor has shown a token.
+    """
+
+    app: AppFacts | None
+    base: str
+    tabs: Sequence[Tab]
+    signed_in: bool
+
+
+def base_of(app: str) -> str:
+    """Return where the pages of an app begin."""
+    return f"/apps/{quote(app, safe='')}"
+
+
+def frame_of(facts: AppFacts | None, *, signed_in: bool) -> Frame:
+    """Return the frame of a page.
+
+    Args:
+        facts: Of its app, if it has one.
+        signed_in: Whether the visitor has shown a token.
+    """
+    if facts is None:
+        return Frame(None, "", (), signed_in)
+    base = base_of(facts.name)
+    return Frame(facts, base, [Tab(name, f"{base}{path}") for name, path in _TABS], signed_in)

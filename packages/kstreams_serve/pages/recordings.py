@@ -1,0 +1,124 @@
+"""What apps tell of themselves, read once for all who look at their pages."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from kstreams.batch.report import BatchReport
+from kstreams.errors import KStreamsError
+from kstreams.telemetry.live import Live
+from kstreams.telemetry.minutes import Minute
+from kstreams.telemetry.outline import Outline
+from kstreams.telemetry.reader import TelemetryReader
+from kstreams_serve.served_app import ServedApp
+
+__all__ = ("Recording", "Recordings")
+
+_LOG = logging.getLogger(__name__)
+_DIRECTORY_SECONDS = 0.5
+_OBJECT_SECONDS = 10.0
+"""How often files are read: each look at an object storage is paid for."""
+_MINUTES_SECONDS = 20.0
+"""The same of minutes: many lines, one more a minute."""
+_REPORTS = 120
+
+T = TypeVar("T")
+"""What is read."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What an app has written down of itself; empty where it has not.
+
+    Attributes:
+        live: What it is doing.
+        outline: Its nodes.
+        reports: Its last batches by query, oldest first.
+    """
+
+    live: Live | None = None
+    outline: Outline | None = None
+    reports: Mapping[str, Sequence[BatchReport]] = field(default_factory=dict)
+
+    @property
+    def batches(self) -> list[BatchReport]:
+        """The last batches of all queries, in the order of their commits."""
+        every = (report for reports in self.reports.values() for report in reports)
+        return sorted(every, key=lambda report: report.committed_ms)
+
+    @property
+    def source_topics(self) -> list[str]:
+        """The topics and logs that the app reads, sorted."""
+        groups = () if self.outline is None else self.outline.groups
+        nodes = (node for group in groups for node in group.nodes)
+        return sorted({node.topic for node in nodes if node.kind == "source"})
+
+    @property
+    def dead_letter_nodes(self) -> dict[str, list[str]]:
+        """The topics that the app sets records aside in, each with the nodes that do."""
+        found: dict[str, list[str]] = {}
+        for node, topic in () if self.outline is None else self.outline.dead_letters:
+            found.setdefault(topic, []).append(node)
+        return found
+
+
+class Recordings:
+    """Reads what apps have written down, not more often than it is worth; any thread may ask."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._read: dict[str, tuple[float, Recording]] = {}
+        self._minutes: dict[tuple[str, int], tuple[float, Sequence[Minute]]] = {}
+
+    def of(self, app: ServedApp) -> Recording:
+        """Return what an app has written down; what cannot be read is not there."""
+        patience = _OBJECT_SECONDS if app.home.directory is None else _DIRECTORY_SECONDS
+        with self._lock:
+            since, found = self._read.get(app.name, (float("-inf"), Recording()))
+            now = time.monotonic()
+            if now - since >= patience:
+                found = _recording(app)
+                self._read[app.name] = now, found
+            return found
+
+    def minutes(self, app: ServedApp, hours: int) -> Sequence[Minute]:
+        """Return what the queries of an app have done by the minute, oldest first.
+
+        Args:
+            app: The app.
+            hours: How far back; one of a few.
+        """
+        with self._lock:
+            since, found = self._minutes.get((app.name, hours), (float("-inf"), ()))
+            now = time.monotonic()
+            if now - since >= _MINUTES_SECONDS:
+                most = hours * 60 * max(1, len(app.checkpoint.queries))
+                found = _or((), lambda: TelemetryReader(app.home).minutes(most))
+                self._minutes[app.name, hours] = now, found
+            return found
+
+
+def _recording(app: ServedApp) -> Recording:
+    reader = TelemetryReader(app.home)
+    return Recording(
+        _or(None, reader.live),
+        _or(None, reader.topology),
+        {
+            query: _or([], lambda query=query: reader.reports(query, _REPORTS))  # type: ignore[misc]
+            for query in sorted(app.checkpoint.queries)
+        },
+    )
+
+
+def _or(absent: T, read: Callable[[], T]) -> T:
+    """Return what is read; what cannot be read now is as if it was not written."""
+    try:
+        return read()
+    except (KStreamsError, OSError) as exc:
+        _LOG.warning("what an app tells of itself cannot be read: %s", exc)
+        return absent

@@ -1,0 +1,90 @@
+"""Templates, and what they may say of values."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from functools import cache
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from kstreams.moments import iso
+from kstreams.quoting import one_line, safe_text
+from kstreams_serve.pages import texts
+from kstreams_serve.pages.assets import asset_url
+
+__all__ = ("regions_of", "render")
+
+_REGION = re.compile(r"<!--live:([a-z0-9-]+)-->(.*?)<!--/live:\1-->", re.DOTALL)
+_AGE = re.compile(r"(<time data-age[^>]*>)[^<]*")
+_NAME_LENGTH = 200
+_TEXT_LENGTH = 20_000
+
+
+def render(template: str, content: Mapping[str, object]) -> str:
+    """Return a template with its content: everything in it is escaped."""
+    return _environment().get_template(template).render(content)
+
+
+def regions_of(html: str) -> dict[str, str]:
+    """Return the regions of a page that change while it is looked at, by name.
+
+    What says how long ago something was is left empty: a browser counts that itself.
+    """
+    return {name: _AGE.sub(r"\1", inner) for name, inner in _REGION.findall(html)}
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        autoescape=True,
+        auto_reload=False,
+        loader=PackageLoader("kstreams_serve.pages"),
+        lstrip_blocks=True,
+        trim_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.filters.update(
+        age=texts.age,
+        amount=texts.amount,
+        clock_time=texts.clock_time,
+        count=texts.count,
+        dollars=texts.dollars,
+        iso=iso,
+        moment=texts.moment,
+        name=_name,
+        near=texts.near,
+        query=_query,
+        quoted=shlex.quote,
+        rate=texts.rate,
+        seconds=texts.seconds,
+        share=texts.share,
+        size=texts.size,
+        step=_step,
+        text=_text,
+    )
+    made.globals.update(asset=asset_url)
+    return made
+
+
+def _name(text: object) -> str:
+    """Return a name that anybody may have chosen, on one line; what cannot be seen as escapes."""
+    return one_line(str(text), _NAME_LENGTH)
+
+
+def _text(text: object) -> str:
+    """Return a foreign text of several lines."""
+    return safe_text(str(text), _TEXT_LENGTH)
+
+
+def _step(name: object) -> str:
+    """Return a name as a step of an address."""
+    return quote(str(name), safe="")
+
+
+def _query(parts: Mapping[str, object]) -> str:
+    """Return a query string, question mark included, of what is not None; empty without any."""
+    given = {name: str(value) for name, value in parts.items() if value is not None}
+    return f"?{urlencode(given, quote_via=quote)}" if given else ""

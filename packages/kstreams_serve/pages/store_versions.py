@@ -1,0 +1,44 @@
+"""The versions that a store can be read at, for a choice on a page."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kstreams_serve.served_app import ServedApp, ServedStore
+
+__all__ = ("Versions", "versions_of")
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The versions that a store can be read at.
+
+    Attributes:
+        batches: The retained ones, newest first.
+        savepoints: By name.
+        asked: The one that a page is about; empty for the newest.
+    """
+
+    batches: Sequence[int]
+    savepoints: Sequence[str]
+    asked: str
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the page is about a version that is none of these."""
+        return self.asked not in ("", *self.savepoints, *map(str, self.batches))
+
+
+async def versions_of(app: ServedApp, store: ServedStore, asked: str | None) -> Versions:
+    """Return the versions of a store.
+
+    Args:
+        app: Its app.
+        store: The store.
+        asked: The version that a page is about; None is the newest.
+    """
+    batches = await asyncio.to_thread(store.newest.place.batches)
+    savepoints = await asyncio.to_thread(app.savepoints)
+    return Versions(batches[::-1], savepoints, asked or "")

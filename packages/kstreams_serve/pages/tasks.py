@@ -1,0 +1,199 @@
+"""The page of an app's tasks: who is behind, who works most, who holds back stream time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from kstreams.batch.report import TaskReport
+from kstreams.checkpoint.status import QueryStatus
+from kstreams.ids import TaskId, TopicPartition
+from kstreams.task.progress.task_meta import NO_TIME
+from kstreams.telemetry.unread import Unread
+from kstreams_serve.pages.app_facts import AppFacts
+from kstreams_serve.pages.phases import TASK_PHASES, Phase, phases_of
+from kstreams_serve.pages.recordings import Recording
+from kstreams_serve.pages.tables import Column, Sorting, paged, sorting_in
+from kstreams_serve.pages.visits import Page, Visit
+from kstreams_serve.served_app import ServedApp
+
+__all__ = ("TaskLine", "TaskWork", "task_lines", "task_works", "tasks")
+
+_WAITS_SECONDS = 10.0
+_SKEW = 2.0
+_BATCHES = 30
+
+
+@dataclass(frozen=True)
+class TaskWork:
+    """What a task did in the last batches that are on record.
+
+    Attributes:
+        records: How many records a batch, in the mean.
+        busy: How many seconds a batch, in the mean.
+        phases: What it was busy with.
+        worker: Where it ran last.
+        attempts: How often it ran there, until it was done.
+        restored: Whether its state was restored for it.
+    """
+
+    records: float
+    busy: float
+    phases: Sequence[Phase]
+    worker: str
+    attempts: int
+    restored: bool
+
+
+@dataclass(frozen=True)
+class TaskLine:
+    """A task in a table.
+
+    Attributes:
+        task: Which.
+        lag: Records of its partitions that are not read; None where that is not known.
+        oldest_ms: Timestamp of the first of them.
+        stream_ms: Its stream time; None before any record.
+        waits: Seconds that this is behind the furthest of its group, if that is much.
+        state_bytes: Its state in the durable log, compressed.
+        skewed: Whether that is far more than its group's mean.
+        work: What it did of late; None where that is not recorded.
+    """
+
+    task: TaskId
+    lag: int | None
+    oldest_ms: int | None
+    stream_ms: int | None
+    waits: float
+    state_bytes: int
+    skewed: bool
+    work: TaskWork | None = None
+
+    @property
+    def name(self) -> str:
+        """Group and partition."""
+        return str(self.task)
+
+
+def task_lines(
+    statuses: Iterable[QueryStatus], lag: Mapping[TopicPartition, Unread] | None
+) -> list[TaskLine]:
+    """Return what is known of each task.
+
+    Args:
+        statuses: What the last commits say.
+        lag: How far behind it is, by partition, if that is known.
+    """
+    return [
+        line
+        for status in statuses
+        for group in _groups(status).values()
+        for line in _lines_of_group(group, status, lag)
+    ]
+
+
+def _groups(status: QueryStatus) -> dict[str, list[TaskId]]:
+    found: dict[str, list[TaskId]] = {}
+    for task in sorted(status.state_bytes):
+        found.setdefault(task.group, []).append(task)
+    return found
+
+
+def _lines_of_group(
+    group: Sequence[TaskId], status: QueryStatus, lag: Mapping[TopicPartition, Unread] | None
+) -> list[TaskLine]:
+    times = {task: status.metas[task].stream_time for task in group}
+    furthest = max(times.values())
+    mean = sum(status.state_bytes[task] for task in group) / len(group)
+    found: list[TaskLine] = []
+    for task in group:
+        waits = (furthest - times[task]) / 1000 if times[task] != NO_TIME else 0.0
+        size = status.state_bytes[task]
+        own = [] if lag is None else [
+            lag[place] for place in status.metas[task].next_offsets if place in lag
+        ]  # fmt: skip
+        found.append(
+            TaskLine(
+                task,
+                sum(each.records for each in own) if own else None,
+                min((each.oldest_ms for each in own if each.oldest_ms is not None), default=None),
+                None if times[task] == NO_TIME else times[task],
+                waits if waits > _WAITS_SECONDS else 0.0,
+                size,
+                len(group) > 1 and size > _SKEW * mean,
+            )
+        )
+    return found
+
+
+def task_works(recording: Recording) -> dict[TaskId, TaskWork]:
+    """Return what each task did in the last batches that are on record."""
+    found: dict[TaskId, list[TaskReport]] = {}
+    for reports in recording.reports.values():
+        for report in reports[-_BATCHES:]:
+            for task in report.tasks:
+                found.setdefault(task.task, []).append(task)
+    return {task: _work(reports) for task, reports in found.items()}
+
+
+def _work(reports: Sequence[TaskReport]) -> TaskWork:
+    seconds: Counter[str] = Counter()
+    for report in reports:
+        seconds.update(report.seconds)
+    count, last = len(reports), reports[-1]
+    return TaskWork(
+        sum(report.records for report in reports) / count,
+        sum(seconds.values()) / count,
+        phases_of({name: total / count for name, total in seconds.items()}, TASK_PHASES),
+        last.worker,
+        last.attempts,
+        last.restored,
+    )
+
+
+_COLUMNS = (
+    Column("Task", "task"),
+    Column("Behind", "lag", "number"),
+    Column("Stream time", "time", "number"),
+    Column("State", "state", "number"),
+)
+_WORK_COLUMNS = (
+    Column("Records a batch", "records", "number"),
+    Column("Busy a batch", "busy", "number"),
+    Column("Worker"),
+)
+_KEYS: Mapping[str, Callable[[TaskLine], Any]] = {
+    "task": lambda line: line.task,
+    "lag": lambda line: line.lag,
+    "time": lambda line: line.stream_ms,
+    "state": lambda line: line.state_bytes,
+    "records": lambda line: None if line.work is None else line.work.records,
+    "busy": lambda line: None if line.work is None else line.work.busy,
+}
+
+
+async def tasks(visit: Visit, _: ServedApp, facts: AppFacts) -> Page:
+    """Return the page of the tasks."""
+    given = visit.given(("sort", "down", "find", "page"))
+    sorting = sorting_in(given, list(_KEYS), first="task")
+    return await asyncio.to_thread(_page, facts, sorting)
+
+
+def _page(facts: AppFacts, sorting: Sorting) -> Page:
+    works = task_works(facts.recording)
+    lines = [replace(line, work=works.get(line.task))
+             for line in task_lines(facts.statuses, facts.lag)]  # fmt: skip
+    pages = paged(lines, sorting, _KEYS[sorting.by], lambda line: line.name)
+    content = {
+        "columns": (*_COLUMNS, *(_WORK_COLUMNS if works else ())),
+        "sort": sorting,
+        "pages": pages,
+        "total": len(lines),
+        "lag_known": facts.lag is not None,
+        "works": bool(works),
+        "phases": TASK_PHASES,
+    }
+    return Page("tasks.html", "Tasks", content, tab="Tasks")

@@ -1,0 +1,45 @@
+"""Times that people choose in forms: in UTC, as browsers send and want them."""
+
+from __future__ import annotations
+
+from kstreams.moments import iso, ms_of
+from kstreams.quoting import repr_of
+from kstreams.state.log.fields import MOST
+from kstreams_serve.parameters import Parameters
+from kstreams_serve.problems import Problem
+
+__all__ = ("time_field", "with_times")
+
+_FIELDS = {"since": "from", "until": "to"}
+
+
+def with_times(given: Parameters) -> Parameters:
+    """Return a request with `from` and `to` in ms, where it has `since` and `until`.
+
+    Raises:
+        Problem: One of them is no time, or is there in both ways.
+    """
+    found = {name: text for name, text in given.items() if name not in _FIELDS}
+    for field, name in _FIELDS.items():
+        if field not in given:
+            continue
+        if name in given:
+            raise Problem(400, f"{field} and {name} exclude each other")
+        try:
+            found[name] = str(ms_of(given[field]))
+        except ValueError as exc:
+            raise Problem(
+                400, f"{field} is {repr_of(given[field], 40)}; expected 2026-11-22T05:00:00, in UTC"
+            ) from exc
+    return Parameters(found)
+
+
+def time_field(given: Parameters, name: str) -> str:
+    """Return what a form shows for a time in ms of a request; empty where there is none.
+
+    Raises:
+        Problem: The request has something else.
+    """
+    found = given.whole(name, -MOST, MOST)
+    text = "" if found is None else iso(found)
+    return "" if text.startswith("@") else text.removesuffix("Z").removesuffix(".000")

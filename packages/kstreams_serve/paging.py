@@ -1,0 +1,164 @@
+"""Pages of rows: within limits, and gone on with where the last one has stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from kstreams_serve.problems import Problem
+from kstreams_serve.settings import Limits
+
+__all__ = ("Make", "OpenRows", "OpenScans", "Page", "Row", "take_page")
+
+T = TypeVar("T")
+"""What is made of a row."""
+Row = tuple[Any, ...]
+"""A flat row: the key, then the columns of its kind."""
+Make = Callable[[Row], "tuple[T, int]"]
+"""Returns what goes into an answer for a row, and how many bytes that is."""
+
+_CHECK_EVERY = 64
+_OPEN = 16
+_OPEN_SECONDS = 30.0
+
+
+class OpenRows:
+    """Rows that are gone through page by page.
+
+    Args:
+        rows: The rows, and None for what was looked at and is none of them.
+        key_bytes: Makes comparable bytes of a row's key.
+
+    Attributes:
+        looked: How many were taken from `rows`, those that are none included.
+        last: Bytes of the key of the row that was taken last; None before the first.
+        same: How many rows of that key were taken, one after another.
+    """
+
+    def __init__(self, rows: Iterator[Row | None], key_bytes: Callable[[object], bytes]) -> None:
+        self._rows = rows
+        self._key_bytes = key_bytes
+        self._next: list[Row | None] = []
+        self.looked = 0
+        self.last: bytes | None = None
+        self.same = 0
+
+    def is_at_end(self) -> bool:
+        """Return whether there is nothing more to look at."""
+        if not self._next:
+            self._next.extend(item for item in (next(self._rows, _END),) if item is not _END)
+        return not self._next
+
+    def take(self) -> Row | None:
+        """Return the next, or None for one that is none; not at the end."""
+        row = self._next.pop()
+        self.looked += 1
+        if row is not None:
+            data = self._key_bytes(row[0])
+            self.same = self.same + 1 if data == self.last else 1
+            self.last = data
+        return row
+
+
+_END: Any = object()
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """Some rows.
+
+    Attributes:
+        rows: What was made of them.
+        ended: Whether there are no more.
+    """
+
+    rows: list[T]
+    ended: bool
+
+
+async def take_page(
+    rows: OpenRows, skip: int, count: int, limits: Limits, make: Make[T]
+) -> Page[T]:
+    """Take rows until there are enough, in number, bytes or time; let others go between.
+
+    Args:
+        rows: Where they come from.
+        skip: How many to look at and pass over first.
+        count: How many at most.
+        limits: Bytes and times.
+        make: See there.
+
+    Raises:
+        Problem: There are too many to pass over.
+    """
+    loop = asyncio.get_running_loop()
+    begun = breath = loop.time()
+    until = begun + limits.wait_seconds
+    while rows.looked < skip and not rows.is_at_end():
+        rows.take()
+        if rows.looked % _CHECK_EVERY == 0:
+            breath = await _breath(breath, limits)
+            if loop.time() > until:
+                raise Problem(
+                    410,
+                    "where this cursor goes on is not found in time any more",
+                    hint="begin with the first page again, and ask for the next one sooner.",
+                )
+    made: list[T] = []
+    size = 0
+    until = loop.time() + limits.read_seconds
+    while not rows.is_at_end():
+        late = rows.looked % _CHECK_EVERY == 0 and loop.time() > until
+        if len(made) == count or size >= limits.answer_bytes or (late and rows.looked > skip):
+            return Page(made, ended=False)
+        row = rows.take()
+        if row is not None:
+            item, item_bytes = make(row)
+            made.append(item)
+            size += item_bytes
+        if rows.looked % _CHECK_EVERY == 0:
+            breath = await _breath(breath, limits)
+    return Page(made, ended=True)
+
+
+async def _breath(since: float, limits: Limits) -> float:
+    """Let others go on, if they have waited; return since when they do."""
+    loop = asyncio.get_running_loop()
+    if loop.time() - since <= limits.slice_seconds:
+        return since
+    await asyncio.sleep(0)
+    return loop.time()
+
+
+class OpenScans:
+    """Rows that a page has left in the middle, for some time: the next goes on without a search.
+
+    What is not here any more is gone through again, up to the same place.
+    """
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[str, tuple[OpenRows, float]] = OrderedDict()
+
+    def put(self, name: str, rows: OpenRows) -> None:
+        """Keep rows; the oldest go."""
+        self._open[name] = rows, asyncio.get_running_loop().time() + _OPEN_SECONDS
+        self._drop()
+        while len(self._open) > _OPEN:
+            self._open.popitem(last=False)
+
+    def take(self, name: str, looked: int) -> OpenRows | None:
+        """Return rows that stand at this place; whoever takes them has them alone."""
+        self._drop()
+        found = self._open.get(name)
+        if found is None or found[0].looked != looked:
+            return None
+        del self._open[name]
+        return found[0]
+
+    def _drop(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for name in [name for name, (_, until) in self._open.items() if until < now]:
+            del self._open[name]

@@ -1,0 +1,168 @@
+"""What a request says, read strictly: nothing unknown, nothing twice, nothing half understood."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from collections.abc import Collection
+from typing import Any
+from urllib.parse import parse_qsl
+
+from kstreams.names import is_path_below, shown_name, text_problem
+from kstreams.quoting import repr_of
+from kstreams.serde.base import Serde
+from kstreams.serde.values import parser_of
+from kstreams_serve.problems import Problem
+
+__all__ = ("KEY_FORMATS", "Parameters", "base64_bytes", "check_name", "key_of")
+
+KEY_FORMATS = ("text", "json", "base64")
+"""How a request may write a key."""
+
+_HALF_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
+_WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
+_MOST_FIELDS = 20
+_LONGEST_NAME = 1_000
+_FREE_TEXTS = ("key", "start", "end", "prefix", "find")
+"""Parameters that may have control characters: keys, parts of keys, and texts to look for."""
+
+
+class Parameters(dict[str, str]):
+    """Texts by name, as a query string or a cursor gives them."""
+
+    @classmethod
+    def of(cls, text: bytes, known: Collection[str]) -> Parameters:
+        """Read a query string, each of whose names is known and there once.
+
+        Values are lines of text: names, numbers, times. Those of keys may be any text.
+
+        Args:
+            text: The query string.
+            known: The names that may be in it.
+
+        Raises:
+            Problem: Something else is.
+        """
+        try:
+            query = text.decode("ascii")
+            pairs = parse_qsl(
+                query,
+                keep_blank_values=True,
+                strict_parsing=bool(query),
+                errors="strict",
+                max_num_fields=_MOST_FIELDS,
+            )
+        except ValueError as exc:
+            raise Problem(400, f"the query is not to be read: {exc}") from exc
+        if _HALF_ESCAPE.search(query):
+            raise Problem(400, "the query is not to be read: a % begins no escape")
+        given: dict[str, str] = {}
+        for name, value in pairs:
+            if name not in known:
+                raise Problem(
+                    400, f"no parameter {repr_of(name, 40)} here; known are {', '.join(known)}"
+                )
+            if name in given:
+                raise Problem(400, f"parameter {name!r} is there twice")
+            problem = text_problem(value) if value and name not in _FREE_TEXTS else ""
+            if problem:
+                raise Problem(400, f"{name} cannot be {shown_name(value)}: {problem}")
+            given[name] = value
+        return cls(given)
+
+    def required(self, name: str) -> str:
+        """Return a parameter that has to be there."""
+        if name not in self:
+            raise Problem(400, f"parameter {name!r} is missing")
+        return self[name]
+
+    def whole(self, name: str, least: int, most: int) -> int | None:
+        """Return a whole number within bounds."""
+        text = self.get(name)
+        if text is None:
+            return None
+        number = int(text) if _WHOLE.fullmatch(text) else None
+        if number is None or not least <= number <= most:
+            raise Problem(
+                400,
+                f"{name} is {repr_of(text, 40)}; expected a whole number, {least} to {most}",
+            )
+        return number
+
+    def flag(self, name: str) -> bool:
+        """Return a parameter that is true or false; false where it is not there."""
+        text = self.get(name, "false")
+        if text not in ("true", "false"):
+            raise Problem(400, f"{name} is {repr_of(text, 40)}; expected true or false")
+        return text == "true"
+
+
+def check_name(what: str, name: str) -> str:
+    """Return a name from a request, if anything can have it.
+
+    Args:
+        what: What the request names: `"the app"`.
+        name: The name.
+
+    Raises:
+        Problem: 400, nothing can have this name: it is empty or too long, has control characters,
+            or has steps of a path that lead elsewhere.
+    """
+    problem = text_problem(name)
+    if not problem and len(name) > _LONGEST_NAME:
+        problem = f"it has {len(name)} characters, and a name at most {_LONGEST_NAME}"
+    if not problem and not is_path_below(name):
+        problem = "it leads to another directory"
+    if problem:
+        raise Problem(400, f"{what} cannot be {shown_name(name)}: {problem}")
+    return name
+
+
+def key_of(serde: Serde[Any], given: object, form: object, limit: int) -> object:
+    """Return the key that a text, or a value of JSON, means.
+
+    Args:
+        serde: Of the keys.
+        given: What was sent.
+        form: `text`, as people type keys; `json`, as answers write them; or `base64`, the bytes
+            that the serde writes.
+        limit: Bytes at most.
+
+    Raises:
+        Problem: It means none.
+    """
+    text = given if isinstance(given, str) else json.dumps(given)
+    if len(text.encode("utf-8", "surrogatepass")) > limit:
+        raise Problem(413, f"a key is larger than {limit} bytes")
+    if form not in KEY_FORMATS:
+        raise Problem(
+            400, f"key_format is {repr_of(form, 40)}; expected one of {', '.join(KEY_FORMATS)}"
+        )
+    try:
+        if form == "base64":
+            found: object = serde.deserialize(base64_bytes(text))
+        else:
+            found = parser_of(serde)(_typed(text, serde) if form == "json" else text)
+        serde.serialize(found)
+    except Exception as exc:  # the serde's own code
+        raise Problem(400, f"{repr_of(text, 80)} is no key of serde {serde.name}") from exc
+    return found
+
+
+def _typed(text: str, serde: Serde[Any]) -> str:
+    """Return what people would type for the value of a text of JSON."""
+    value, token = json.loads(text), serde.type_token
+    if token is bytes:
+        return base64_bytes(value["base64"]).decode("utf-8", "surrogateescape")
+    if isinstance(value, str) and token in (str, int, float):
+        return value
+    if token is str:
+        raise ValueError("it is no text")
+    return text
+
+
+def base64_bytes(text: str) -> bytes:
+    """Return the bytes that base64 means, of either alphabet; `ValueError` where it is none."""
+    data = text.rstrip("=").replace("-", "+").replace("_", "/")
+    return b64decode(data + "=" * (-len(data) % 4), validate=True)

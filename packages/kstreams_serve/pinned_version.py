@@ -1,0 +1,143 @@
+"""One version of the stores that a request reads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from kstreams.moments import iso
+from kstreams.views.pinned import Pinned
+from kstreams.views.store_reads import StoreReads
+from kstreams_serve.problems import Problem
+from kstreams_serve.served_app import ServedApp, ServedStore
+from kstreams_serve.settings import Limits
+from kstreams_serve.version_parameters import AsOf
+
+__all__ = ("Standing", "stand")
+
+_ATTEMPTS = 20
+_TAG_CHARS = 12
+_KNOWN = 64
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Stores of one query, all at one version.
+
+    Attributes:
+        stores: By name.
+        pins: The versions, by the same names.
+    """
+
+    stores: Mapping[str, ServedStore]
+    pins: Mapping[str, Pinned[Any]]
+
+    @property
+    def _one(self) -> Pinned[Any]:
+        return next(iter(self.pins.values()))
+
+    @property
+    def batch(self) -> int | None:
+        """The batch; None before the first."""
+        return self._one.batch
+
+    @property
+    def life(self) -> str:
+        """What names the line of versions, until the app is reset or upgraded."""
+        return self._one.life
+
+    @property
+    def wall_ms(self) -> int | None:
+        """When it was committed, ms since the epoch by the app's clock."""
+        return self._one.wall_ms
+
+    def reads(self, store: str) -> StoreReads[Any]:
+        """Return reads of a store."""
+        return StoreReads(self.stores[store].spec, self.pins[store])
+
+    @property
+    def tag(self) -> str:
+        """A text that no other version of the stores has, also after a reset; without quotes."""
+        return _tag(self.life, self.batch)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Say which version it is."""
+        one = self._one
+        return dict(_headers(one.batch, one.wall_ms))
+
+
+@lru_cache(_KNOWN)  # many ask for the version that is the newest
+def _tag(life: str, batch: int | None) -> str:
+    name = sha256(life.encode()).hexdigest()[:_TAG_CHARS]
+    return f"{name}.{'none' if batch is None else batch}"
+
+
+@lru_cache(_KNOWN)
+def _headers(batch: int | None, wall_ms: int | None) -> Mapping[str, str]:
+    found = {"Kstreams-Version": "none" if batch is None else str(batch)}
+    if wall_ms is not None:
+        found["Kstreams-Committed-At"] = iso(wall_ms)
+    return found
+
+
+async def stand(
+    app: ServedApp,
+    stores: Sequence[ServedStore],
+    as_of: AsOf,
+    limits: Limits,
+    partitions: Sequence[int] | None = None,
+) -> Standing:
+    """Return one version of some stores.
+
+    Args:
+        app: Theirs.
+        stores: One, or several of one query.
+        as_of: Which version.
+        limits: Of the server.
+        partitions: Of the one store, those that will be read; None is all.
+
+    Raises:
+        Problem: The stores are of several queries; or the version is not committed in time; or
+            partitions are being restored.
+        StoreError: The version is not retained.
+        SavepointError: There is no such savepoint.
+    """
+    if len({store.newest.place.query for store in stores}) > 1:
+        raise Problem(400, "stores of several queries have no version in common")
+    named = {store.spec.name: store for store in stores}
+    if as_of.least is not None:
+        await _committed(app, stores, as_of.least, limits)
+    version = as_of.version
+    if as_of.at_ms is not None:
+        version = await stores[0].batch_at(as_of.at_ms)
+    for _ in range(_ATTEMPTS):
+        at = _common(stores) if version is None and len(stores) > 1 else version
+        pins = {name: await store.pin(at, partitions) for name, store in named.items()}
+        if len({(pin.life, pin.batch) for pin in pins.values()}) == 1:
+            return Standing(named, pins)
+        await app.moved(limits.slice_seconds)
+    raise Problem(503, "the stores move apart", headers={"Retry-After": "1"})
+
+
+def _common(stores: Sequence[ServedStore]) -> int | None:
+    """Return the newest version that all stores have."""
+    versions = [store.newest.version for store in stores]
+    known = [version for version in versions if version is not None]
+    return min(known) if len(known) == len(versions) else None
+
+
+async def _committed(
+    app: ServedApp, stores: Sequence[ServedStore], least: int, limits: Limits
+) -> None:
+    """Wait until the newest version is as new as is asked for."""
+    loop = asyncio.get_running_loop()
+    until = loop.time() + limits.wait_seconds
+    while any(s.newest.version is None or s.newest.version < least for s in stores):
+        left = until - loop.time()
+        if left <= 0 or not await app.moved(left):
+            raise Problem(504, f"version {least} has not been committed in time")

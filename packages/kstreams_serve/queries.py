@@ -1,0 +1,199 @@
+"""Queries, whichever protocol brings them: each is answered at one version, within the limits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from kstreams.errors import StoreError
+from kstreams.state.stores.kind import Times
+from kstreams.views.flat_rows import rows_of_key
+from kstreams.views.store_reads import StoreReads
+from kstreams_serve.context import Context
+from kstreams_serve.paging import Make, OpenScans, Row, take_page
+from kstreams_serve.pinned_version import Standing, stand
+from kstreams_serve.problems import Problem
+from kstreams_serve.row_query import RowQuery
+from kstreams_serve.served_app import ServedApp, ServedStore
+from kstreams_serve.version_parameters import NEWEST, AsOf
+
+__all__ = ("Answered", "Queries", "Wanted")
+
+T = TypeVar("T")
+"""What is made of rows."""
+
+
+@dataclass(frozen=True)
+class Answered(Generic[T]):
+    """Rows of a store.
+
+    Attributes:
+        standing: The version.
+        rows: What was made of them.
+        cursor: Where the next page goes on; None where there is none.
+    """
+
+    standing: Standing
+    rows: list[T]
+    cursor: str | None = None
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A key of a store.
+
+    Attributes:
+        store: The store.
+        key: The key.
+        times: Which of its rows, for kinds that have times.
+    """
+
+    store: ServedStore
+    key: object
+    times: Times = (None, None)
+
+
+class Queries:
+    """Reads of the stores of a server's apps.
+
+    Args:
+        context: What all routes share.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._limits = context.limits
+        self._cursors = context.cursors
+        self._scans = OpenScans()
+        self._pages = 0
+
+    async def version(self, app: ServedApp, store: ServedStore) -> Standing:
+        """Return the newest version of a store, to be named alone."""
+        return await stand(app, (store,), NEWEST, self._limits, ())
+
+    async def keys(
+        self,
+        app: ServedApp,
+        wanted: Sequence[Wanted],
+        as_of: AsOf,
+        make: Callable[[StoreReads[Any]], Callable[[list[Row]], tuple[T, int]]],
+    ) -> Answered[T]:
+        """Read what stores have of keys, all at one version; others are answered between.
+
+        Args:
+            app: Of the stores.
+            wanted: Keys of stores of one query.
+            as_of: The version.
+            make: Called with each store's reads, returns what is called with the flat rows of a
+                key, without the key: it returns what goes into the answer, and how many bytes
+                that is.
+
+        Raises:
+            Problem: It is too much at once; or see `stand`.
+        """
+        stores = list({each.store.spec.name: each.store for each in wanted}.values())
+        partitions: Sequence[int] | None = None
+        if len(stores) == 1:
+            of = stores[0].newest.partitions_of
+            partitions = sorted({place for each in wanted for place in of(each.key)})
+        standing = await stand(app, stores, as_of, self._limits, partitions)
+        makes = {store.spec.name: make(standing.reads(store.spec.name)) for store in stores}
+        loop = asyncio.get_running_loop()
+        begun = breath = loop.time()
+        made: list[T] = []
+        size = count = 0
+        for each in wanted:
+            rows = self._rows(standing, each)
+            item, item_bytes = makes[each.store.spec.name](rows)
+            made.append(item)
+            size += item_bytes
+            count += len(rows)
+            now = loop.time()
+            if len(wanted) > 1:
+                self._check_size(size, count, now - begun)
+            if now - breath > self._limits.slice_seconds:
+                await asyncio.sleep(0)
+                breath = loop.time()
+        return Answered(standing, made)
+
+    def _rows(self, standing: Standing, wanted: Wanted) -> list[Row]:
+        reads = standing.reads(wanted.store.spec.name)
+        rows = rows_of_key(reads, wanted.key, wanted.times)
+        found = list(islice(rows, self._limits.rows + 1))
+        if len(found) > self._limits.rows:
+            raise Problem(413, f"the key has more than {self._limits.rows} rows: choose times")
+        return found
+
+    def _check_size(self, size: int, count: int, seconds: float) -> None:
+        limits = self._limits
+        if size > limits.answer_bytes or count > limits.rows or seconds > limits.read_seconds:
+            raise Problem(
+                413,
+                f"these keys are more than {limits.rows} rows, {limits.answer_bytes} bytes or "
+                f"{limits.read_seconds:g} s of reading",
+                hint="ask for fewer at once.",
+            )
+
+    async def page(
+        self,
+        app: ServedApp,
+        store: ServedStore,
+        query: RowQuery,
+        limit: int,
+        make: Callable[[StoreReads[Any]], Make[T]],
+    ) -> Answered[T]:
+        """Return a page of rows, in the store's order.
+
+        Args:
+            app: Of the store.
+            store: The store.
+            query: Which rows.
+            limit: How many at most.
+            make: Called with the store's reads; see `Make`.
+
+        Raises:
+            Problem: The version of a cursor is gone; or too many pages are being read; or see
+                `stand`.
+        """
+        rows = self._scans.take(query.name, query.skip) if query.life is not None else None
+        with self._one_more():
+            try:
+                standing = await stand(app, (store,), query.as_of, self._limits)
+            except StoreError as exc:
+                if query.life is not None and type(exc) is StoreError:
+                    raise _gone() from exc
+                raise
+            if query.life not in (None, standing.life):
+                raise _gone()
+            reads = standing.reads(store.spec.name)
+            if rows is None:
+                rows = query.rows(reads)
+            page = await take_page(rows, query.skip, limit, self._limits, make(reads))
+        if page.ended:
+            return Answered(standing, page.rows)
+        content = query.after(reads, rows, standing)
+        if not content["k"]:
+            self._scans.put(query.name, rows)
+        return Answered(standing, page.rows, self._cursors.make(content))
+
+    @contextmanager
+    def _one_more(self) -> Iterator[None]:
+        """Count a page that is being read."""
+        if self._pages >= self._limits.pages:
+            raise Problem(503, "too many pages are being read", headers={"Retry-After": "1"})
+        self._pages += 1
+        try:
+            yield
+        finally:
+            self._pages -= 1
+
+
+def _gone() -> Problem:
+    return Problem(
+        410,
+        "the version of this cursor is gone; begin with the first page again",
+        hint="App(retained_batches=...) keeps versions for longer.",
+    )

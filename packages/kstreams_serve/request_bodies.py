@@ -1,0 +1,92 @@
+"""Bodies: of requests, read within bounds of size and time, and of answers in JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from kstreams.views.row_text import json_text
+from kstreams_serve.problems import Problem
+from kstreams_serve.settings import Limits
+
+__all__ = ("form_body", "json_answer", "json_body", "text_answer")
+
+_JSON = "application/json"
+_FORM = "application/x-www-form-urlencoded"
+_MOST_FORM_BYTES = 8192
+_MOST_FIELDS = 10
+
+
+async def json_body(request: Request, limits: Limits) -> Mapping[str, Any]:
+    """Return a request's body, an object of JSON.
+
+    Raises:
+        Problem: It is none, too large, or does not come in time.
+    """
+    data = await _body(request, _JSON, limits.body_bytes, limits)
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as exc:
+        raise Problem(400, "the body is not JSON") from exc
+    if not isinstance(found, dict):
+        raise Problem(400, "expected an object of JSON")
+    return found
+
+
+async def form_body(request: Request, limits: Limits) -> Mapping[str, str]:
+    """Return the fields of a form that a page has sent; of one that is there twice the last.
+
+    Raises:
+        Problem: It is none, too large, or does not come in time.
+    """
+    data = await _body(request, _FORM, _MOST_FORM_BYTES, limits)
+    try:
+        pairs = parse_qsl(
+            data.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_MOST_FIELDS,
+        )
+    except ValueError as exc:
+        raise Problem(400, "the form cannot be read") from exc
+    return dict(pairs)
+
+
+async def _body(request: Request, kind: str, most: int, limits: Limits) -> bytes:
+    if request.headers.get("content-type", "").partition(";")[0].strip() != kind:
+        raise Problem(415, f"expected a body of {kind}")
+    try:
+        return await asyncio.wait_for(_read(request, most), limits.head_seconds)
+    except asyncio.TimeoutError as exc:
+        raise Problem(408, "the body did not come in time") from exc
+
+
+async def _read(request: Request, most: int) -> bytes:
+    data = bytearray()
+    async for chunk in request.stream():
+        data += chunk
+        if len(data) > most:
+            raise Problem(413, f"the body is larger than {most} bytes")
+    return bytes(data)
+
+
+def json_answer(content: object, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an answer of a value of JSON; what a text of the app cannot be in UTF-8 is escaped."""
+    return text_answer(json_text(content), headers)
+
+
+def text_answer(text: str, headers: Mapping[str, str] | None = None) -> Response:
+    """Return an answer of JSON that was written already."""
+    try:
+        data = text.encode()
+    except UnicodeEncodeError:  # a lone surrogate: JSON has an escape for it
+        data = "".join(
+            c if c < "\ud800" or c > "\udfff" else f"\\u{ord(c):04x}" for c in text
+        ).encode()
+    return Response(data, headers=dict(headers or {}), media_type="application/json")

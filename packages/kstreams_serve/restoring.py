@@ -1,0 +1,80 @@
+"""Work that blocks, beside the event loop: a little of it at once, and no long line of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from kstreams_serve.problems import Problem
+
+__all__ = ("Restoring",)
+
+T = TypeVar("T")
+"""Type of a result."""
+
+
+class Restoring:
+    """Restores partitions and opens versions for all requests of an app.
+
+    Who asks for what is on its way waits for the same work. Where the line is full, or the work
+    takes long, they are told to come again; it goes on meanwhile.
+
+    Args:
+        threads: How many do it at once.
+        line: How many pieces of work may be on their way.
+        seconds: How long somebody waits.
+        why: What is said to who has waited.
+    """
+
+    def __init__(
+        self,
+        threads: int,
+        line: int,
+        seconds: float,
+        why: str = "the partitions are being restored from the log",
+    ) -> None:
+        self._pool = ThreadPoolExecutor(threads, "kstreams-restore")
+        self._line = line
+        self._seconds = seconds
+        self._why = why
+        self._under_way: dict[object, asyncio.Future[object]] = {}
+
+    async def result(self, name: object, work: Callable[[], T]) -> T:
+        """Return what a piece of work does.
+
+        Args:
+            name: Equal for equal work.
+            work: Called in a thread, if it is not on its way already.
+
+        Raises:
+            Problem: It will take longer: come again.
+        """
+        found = self._under_way.get(name)
+        if found is None:
+            self._check_line()
+            loop = asyncio.get_running_loop()
+            found = self._under_way[name] = loop.run_in_executor(self._pool, work)
+            found.add_done_callback(lambda done: self._ended(name, done))
+        done, _ = await asyncio.wait({found}, timeout=self._seconds)
+        if not done:
+            raise _later(self._why)
+        return found.result()  # type: ignore[return-value]  # of the work of this name
+
+    def _check_line(self) -> None:
+        if len(self._under_way) >= self._line:
+            raise _later(f"too much is asked for at once: {self._why}")
+
+    def _ended(self, name: object, done: asyncio.Future[object]) -> None:
+        del self._under_way[name]
+        if not done.cancelled():
+            done.exception()  # who still waits gets it; else the next request meets it again
+
+    def close(self) -> None:
+        """Begin nothing any more."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _later(detail: str) -> Problem:
+    return Problem(503, detail, headers={"Retry-After": "1"})

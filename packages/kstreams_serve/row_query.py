@@ -1,0 +1,177 @@
+"""Which rows a request wants, and where the next page goes on."""
+
+from __future__ import annotations
+
+import secrets
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from kstreams.serde.base import Serde
+from kstreams.state.log.fields import MOST
+from kstreams.state.stores.kind import Times
+from kstreams.views.flat_rows import key_serde, lies_by_key, rows_looked_at
+from kstreams.views.store_reads import StoreReads
+from kstreams_serve.cursors import Cursors
+from kstreams_serve.paging import OpenRows
+from kstreams_serve.parameters import Parameters, base64_bytes, key_of
+from kstreams_serve.pinned_version import Standing
+from kstreams_serve.problems import Problem
+from kstreams_serve.version_parameters import NEWEST, AsOf, as_of_in
+
+__all__ = ("RowQuery",)
+
+_CHOICES = ("start", "end", "prefix", "from", "to", "reverse", "key_format")
+_Row = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class RowQuery:
+    """The rows of one store that a request, and those by its cursors, go through.
+
+    Where rows lie in the order of their keys a next page begins at the last key. Elsewhere, and
+    backwards, it goes on with the open rows of the page before, or counts to the same place.
+
+    Attributes:
+        place: App and store, that a cursor is good for.
+        choices: The parameters that choose rows, as texts.
+        as_of: The version.
+        life: The line of versions that a cursor is of; None without a cursor.
+        last_key: Bytes of the key to begin at, of a next page.
+        skip: How many rows to pass over there.
+        name: Of the open rows.
+        key_bytes: The longest key.
+    """
+
+    place: tuple[str, str]
+    choices: Mapping[str, str]
+    as_of: AsOf
+    key_bytes: int
+    life: str | None = None
+    last_key: bytes | None = None
+    skip: int = 0
+    name: str = ""
+
+    @classmethod
+    def of(
+        cls, given: Parameters, cursors: Cursors, place: tuple[str, str], key_bytes: int
+    ) -> RowQuery:
+        """Return what a request asks for.
+
+        Raises:
+            Problem: That means nothing.
+        """
+        given.flag("reverse")
+        choices = {name: given[name] for name in _CHOICES if name in given}
+        as_of = as_of_in(given)
+        cursor = given.get("cursor")
+        if cursor is None:
+            return cls(place, choices, as_of, key_bytes, name=secrets.token_hex(8))
+        found = cursors.read(cursor)
+        if [*place] != found.items("p") or choices or as_of != NEWEST:
+            raise Problem(400, "a cursor goes on with its own request: give the limit beside it")
+        last = found.text("k")
+        return cls(
+            place,
+            found.mapping("q"),
+            as_of_in({"as_of": found.anything("v")}),
+            key_bytes,
+            life=found.text("l"),
+            last_key=base64_bytes(last) if last else None,
+            skip=found.integer("n"),
+            name=found.text("i"),
+        )
+
+    @property
+    def reverse(self) -> bool:
+        """Whether the rows come from the last to the first."""
+        return self.choices.get("reverse") == "true"
+
+    def rows(self, reads: StoreReads[Any]) -> OpenRows:
+        """Return the rows, those to skip included.
+
+        Raises:
+            Problem: Keys or times mean nothing for the store.
+            StoreKindError: The store has no rows to show, or no times.
+        """
+        serde = key_serde(reads)
+        start, end = self._key(serde, "start"), self._key(serde, "end")
+        prefix = self._prefix(serde)
+        by_key = self._by_key(reads)
+        if self.last_key is not None:
+            start = serde.ordered.deserialize(self.last_key)
+        elif prefix and by_key and start is None:
+            with suppress(Exception):  # a part of a key need not be one: all are looked at then
+                start = serde.ordered.deserialize(prefix)
+        found = rows_looked_at(reads, start, end, times=self._times(), reverse=self.reverse)
+        if prefix is not None:
+            found = _beginning(found, serde, prefix, ends=by_key)
+        return OpenRows(found, serde.ordered.serialize)
+
+    def after(
+        self, reads: StoreReads[Any], rows: OpenRows, standing: Standing
+    ) -> dict[str, object]:
+        """Return what a cursor has to say for the next page."""
+        by_key = self._by_key(reads) and rows.last is not None
+        version = self.as_of.version
+        return {
+            "p": self.place,
+            "q": dict(self.choices),
+            "v": version if isinstance(version, str) else standing.batch,
+            "l": standing.life,
+            "k": b64encode(rows.last or b"").decode() if by_key else "",
+            "n": rows.same if by_key else rows.looked,
+            "i": self.name,
+        }
+
+    def _by_key(self, reads: StoreReads[Any]) -> bool:
+        return lies_by_key(reads) and not self.reverse
+
+    def _key(self, serde: Serde[Any], name: str) -> object:
+        text = self.choices.get(name)
+        if text is None:
+            return None
+        return key_of(serde, text, self.choices.get("key_format", "text"), self.key_bytes)
+
+    def _times(self) -> Times:
+        given = Parameters(self.choices)
+        return given.whole("from", -MOST, MOST), given.whole("to", -MOST, MOST)
+
+    def _prefix(self, serde: Serde[Any]) -> bytes | None:
+        text = self.choices.get("prefix")
+        if text is None:
+            return None
+        form = self.choices.get("key_format", "text")
+        if form == "base64":
+            try:
+                return base64_bytes(text)
+            except ValueError as exc:
+                raise Problem(400, "prefix is no base64") from exc
+        if serde.type_token not in (str, bytes) or serde.ordered is not serde:
+            raise Problem(400, f"keys of serde {serde.name} have no prefix as text",
+                          hint="give its bytes, with key_format=base64.")  # fmt: skip
+        return serde.serialize(key_of(serde, text, form, self.key_bytes))
+
+
+def _beginning(
+    rows: Iterator[_Row | None], serde: Serde[Any], prefix: bytes, *, ends: bool
+) -> Iterator[_Row | None]:
+    """Yield rows whose keys begin with a prefix, and None for others.
+
+    Args:
+        rows: The rows.
+        serde: Of their keys.
+        prefix: Of the ordered bytes.
+        ends: Whether no row that is greater comes before one with the prefix.
+    """
+    ordered = serde.ordered.serialize
+    for row in rows:
+        data = b"" if row is None else ordered(row[0])
+        if row is not None and data.startswith(prefix):
+            yield row
+        elif ends and data > prefix:
+            return
+        else:
+            yield None

@@ -1,0 +1,377 @@
+"""One app's stores, kept at hand at committed versions that advance beside the reads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.store_place import StorePlace
+from kstreams.checkpoint.status import QueryStatus, query_statuses
+from kstreams.checkpoint.storage.home import CheckpointHome
+from kstreams.clock import SystemClock
+from kstreams.errors import KStreamsError
+from kstreams.partitioner import Partitioner
+from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
+from kstreams.state.stores.spec import StoreSpec
+from kstreams.telemetry.counters import Counters
+from kstreams.telemetry.live import Live
+from kstreams.telemetry.outline import Outline
+from kstreams.telemetry.reader import TelemetryReader
+from kstreams.views.pinned import Pinned
+from kstreams.views.reader import Reader
+from kstreams.views.reader_settings import ReaderSettings
+from kstreams.views.state_source import CheckpointSource
+from kstreams_serve.parameters import check_name
+from kstreams_serve.problems import Problem
+from kstreams_serve.restoring import Restoring
+from kstreams_serve.settings import Limits
+
+__all__ = ("AppSource", "FindSpec", "ServedApp", "ServedStore", "Told")
+
+_LOG = logging.getLogger(__name__)
+_KEPT = 8
+_SAID_SECONDS = 1.0
+_FAR_TOLD = 10.0
+_OLDER = 4
+
+_ATTEMPTS = 5
+_NEAR_SECONDS = 0.02
+_FAR_SECONDS = 1.0
+_RESTORES = 2
+_LINE = 32
+
+_Older = tuple[str, object]
+"""The line of versions, and the batch, or the commit that a savepoint has kept."""
+
+FindSpec = Callable[[Checkpoint, str], StoreSpec[Any]]
+"""Returns the definition of a store that a checkpoint has."""
+
+
+@dataclass(frozen=True)
+class AppSource:
+    """Where an app is, and how its stores are read.
+
+    Args:
+        home: Its checkpoint.
+        find_spec: See there.
+        log: Where its durable log is, if not where the checkpoint says.
+        partitioner: The rule by which its keys are routed, if it is not Kafka's.
+        code: Options of `kstreams explain` that say what it runs, and where; None where its code
+            is not run.
+    """
+
+    home: CheckpointHome
+    find_spec: FindSpec
+    log: ObjectStoreSettings | None = None
+    partitioner: Partitioner | None = None
+    code: tuple[str, ...] | None = None
+
+
+class ServedStore:
+    """One store: the newest versions, and a few older ones that were asked for.
+
+    Args:
+        source: Where its app is.
+        spec: Its definition.
+        restoring: Does what blocks.
+    """
+
+    def __init__(self, source: AppSource, spec: StoreSpec[Any], restoring: Restoring) -> None:
+        self.spec = spec
+        self._source = source
+        self._restoring = restoring
+        self.newest: Reader[Any] = self._reader(None)
+        self._older: OrderedDict[_Older, Reader[Any]] = OrderedDict()
+        self._older_lock = threading.Lock()
+
+    def _reader(self, as_of: int | str | None) -> Reader[Any]:
+        source = self._source
+        settings = ReaderSettings(
+            CheckpointSource(source.home, source.log),
+            as_of,
+            max_age_ms=0,
+            backend=None,
+            partitioner=source.partitioner,
+            clock=SystemClock(),
+            beside=True,
+            kept=_KEPT if as_of is None else 0,
+        )
+        return Reader(self.spec, settings)
+
+    async def pin(
+        self, as_of: int | str | None, partitions: Sequence[int] | None = None
+    ) -> Pinned[Any]:
+        """Return a version, held.
+
+        Args:
+            as_of: A batch or the name of a savepoint; None is the newest version.
+            partitions: Those that will be read; None is all.
+
+        Raises:
+            Problem: They are being restored: come again.
+            StoreError: The version is not retained.
+            SavepointError: There is no such savepoint.
+        """
+        if as_of is None or (isinstance(as_of, int) and self.newest.has(as_of)):
+            found = self.newest.pin(partitions, as_of)
+            if found is not None:
+                return found
+        if as_of is None or as_of == self.newest.version:
+            return await self._restored(self.newest, partitions)
+        reader = await self._restoring.result((self, as_of), lambda: self._older_reader(as_of))
+        return reader.pin(partitions) or await self._restored(reader, partitions)
+
+    async def _restored(self, reader: Reader[Any], partitions: Sequence[int] | None) -> Pinned[Any]:
+        wanted = tuple(range(reader.partitions) if partitions is None else partitions)
+        for _ in range(_ATTEMPTS):
+            await self._restoring.result((reader, wanted), lambda: reader.restore(wanted))
+            found = reader.pin(partitions)
+            if found is not None:
+                return found
+        raise Problem(503, "the app begins again all the time", headers={"Retry-After": "1"})
+
+    def _older_reader(self, as_of: int | str) -> Reader[Any]:
+        """Return what reads a version; in a thread of `Restoring`."""
+        place = self.newest.place
+        name = as_of if isinstance(as_of, int) else place.commit(as_of).id
+        with self._older_lock:
+            found = self._older.get((place.life, name))
+            if found is not None:
+                self._older.move_to_end((place.life, name))
+                return found
+        reader = self._reader(as_of)
+        with self._older_lock:
+            self._older[place.life, name] = reader
+            while len(self._older) > _OLDER:
+                self._older.popitem(last=False)[1].close()
+        return reader
+
+    async def batch_at(self, at_ms: int) -> int:
+        """Return the batch that was the newest at a time.
+
+        Raises:
+            Problem: No version of then is retained.
+        """
+        return await self._restoring.result((self, at_ms, "at"), lambda: self._batch_at(at_ms))
+
+    def _batch_at(self, at_ms: int) -> int:
+        place = self.newest.place
+        batches = place.batches()
+        after = bisect_right(batches, at_ms, key=lambda batch: place.commit(batch).wall_ms)
+        if after == 0:
+            raise Problem(
+                410,
+                "no version of then is retained",
+                hint="App(retained_batches=...) keeps more, a savepoint keeps one.",
+            )
+        return batches[after - 1]
+
+    def close(self) -> None:
+        """Forget all working copies."""
+        for reader in (self.newest, *self._older.values()):
+            reader.close()
+
+
+class Told(NamedTuple):
+    """What an app tells of itself; None is what is not recorded, or cannot be read.
+
+    Attributes:
+        live: What it is doing.
+        counters: What has added up since its start.
+        topology: Its nodes.
+    """
+
+    live: Live | None = None
+    counters: Counters | None = None
+    topology: Outline | None = None
+
+
+class ServedApp:
+    """One app, followed by a thread of its own.
+
+    Args:
+        source: Where it is.
+        poll: How often newer versions are looked for; None is each 20 ms in a directory, and each
+            second where a look is a request that is paid for.
+        limits: Of the server.
+
+    Raises:
+        NoCheckpointError: There is no checkpoint.
+    """
+
+    def __init__(self, source: AppSource, poll: timedelta | None, limits: Limits) -> None:
+        self._source = source
+        near = source.home.directory is not None and source.log is None
+        own = _NEAR_SECONDS if near else _FAR_SECONDS
+        self._poll_seconds = own if poll is None else poll.total_seconds()
+        self.restoring = Restoring(_RESTORES, _LINE, limits.restore_seconds)
+        self._stamp = source.home.stamp()
+        self._checkpoint = Checkpoint.load(source.home)
+        self.name = self._checkpoint.app
+        self._stores: dict[str, ServedStore] = {}
+        self._lock = threading.Lock()
+        self._asking = threading.Lock()
+        self._said: tuple[float, list[QueryStatus]] = (-_SAID_SECONDS, [])
+        self._told_seconds = _SAID_SECONDS if source.home.directory is not None else _FAR_TOLD
+        self._told: tuple[float, Told] = (-self._told_seconds, Told())
+        self._stop = threading.Event()
+        self._changed = asyncio.Event()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def home(self) -> CheckpointHome:
+        """Where its checkpoint is."""
+        return self._source.home
+
+    @property
+    def partitioner(self) -> Partitioner | None:
+        """The rule by which its keys are routed, if it is not Kafka's."""
+        return self._source.partitioner
+
+    def place(self, store: ServedStore) -> StorePlace:
+        """Return where a store is.
+
+        Raises:
+            NoCheckpointError: The app is being reset.
+            CheckpointMismatchError: It has no such store any more.
+        """
+        return StorePlace.find(self._source.home, self._source.log, store.spec)
+
+    def objects(self) -> ObjectStore:
+        """Return its durable log."""
+        return (self._source.log or self.checkpoint.log).open()
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What the app is at present."""
+        stamp = self._source.home.stamp()
+        if stamp != self._stamp:
+            self._checkpoint = Checkpoint.load(self._source.home)
+            self._stamp = stamp
+        return self._checkpoint
+
+    def schemas(self) -> Mapping[str, tuple[str, Mapping[str, Any]]]:
+        """Return group, kind and serdes of each store."""
+        return self.checkpoint.stores()
+
+    async def store(self, name: str) -> ServedStore:
+        """Return one of the app's stores.
+
+        Raises:
+            Problem: It has none of this name, or nothing can have it.
+        """
+        found = self._stores.get(name)
+        if found is not None:
+            return found
+        return await self.restoring.result(("store", name), lambda: self._opened(name))
+
+    def _opened(self, name: str) -> ServedStore:
+        self._check_name(name)
+        spec = self._source.find_spec(self.checkpoint, name)
+        made = ServedStore(self._source, spec, self.restoring)
+        with self._lock:
+            self._stores[name] = made
+        return made
+
+    def _check_name(self, name: str) -> None:
+        if name not in self.schemas():
+            check_name("the store", name)
+            raise Problem(404, "the app has no store of this name")
+
+    def savepoints(self) -> list[str]:
+        """Return the names of the savepoints."""
+        checkpoint = self.checkpoint
+        objects = (self._source.log or checkpoint.log).open()
+        return [each.name for each in Savepoints(checkpoint, objects).all()]
+
+    def statuses(self) -> list[QueryStatus]:
+        """Return what the last commits say, at most a second ago; any thread may ask.
+
+        Raises:
+            KStreamsError: The checkpoint or the log cannot be read.
+        """
+        with self._asking:
+            since, found = self._said
+            if time.monotonic() - since >= _SAID_SECONDS:
+                checkpoint = self.checkpoint
+                found = query_statuses(checkpoint, (self._source.log or checkpoint.log).open())
+                self._said = time.monotonic(), found
+            return found
+
+    def told(self) -> Told:
+        """Return what the app tells of itself, at most a second ago; in an object storage, ten.
+
+        What cannot be read is not there: it is logged, and decides nothing.
+        """
+        with self._asking:
+            since, found = self._told
+            if time.monotonic() - since >= self._told_seconds:
+                reader = TelemetryReader(self._source.home)
+                try:
+                    found = Told(reader.live(), reader.counters(), reader.topology())
+                except (KStreamsError, OSError) as exc:
+                    _LOG.warning("what app %s tells of itself cannot be read: %s", self.name, exc)
+                    found = Told()
+                self._told = time.monotonic(), found
+            return found
+
+    def is_paused(self) -> bool:
+        """Return whether the app is paused."""
+        return self._source.home.pause_note() is not None
+
+    def follow(self) -> None:
+        """Begin to follow the app; called in the event loop."""
+        loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(
+            target=self._run, args=(loop,), name=f"kstreams-serve-{self.name}", daemon=True
+        )
+        self._thread.start()
+
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        while not self._stop.wait(self._poll_seconds):
+            moved = False
+            with self._lock:
+                stores = list(self._stores.values())
+            for store in stores:
+                before = store.newest.version
+                try:
+                    moved |= store.newest.advance() != before
+                except Exception:  # noqa: BLE001  # the next look may go well
+                    _LOG.exception("store %s of app %s is not followed", store.spec.name, self.name)
+            if moved and not self._stop.is_set():
+                loop.call_soon_threadsafe(self._wake)
+
+    def _wake(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def change(self) -> asyncio.Event:
+        """Return what will be set when a store has a newer version."""
+        return self._changed
+
+    async def moved(self, seconds: float) -> bool:
+        """Wait until a store has a newer version; return whether one has in that time."""
+        try:
+            await asyncio.wait_for(self._changed.wait(), seconds)
+        except asyncio.TimeoutError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """Stop following, and forget all working copies."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.restoring.close()
+        for store in self._stores.values():
+            store.close()

@@ -1,0 +1,138 @@
+"""The server: sockets, the event loop, and the apps that it follows."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import secrets
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+
+from kstreams.connection import Connection
+from kstreams_serve.authentication import Doors
+from kstreams_serve.code_runs import CodeRuns
+from kstreams_serve.context import Context
+from kstreams_serve.cursors import Cursors
+from kstreams_serve.guard import Guard
+from kstreams_serve.listening import bound, config_of, url_of
+from kstreams_serve.metrics import LagWatch
+from kstreams_serve.routes import actions_of, application
+from kstreams_serve.served_app import AppSource, ServedApp
+from kstreams_serve.settings import ServeError, ServeSettings
+from kstreams_serve.streams import Streams
+from kstreams_serve.topic_reads import TopicReads
+
+__all__ = ("Beside", "Server")
+
+Beside = Callable[[Context], AbstractAsyncContextManager[None]]
+"""Begins something that runs as long as a server does."""
+
+_SWITCH_SECONDS = 0.0005
+_SECRET_BYTES = 32
+
+
+class Server:
+    """Answers queries on the committed state of apps, whether they run or not.
+
+    Reads run in one event loop, where they cost less than a thread would; versions are decoded
+    in a thread an app. It opens its socket when it is made.
+
+    Args:
+        settings: How it listens, and to whom it answers.
+        sources: The apps.
+        connection: Where their topics are, if the server is to say how far they are behind, and
+            to show dead letters.
+        beside: What runs as long as it answers, in its event loop: other protocols.
+
+    Attributes:
+        apps: By name.
+        context: What its routes share.
+        socket: What it listens on, bound.
+        config: How uvicorn runs it.
+
+    Raises:
+        NoCheckpointError: One has no checkpoint.
+        ServeError: Two apps have one name, or the address is not to be had.
+    """
+
+    def __init__(
+        self,
+        settings: ServeSettings,
+        sources: Sequence[AppSource],
+        connection: Connection | None = None,
+        beside: Sequence[Beside] = (),
+    ) -> None:
+        self._settings = settings
+        self._beside = beside
+        self._begun: Callable[[], object] | None = None
+        self.apps: dict[str, ServedApp] = {}
+        code: dict[str, tuple[str, ...]] = {}
+        for source in sources:
+            app = ServedApp(source, settings.poll, settings.limits)
+            if app.name in self.apps:
+                raise ServeError(f"two of the checkpoints are of an app named {app.name!r}")
+            self.apps[app.name] = app
+            if source.code is not None:
+                code[app.name] = source.code
+        self.socket = bound(settings)
+        self._lag = None if connection is None else LagWatch(connection, self.apps)
+        self._topics = None if connection is None else TopicReads(connection)
+        doors = Doors(settings, time.monotonic)
+        self.context = Context(
+            self.apps,
+            settings.limits,
+            doors,
+            Cursors(secrets.token_bytes(_SECRET_BYTES)),
+            Streams(settings.limits.streams),
+            self._lag,
+            CodeRuns(code),
+            allows_actions=settings.allows_actions,
+            topics=self._topics,
+        )
+        inner = application(actions_of(self.context), self.context.times)
+        inner.router.lifespan_context = self._following
+        guard = Guard(inner, settings, doors)
+        self.config = config_of(guard, settings, lifespan="on")
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return url_of(self.socket, self._settings)
+
+    @asynccontextmanager
+    async def _following(self, _: Starlette) -> AsyncIterator[None]:
+        for app in self.apps.values():
+            app.follow()
+        if self._lag is not None:
+            self._lag.start()
+        try:
+            async with AsyncExitStack() as others:
+                for beside in self._beside:
+                    await others.enter_async_context(beside(self.context))
+                if self._begun is not None:
+                    self._begun()
+                yield
+        finally:
+            if self._lag is not None:
+                await asyncio.to_thread(self._lag.close)
+            if self._topics is not None:
+                self._topics.close()
+            for app in self.apps.values():
+                await asyncio.to_thread(app.close)
+
+    def run(self, begun: Callable[[], object] | None = None) -> None:
+        """Answer until SIGINT or SIGTERM; the process is this server's alone.
+
+        Args:
+            begun: Called once, when the server and all beside it listen.
+        """
+        self._begun = begun
+        gc.collect()
+        gc.freeze()  # a full collection of what was imported would hold every read up
+        sys.setswitchinterval(_SWITCH_SECONDS)  # the thread that decodes gives way sooner
+        uvicorn.Server(self.config).run(sockets=[self.socket])

@@ -1,0 +1,227 @@
+"""What an operator says of a server, and what it refuses to start with."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+from kstreams.errors import KStreamsError
+from kstreams_serve.forwarded import TrustedProxies
+from kstreams_serve.roles import Role
+
+__all__ = ("Limits", "Listening", "ServeError", "ServeSettings", "read_tokens")
+
+_SHORTEST_TOKEN = 16
+_OTHERS = 0o077
+_ROLES = tuple(role.name.lower() for role in Role if role is not Role.OPEN)
+_ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
+
+
+class ServeError(KStreamsError, ValueError):
+    """A server is not started: what it was given would leave it open, or means nothing."""
+
+    __str__ = KStreamsError.__str__
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of what one request, and all of them, may take.
+
+    Attributes:
+        head_bytes: Request line and headers.
+        body_bytes: A request's body.
+        key_bytes: A key, as bytes of its text.
+        keys: Keys of one request.
+        rows: Rows of one page.
+        answer_bytes: An answer, about.
+        read_seconds: How long a page may take; it ends there, with a cursor.
+        slice_seconds: How long it may keep others waiting.
+        head_seconds: How long a client may take for the head of a request, and for its body.
+        wait_seconds: How long a request may wait for a version.
+        restore_seconds: How long one waits for a partition to be restored.
+        pages: Read at once.
+        connections: Open at once.
+        streams: Followers at once.
+        send_seconds: How long a client may take no byte of its answer.
+        stream_seconds: How long a follower may stay, before it has to come again.
+        failures_a_minute: Wrong tokens of one address.
+        savepoints: Of an app that has so many, orders make no more: each keeps its version.
+    """
+
+    head_bytes: int = 16 * 1024
+    body_bytes: int = 256 * 1024
+    key_bytes: int = 8 * 1024
+    keys: int = 500
+    rows: int = 1000
+    answer_bytes: int = 1024 * 1024
+    read_seconds: float = 2.0
+    slice_seconds: float = 0.005
+    head_seconds: float = 10.0
+    wait_seconds: float = 30.0
+    restore_seconds: float = 2.0
+    pages: int = 32
+    connections: int = 256
+    streams: int = 100
+    send_seconds: float = 30.0
+    stream_seconds: float = 3600.0
+    failures_a_minute: int = 10
+    savepoints: int = 100
+
+
+@dataclass(frozen=True)
+class Listening:
+    """Where a server listens, and who may come in.
+
+    Args:
+        tokens: Roles by token, none shorter than 16 characters.
+        host: The address to listen at.
+        port: The port; 0 takes any that is free.
+        names: Names by which browsers and clients may call it, besides the address itself.
+        certificate: File of its TLS certificate; with `key_file`.
+        key_file: File of the private key.
+        behind_proxy: Whether something in front of it speaks TLS.
+        limits: See there.
+        origins: Pages of other servers that may ask too, with a token: `https://HOST[:PORT]`.
+        holders: Who has a token, by token: named wherever it is written down who gave an order.
+        forwarded_allow_ips: Addresses and networks of proxies whose `X-Forwarded-For` names the
+            client; the header is ignored from everyone else.
+
+    Raises:
+        ServeError: A token is too short; an origin or a proxy's address is none; or it would
+            listen to other machines without TLS.
+    """
+
+    tokens: Mapping[str, Role] = field(repr=False)
+    host: str = "127.0.0.1"
+    port: int = 8080
+    names: tuple[str, ...] = ()
+    certificate: Path | None = None
+    key_file: Path | None = None
+    behind_proxy: bool = False
+    limits: Limits = Limits()
+    origins: tuple[str, ...] = ()
+    holders: Mapping[str, str] = field(default_factory=dict, repr=False)
+    forwarded_allow_ips: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check."""
+        for token in self.tokens:
+            if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable():
+                raise ServeError(
+                    f"a token has {len(token)} characters; expected {_SHORTEST_TOKEN} or more, "
+                    "all of them printable ASCII",
+                    hint="`openssl rand -hex 32` makes one.",
+                )
+        for origin in self.origins:
+            if not _ORIGIN.fullmatch(origin):
+                raise ServeError(
+                    f"{origin!r} is no origin of pages", hint="one is https://HOST or with :PORT."
+                )
+        self._check_proxies()
+        if (self.certificate is None) != (self.key_file is None):
+            raise ServeError("a certificate needs its key, and a key its certificate")
+        if not self.is_loopback and self.certificate is None and not self.behind_proxy:
+            raise ServeError(
+                f"it would listen at {self.host} without TLS: tokens and data could be read on "
+                "their way",
+                hint="give it a certificate and its key; or say that it is behind a proxy, where "
+                "something in front of it speaks TLS.",
+            )
+
+    def _check_proxies(self) -> None:
+        try:
+            TrustedProxies(self.forwarded_allow_ips)
+        except ValueError as exc:
+            raise ServeError(
+                f"a trusted proxy is wrong: {exc}",
+                hint="write each as 10.0.0.7 or 10.0.0.0/8; there is no * for everyone, who could "
+                "then claim any address.",
+            ) from exc
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can connect."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+
+@dataclass(frozen=True)
+class ServeSettings(Listening):
+    """How a server of queries listens, and to whom it answers.
+
+    Args:
+        poll: How often new versions are looked for; by default each 20 ms in a directory, each
+            second elsewhere.
+        allows_actions: Whether tokens of the role `act` may give orders to apps.
+
+    Raises:
+        ServeError: There is no token, or none that may give the orders that are allowed; or see
+            `Listening`.
+    """
+
+    poll: timedelta | None = None
+    allows_actions: bool = False
+
+    def __post_init__(self) -> None:
+        """Check."""
+        if not self.tokens:
+            raise ServeError("there is no token: nobody could read anything")
+        if self.allows_actions and Role.ACT not in self.tokens.values():
+            raise ServeError(
+                "actions are allowed, and no token has the role act: nobody could give an order"
+            )
+        super().__post_init__()
+
+    @classmethod
+    def new_token(cls) -> str:
+        """Return a token that nobody can guess."""
+        return secrets.token_urlsafe(24)
+
+
+def read_tokens(file: Path) -> tuple[dict[str, Role], dict[str, str]]:
+    """Read a file of tokens: a role and a token a line, or a token alone, which is for `data`.
+
+    A third word says who has the token.
+
+    Returns:
+        Roles by token; and who has it, of those that say so.
+
+    Raises:
+        ServeError: It cannot be read, says nothing, or others may read it.
+    """
+    try:
+        mode = file.stat().st_mode
+        text = file.read_text("ascii")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise ServeError(f"the tokens in {str(file)!r} cannot be read: {exc}") from exc
+    if mode & _OTHERS:
+        raise ServeError(
+            f"others may read {str(file)!r}, which has the tokens", hint=f"chmod 600 {file} first."
+        )
+    found: dict[str, Role] = {}
+    holders: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        role, token, *names = words if len(words) > 1 else ("data", *words)
+        if len(names) > 1 or role not in _ROLES:
+            raise ServeError(
+                f"line {number} of {str(file)!r} is no role, a token and who has it",
+                hint=f"roles are {', '.join(_ROLES)}.",
+            )
+        found[token] = Role[role.upper()]
+        if names:
+            holders[token] = names[0]
+    if not found:
+        raise ServeError(f"{str(file)!r} has no token")
+    return found, holders

@@ -1,0 +1,133 @@
+"""Encoded rows of one partition, as clients ask for them that decode them themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from kstreams.state.backend.working import Pair, WorkingStore
+from kstreams.state.cache.times import FixedTimes
+from kstreams.views.wire import Found, encode_found
+from kstreams_serve.parameters import base64_bytes
+from kstreams_serve.pinned_version import Standing
+from kstreams_serve.problems import Problem
+from kstreams_serve.served_app import ServedStore
+from kstreams_serve.settings import Limits
+from kstreams_serve.version_parameters import as_of_in
+
+__all__ = ("StoredQuery",)
+
+_Look = Callable[[str, WorkingStore], "tuple[list[Pair], bool]"]
+
+
+@dataclass(frozen=True)
+class StoredQuery:
+    """Keys of a partition, or a range of them, as bytes.
+
+    Attributes:
+        partition: Of the store.
+        version: A batch or a savepoint; None is the newest.
+        life: The line of versions that the client has looked at.
+        look: Returns pairs, and whether there are no more.
+    """
+
+    partition: int
+    version: int | str | None
+    life: object
+    look: _Look
+
+    @classmethod
+    def of(cls, body: Mapping[str, Any], store: ServedStore, limits: Limits) -> StoredQuery:
+        """Return what a body asks for.
+
+        Raises:
+            Problem: That means nothing.
+        """
+        partition = body.get("partition")
+        most = store.newest.partitions
+        if (
+            isinstance(partition, bool)
+            or not isinstance(partition, int)
+            or not 0 <= partition < most
+        ):
+            raise Problem(400, f"partition is one of 0 to {most - 1}")
+        look = _fetched(body, limits) if "keys" in body else _scanned(body, limits)
+        life = body.get("life", store.newest.life)
+        return cls(partition, as_of_in(body, "version").version, life, look)
+
+    async def answer(self, store: ServedStore) -> tuple[bytes, dict[str, str]]:
+        """Return the rows as `views/wire.py` has them, and the headers that name their version.
+
+        Raises:
+            Problem: The app has begun again since the client has looked; or the partition is
+                being restored.
+            StoreError: The version is not retained.
+            SavepointError: There is no such savepoint.
+        """
+        self._check_life(store.newest.life)
+        pin = await store.pin(self.version, (self.partition,))
+        self._check_life(pin.life)  # it may have come while the partition was restored
+        name = store.spec.name
+
+        def found(rows: WorkingStore, times: FixedTimes) -> Found:
+            pairs, ended = self.look(name, rows)
+            return Found(pin.batch, times.wall_time, times.stream_time, ended, tuple(pairs))
+
+        data = encode_found(pin.read_stored(self.partition, found))
+        return data, Standing({name: store}, {name: pin}).headers
+
+    def _check_life(self, life: str) -> None:
+        if self.life != life:
+            raise Problem(412, "the app was reset or upgraded: look at the store again")
+
+
+def _fetched(body: Mapping[str, Any], limits: Limits) -> _Look:
+    given = body["keys"]
+    if not isinstance(given, list) or not 0 < len(given) <= limits.keys:
+        raise Problem(400, f"keys is a list of 1 to {limits.keys}")
+    keys = [_bytes(key, limits) for key in given]
+
+    def look(name: str, rows: WorkingStore) -> tuple[list[Pair], bool]:
+        found = list(zip(keys, rows.multi_get(name, keys), strict=True))
+        size = sum(len(key) + len(value or b"") for key, value in found)
+        if len(keys) > 1 and size > limits.answer_bytes:
+            raise Problem(
+                413, f"these keys are more than {limits.answer_bytes} bytes",
+                hint="ask for fewer at once.",
+            )  # fmt: skip
+        return found, True
+
+    return look
+
+
+def _scanned(body: Mapping[str, Any], limits: Limits) -> _Look:
+    start, end = (
+        None if body.get(name) is None else _bytes(body[name], limits) for name in ("start", "end")
+    )
+    reverse, limit = body.get("reverse", False), body.get("limit", limits.rows)
+    if not isinstance(reverse, bool) or not isinstance(limit, int) or limit < 1:
+        raise Problem(400, "reverse is true or false, and limit at least 1")
+
+    def look(name: str, rows: WorkingStore) -> tuple[list[Pair], bool]:
+        found: list[Pair] = []
+        size = 0
+        scan = rows.scan(name, start, end, reverse=reverse)
+        for key, value in islice(scan, min(limit, limits.rows)):
+            found.append((key, value))
+            size += len(key) + len(value)
+            if size >= limits.answer_bytes:
+                break
+        return found, next(scan, None) is None
+
+    return look
+
+
+def _bytes(given: object, limits: Limits) -> bytes:
+    if not isinstance(given, str) or len(given) > 2 * limits.key_bytes:
+        raise Problem(400, "a key is its bytes in base64, and not too long")
+    try:
+        return base64_bytes(given)
+    except ValueError as exc:
+        raise Problem(400, "a key is its bytes in base64") from exc

@@ -1,0 +1,141 @@
+"""Followers: server-sent events of each version that comes, the latest alone for the slow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from starlette.types import Receive, Scope, Send
+
+from kstreams.errors import KStreamsError
+from kstreams_serve.problems import Problem, answer_of
+from kstreams_serve.roles import Role
+from kstreams_serve.settings import Limits
+
+__all__ = ("Event", "EventStream", "Streams")
+
+_PULSE_SECONDS = 15.0
+
+
+class Streams:
+    """Counts the followers, and lets no more in than the limit.
+
+    Args:
+        most: The limit.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._count = 0
+
+    def enter(self) -> None:
+        """Let one in.
+
+        Raises:
+            Problem: There are too many.
+        """
+        if self._count >= self._most:
+            raise Problem(503, "there are too many followers", headers={"Retry-After": "5"})
+        self._count += 1
+
+    def leave(self) -> None:
+        """Let one out."""
+        self._count -= 1
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a follower is sent.
+
+    Attributes:
+        id: Names it; the follower says it when it comes again. One line.
+        data: A text of JSON.
+    """
+
+    id: str
+    data: str
+
+
+class EventStream:
+    """A response that sends an event for each change: what is the newest when there is room.
+
+    Args:
+        streams: Counts it.
+        limits: How long it may stay.
+        look: Returns the newest event; None where there is nothing new.
+        change: Returns what will be set when there may be.
+    """
+
+    def __init__(
+        self,
+        streams: Streams,
+        limits: Limits,
+        look: Callable[[], Awaitable[Event | None]],
+        change: Callable[[], asyncio.Event],
+    ) -> None:
+        self._streams = streams
+        self._limits = limits
+        self._look = look
+        self._change = change
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send until the client leaves, or has been there for long enough."""
+        try:
+            self._streams.enter()
+        except Problem as problem:
+            await answer_of(problem)(scope, receive, send)
+            return
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            tells = scope["role"] >= Role.DATA
+            await self._send_all(scope["method"], send, gone, tells=tells)
+        finally:
+            gone.cancel()
+            self._streams.leave()
+
+    async def _send_all(
+        self, method: str, send: Send, gone: asyncio.Future[None], *, tells: bool
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + self._limits.stream_seconds
+        headers = [(b"content-type", b"text/event-stream")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        if method == "HEAD":
+            until = loop.time()
+        pulse = True
+        while not gone.done() and loop.time() < until:
+            change = asyncio.ensure_future(_set(self._change()))  # before the look: none is missed
+            try:
+                found = await self._look()
+                text = ": still here\n\n" if pulse else ""
+                if found is not None:
+                    text = f"id: {found.id}\ndata: {found.data}\n\n"
+                if text:
+                    message = {
+                        "type": "http.response.body",
+                        "body": text.encode("utf-8", "replace"),
+                    }
+                    await send({**message, "more_body": True})
+                await asyncio.wait(
+                    {change, gone}, timeout=_PULSE_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                )
+                pulse = not change.done()
+            except (Problem, KStreamsError) as exc:
+                data = bytes(answer_of(exc, tells=tells).body)
+                body = b"event: problem\ndata: " + data + b"\n\n"
+                await send({"type": "http.response.body", "body": body})
+                return
+            finally:
+                change.cancel()
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _set(event: asyncio.Event) -> None:
+    await event.wait()
+
+
+async def _gone(receive: Receive) -> None:
+    """Wait until the client has left."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

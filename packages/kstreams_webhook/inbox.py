@@ -1,0 +1,121 @@
+"""What has been sent and is not settled: bounded, between an event loop and the runner's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from collections.abc import Callable, Iterable
+from itertools import count
+
+from starlette.requests import Request
+
+from kstreams_intake.contract import Delivery
+from kstreams_serve.problems import Problem
+
+__all__ = ("Inbox", "again")
+
+_MOST_WAITING = 5_000
+_CLOSE = {"Connection": "close"}  # the rest of a body is not read
+
+
+def again(detail: str) -> Problem:
+    """Return the answer to a sender that is to try again."""
+    return Problem(503, detail, headers={"Retry-After": "5"})
+
+
+class Inbox:
+    """Holds messages until they are settled. All but `taken` and `call` is for the event loop.
+
+    Args:
+        most_bytes: Of all bodies in it, those that are still being read among them.
+        wait_seconds: How long a sender waits for its answer.
+    """
+
+    def __init__(self, most_bytes: int, wait_seconds: float) -> None:
+        self._most_bytes = most_bytes
+        self._wait_seconds = wait_seconds
+        self._bytes = 0
+        self._sizes: dict[int, int] = {}
+        self._answers: dict[int, asyncio.Future[Problem | None]] = {}
+        self._receipts = count()
+        self._queue: queue.SimpleQueue[Delivery] = queue.SimpleQueue()
+        self._closed = False
+
+    async def body(self, request: Request, most: int) -> bytearray:
+        """Return a request's body, which has its place in the bounds until `put` or `forget`.
+
+        Raises:
+            Problem: It is too large, or there is no room.
+        """
+        data = bytearray()
+        try:
+            async for chunk in request.stream():
+                self._check(len(data) + len(chunk), most, len(chunk))
+                data += chunk
+                self._bytes += len(chunk)
+        except BaseException:
+            self.forget(data)
+            raise
+        return data
+
+    def _check(self, size: int, most: int, new: int) -> None:
+        if size > most:
+            raise Problem(413, f"the body is larger than {most} bytes", headers=_CLOSE)
+        if self._bytes + new > self._most_bytes:
+            raise Problem(503, "too much is under way", headers={**_CLOSE, "Retry-After": "5"})
+
+    def forget(self, data: bytearray) -> None:
+        """Give back the place of a body."""
+        self._bytes -= len(data)
+        data.clear()
+
+    async def put(self, data: bytearray, make: Callable[[int], Delivery]) -> None:
+        """Hand a message to the runner, and wait until it is settled; takes over the body's place.
+
+        Args:
+            data: The body.
+            make: Makes the delivery of a receipt.
+
+        Raises:
+            Problem: It is not taken, or not in time.
+        """
+        if self._closed or len(self._sizes) >= _MOST_WAITING:
+            self.forget(data)
+            raise again("this server takes no more")
+        receipt = next(self._receipts)
+        answer: asyncio.Future[Problem | None] = asyncio.get_running_loop().create_future()
+        self._sizes[receipt], self._answers[receipt] = len(data), answer
+        data.clear()  # the delivery has a copy
+        self._queue.put(make(receipt))
+        try:
+            problem = await asyncio.wait_for(answer, self._wait_seconds)
+        except asyncio.TimeoutError as exc:
+            raise again("the topic does not answer") from exc
+        finally:
+            self._answers.pop(receipt, None)
+        if problem is not None:
+            raise problem
+
+    def answer(self, receipts: Iterable[int], problem: Problem | None) -> None:
+        """Answer the senders of messages, and give back their places."""
+        for receipt in receipts:
+            self._bytes -= self._sizes.pop(receipt, 0)
+            waiting = self._answers.pop(receipt, None)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(problem)
+
+    def close(self) -> None:
+        """Take no more, and give back all that is left."""
+        self._closed = True
+        self.answer(list(self._sizes), again("this server ends"))
+
+    def taken(self, limit: int, wait_seconds: float) -> list[Delivery]:
+        """Return messages in their order, after waiting for the first."""
+        found: list[Delivery] = []
+        try:
+            found.append(self._queue.get(timeout=wait_seconds))
+            while len(found) < limit:
+                found.append(self._queue.get_nowait())
+        except queue.Empty:
+            pass
+        return found

@@ -1,0 +1,187 @@
+"""The server of a webhook, in a thread: answers when it is known what became of a message."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from functools import partial
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from kstreams.errors import IntakeError
+from kstreams.quoting import text_of
+from kstreams_intake.contract import Delivery, Receiver
+from kstreams_serve.authentication import Doors
+from kstreams_serve.guard import Guard
+from kstreams_serve.listening import bound, config_of, url_of
+from kstreams_serve.problems import Problem, answer_of
+from kstreams_serve.roles import Role, require
+from kstreams_webhook.inbox import Inbox, again
+from kstreams_webhook.webhook import HEALTH, Webhook, listening_of
+
+__all__ = ("WebhookReceiver",)
+
+_LOG = logging.getLogger(__name__)
+_START_S = 20.0
+_POLL_S = 0.005
+_END_S = 10.0
+
+
+class WebhookReceiver(Receiver):
+    """A webhook that listens.
+
+    Args:
+        webhook: What it is.
+
+    Attributes:
+        url: Where it listens.
+
+    Raises:
+        ServeError: The address is not to be had.
+        IntakeError: The server does not start, as with a certificate that is none.
+    """
+
+    def __init__(self, webhook: Webhook) -> None:
+        self._webhook = webhook
+        self._inbox = Inbox(webhook.max_waiting_bytes, webhook.answer_within.total_seconds())
+        settings = listening_of(webhook)
+        routes = [
+            Route(HEALTH, _live, methods=["GET"]),
+            Route(webhook.path, self._answer, methods=["POST"]),
+        ]
+        app = Starlette(routes=routes)
+        app.router.redirect_slashes = False
+        doors = Doors(settings, time.monotonic)
+        config = config_of(Guard(app, settings, doors), settings, lifespan="off")
+        self._socket = bound(settings)
+        self.url = f"{url_of(self._socket, settings)}{webhook.path}"
+        self._server = uvicorn.Server(config)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._failure = ""
+        self._thread = threading.Thread(target=self._run, name="kstreams-webhook", daemon=True)
+        self._thread.start()
+        self._await_start()
+        _LOG.info("%s listens at %s", webhook.name, self.url)
+
+    def receive(self, limit: int, wait: timedelta) -> Sequence[Delivery]:
+        """Return messages that senders wait with."""
+        if not self._thread.is_alive():
+            raise IntakeError(f"the webhook's server has ended: {self._failure}")
+        return self._inbox.taken(limit, wait.total_seconds())
+
+    def settle(self, deliveries: Sequence[Delivery]) -> None:
+        """Answer 204."""
+        self._tell(deliveries, None)
+
+    def reject(self, delivery: Delivery, reason: str) -> None:
+        """Answer 422, with the reason."""
+        self._tell([delivery], Problem(422, reason))
+
+    def give_back(self, deliveries: Sequence[Delivery]) -> None:
+        """Answer 503."""
+        self._tell(deliveries, again("the topic does not answer"))
+
+    def close(self) -> None:
+        """Answer 503 to all that is left, and listen no more."""
+        self._call(self._inbox.close)
+        self._server.should_exit = True
+        self._thread.join(_END_S)
+        self._socket.close()
+
+    def _tell(self, deliveries: Sequence[Delivery], problem: Problem | None) -> None:
+        receipts = [delivery.receipt for delivery in deliveries]
+        self._call(partial(self._inbox.answer, receipts, problem))
+
+    def _call(self, action: Callable[[], None]) -> None:
+        if self._loop is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(action)
+
+    # ------------------------------------------------------------ in the thread
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as exc:  # noqa: BLE001  # told by the runner's thread
+            self._failure = text_of(exc)
+
+    async def _serve(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._server.serve(sockets=[self._socket])
+
+    def _await_start(self) -> None:
+        end = time.monotonic() + _START_S
+        while not self._server.started:
+            if not self._thread.is_alive() or time.monotonic() > end:
+                self._server.should_exit = True
+                self._socket.close()
+                raise IntakeError(f"the webhook's server does not start: {self._failure}")
+            time.sleep(_POLL_S)
+
+    async def _answer(self, request: Request) -> Response:
+        try:
+            await self._take(request)
+        except Problem as problem:
+            return answer_of(problem)
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
+        return Response(status_code=204)
+
+    async def _take(self, request: Request) -> None:
+        webhook, inbox = self._webhook, self._inbox
+        if webhook.tokens:
+            require(request.scope["role"], Role.DATA)
+        if request.headers.get("content-encoding", "identity") != "identity":
+            raise Problem(415, "expected a body that is not compressed")
+        try:
+            reading = inbox.body(request, webhook.max_bytes)
+            data = await asyncio.wait_for(reading, webhook.send_within.total_seconds())
+        except asyncio.TimeoutError as exc:
+            raise Problem(
+                408, "the body did not come in time", headers={"Connection": "close"}
+            ) from exc
+        try:
+            body = bytes(data)
+            identity = self._checked(request, body)
+            headers = tuple(
+                (name.lower(), value.encode("latin-1"))
+                for name in webhook.keep_headers
+                for value in request.headers.getlist(name)
+            )
+        except BaseException:
+            inbox.forget(data)
+            raise
+        await inbox.put(data, lambda receipt: Delivery(body, receipt, identity, headers=headers))
+
+    def _checked(self, request: Request, body: bytes) -> str | None:
+        """Return a message's id, or refuse it."""
+        webhook = self._webhook
+        found = None
+        if webhook.signature is not None:
+            names = set(request.headers.keys())
+            single = {
+                name: values[0]
+                for name in names
+                if len(values := request.headers.getlist(name)) == 1
+            }
+            try:
+                found = webhook.signature.check(single, body, webhook.clock.now_ms())
+            except ValueError as exc:
+                raise Problem(401, text_of(exc)) from exc
+        if webhook.id_header is not None:
+            given = request.headers.getlist(webhook.id_header)
+            if len(given) != 1 or not given[0]:
+                raise Problem(400, f"expected one header {webhook.id_header}, with the id")
+            found = given[0]
+        return found
+
+
+async def _live(_: Request) -> Response:
+    return Response('{"live": true}', media_type="application/json")

@@ -1,3 +1,0 @@
-"""Tests of `kstreams.dead_letters`."""
-
-from __future__ import annotations

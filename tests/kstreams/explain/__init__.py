@@ -1,3 +1,0 @@
-"""Tests of `kstreams.explain`."""
-
-from __future__ import annotations

@@ -1,3 +1,0 @@
-"""Tests of `kstreams.forecast`."""
-
-from __future__ import annotations

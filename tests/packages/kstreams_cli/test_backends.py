@@ -1,0 +1,23 @@
+"""Backends named on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from kstreams_cli.backends import state_backend
+from kstreams_cli.usage import WrongUsageError
+
+
+def test_backends_are_made_by_name() -> None:
+    assert state_backend("memory").name == "memory"
+    assert state_backend("rocksdb").name == "rocksdb"
+
+
+def test_near_names_are_suggested() -> None:
+    with pytest.raises(WrongUsageError, match="did you mean 'rocksdb'"):
+        state_backend("rocksbd")
+
+
+def test_a_durable_log_is_no_backend() -> None:
+    with pytest.raises(WrongUsageError, match=r"state=RocksDB\(log=S3\(\.\.\.\)\)"):
+        state_backend("s3")

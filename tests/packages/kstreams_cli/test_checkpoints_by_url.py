@@ -1,0 +1,128 @@
+"""Every command that takes a checkpoint takes a URL, whatever storage serves its scheme."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from kstreams import plugins
+from kstreams.checkpoint.checkpoint import Checkpoint
+from kstreams.checkpoint.storage.named_home import home_of
+from kstreams.checkpoint.storage.object_home import ObjectHome
+from kstreams_cli.program import PROGRAM
+from kstreams_serve.server import Server
+from tests.kill.offline import (
+    GONE,
+    KEPT,
+    LOG,
+    ON_OBJECTS,
+    TOPOLOGY,
+    batch,
+    contents,
+    place,
+    start,
+)
+from tests.outside_store import offer
+from tests.packages.kstreams_cli.terminal import kstreams
+
+TOPOLOGY_OPTION = ("--topology", "tests.kill.offline:TOPOLOGY")
+PAIRS = {f"k{n}": n for n in range(9)}
+COMMANDS = {
+    "state list": (["app"], "kept"),
+    "state get": (["app", "kept", "k3"], "3"),
+    "state scan": (["app", "kept"], "k8"),
+    "state diff": (["app", "kept", "monday"], "0 changed rows"),
+    "state export": (["app", "kept", "kept.json"], "Wrote kept.json"),
+    "state verify": (["app"], "in"),
+    "state savepoint": (["app", "tuesday"], "tuesday"),
+    "state fork": (["{app}@monday", "copy", "--source-log", "tests.kill.offline:LOG"], "copy"),
+    "state restore": (
+        ["app", "--from-changelog", *TOPOLOGY_OPTION, "--data", "topics", "--yes"],
+        "kept",
+    ),
+    "counts": (["app"], "node"),
+    "explain": (["app", "kept", "k3"], "k3"),
+    "trace": (["app", "in/0@0", *TOPOLOGY_OPTION, "--data", "topics"], "batch 1 of query"),
+    "forecast": (["app"], "a day"),
+    "health": (["app", "--data", "topics"], "healthy"),
+    "pause": (["app"], "is paused since"),
+    "resume": (["app"], "was not paused"),
+    "plan": (
+        ["tests.kill.offline:TOPOLOGY", "--app-id", "app", "--data", "topics"],
+        "all state stays",
+    ),
+    "reset": (["app", "--yes"], "Reset app"),
+    "serve": ([], "app at http"),
+    "run": (
+        ["tests.kill.offline:TOPOLOGY", "--data", "topics"],
+        "embedded topics are for one machine",
+    ),
+}
+"""What is said after the command, and what it says: `run` gets as far as topics on disk let it."""
+FAILS = {"run"}
+
+
+def taking_checkpoints() -> set[str]:
+    """Return the commands that have an option or an argument for one."""
+    root: Any = typer.main.get_command(PROGRAM)
+    context = typer.Context(root)
+
+    def walk(command: Any, path: tuple[str, ...]) -> Iterator[str]:
+        if hasattr(command, "list_commands"):
+            for name in command.list_commands(context):
+                yield from walk(command.get_command(context, name), (*path, name))
+        elif {each.name for each in command.params} & {"checkpoint", "checkpoints"}:
+            yield " ".join(path)
+
+    return set(walk(root, ()))
+
+
+def test_all_commands_are_tried() -> None:
+    assert taking_checkpoints() == {*COMMANDS}
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Return the URL of an app's checkpoint, with a batch and a savepoint."""
+    monkeypatch.chdir(tmp_path)
+    Path(ON_OBJECTS).touch()
+    offer(monkeypatch)
+    made = start()
+    batch(made, TOPOLOGY, PAIRS)
+    url = place("app")
+    assert kstreams("state", "savepoint", "app", "monday", *where(url)).exit_code == 0
+    yield url
+    plugins._found.cache_clear()
+
+
+def where(url: str) -> tuple[str, ...]:
+    return ("--checkpoint", url, "--log", "tests.kill.offline:LOG")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_takes_a_url(name: str, app: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Server, "run", lambda _, begun: begun())
+    arguments, says = COMMANDS[name]
+    options = {
+        "serve": (app, "--log", "tests.kill.offline:LOG"),
+        **dict.fromkeys(("run", "pause", "resume"), ("--checkpoint", app)),
+        "state fork": where(place("copy")),
+    }.get(name, where(app))
+    found = kstreams(*name.split(), *(each.format(app=app) for each in arguments), *options)
+    assert (found.exit_code == 0) == (name not in FAILS), found.output
+    assert says in " ".join(found.output.split())
+    assert not Path("app").exists()
+    assert not Path(".kstreams").exists()
+    if name == "state restore":
+        assert contents("app", KEPT) == contents("app", GONE) == PAIRS
+    if name == "reset":
+        home = home_of(app)
+        assert isinstance(home, ObjectHome)
+        assert all(each.startswith("plans/") for each in home.objects.list(""))
+        assert list(LOG.open().list("")) == []
+    else:
+        assert Checkpoint.load(home_of(app)).app == "app"

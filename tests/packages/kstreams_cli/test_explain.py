@@ -1,0 +1,97 @@
+"""`kstreams explain` and `kstreams trace`: what they show, and what programs get."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+
+import pytest
+
+from tests.packages.kstreams_cli.explaining import WHERE, counted_words
+from tests.packages.kstreams_cli.terminal import kstreams, say
+
+TOPOLOGY = "explained_words"
+RUN = (*WHERE, "--topology", TOPOLOGY)
+
+
+@pytest.fixture(autouse=True)
+def _app(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted_words(monkeypatch, TOPOLOGY)
+
+
+def test_a_value_its_history_and_its_records() -> None:
+    found = kstreams("explain", "word-count", "counts", "a", *RUN)
+    assert found.exit_code == 0
+    lines = [line.split() for line in found.stdout.splitlines()]
+    assert lines[0] == ["counts", "/", "a", "3"]
+    assert [line[0] for line in lines[3:5]] == ["2", "0"]
+    assert [line[:2] for line in lines[-2:]] == [["1", "2"], ["2", "3"]]
+    assert lines[-1][2].startswith("lines/")
+    assert lines[-1][3].startswith("by-word/")
+    assert "batch 2 ran again" in found.stderr
+    assert "equal to what was committed" in found.stderr
+
+
+def test_without_the_topology_there_is_the_history() -> None:
+    found = kstreams("explain", "word-count", "counts", "b", *WHERE)
+    assert found.exit_code == 0
+    assert "--topology MODULE:NAME shows the records" in found.stderr
+    refused = kstreams("explain", "word-count", "counts", "b", "--batch", "1", *WHERE)
+    assert refused.exit_code == 2
+
+
+def test_programs_get_the_same() -> None:
+    found = json.loads(say("explain", "word-count", "counts", "a", "--all", "--json", *RUN))
+    assert (found["value"], [each["batch"] for each in found["explained"]]) == (
+        [{"value": 3}],
+        [2, 0],
+    )
+    key = b64encode(b"a").decode()
+    by_bytes = json.loads(
+        say("explain", "word-count", "counts", "--key-bytes", key, "--json", *RUN)
+    )
+    assert (by_bytes["key"], by_bytes["history"]) == ("a", found["history"])
+
+
+def test_markup_in_keys_is_text_and_a_key_has_to_be_given() -> None:
+    assert "counts / [red]c[/]" in say("explain", "word-count", "counts", "[red]c[/]", *RUN)
+    assert kstreams("explain", "word-count", "counts", *RUN).exit_code == 2
+    assert "no such key" in say("explain", "word-count", "counts", "zebra", *RUN)
+
+
+def test_where_a_record_went() -> None:
+    found = json.loads(say("explain", "word-count", "counts", "b", "--json", *RUN))
+    record = found["explained"][0]["steps"][0]["record"]
+    place = f"lines/{record['partition']}@{record['offset']}"
+    text = say("trace", "word-count", place, *RUN)
+    assert "batch 1 of query 'lines'" in text
+    assert "counts: 1 > 2" in text
+    steps = json.loads(say("trace", "word-count", place, "--json", *RUN))["batches"][0]["steps"]
+    assert [step["what"] for step in steps] == ["entered", "left", "entered", "left", "wrote"]
+
+
+@pytest.mark.parametrize(
+    ("place", "options", "code", "problem"),
+    [
+        ("lines", RUN, 2, "is no TOPIC/PARTITION@OFFSET"),
+        ("lines/0@0", WHERE, 2, "a record is traced by the topology's code"),
+        ("lines/0@99", RUN, 1, "it was not processed"),
+        ("totals/0@0", RUN, 1, "does not read topic 'totals'"),
+    ],
+    ids=["no place", "no topology", "not yet", "not read"],
+)
+def test_what_cannot_be_traced(
+    place: str, options: tuple[str, ...], code: int, problem: str
+) -> None:
+    found = kstreams("trace", "word-count", place, *options)
+    assert found.exit_code == code
+    assert problem in " ".join(found.stderr.replace("│", " ").split())
+
+
+def test_an_audit_by_the_command_line() -> None:
+    found = kstreams("state", "verify", "word-count", "--replay", "3", *RUN)
+    assert found.exit_code == 0, found.output
+    assert "3 batches of tasks ran again, all equal" in found.stderr
+    report = json.loads(say("state", "verify", "word-count", "--replay", "99", "--json", *RUN))
+    assert (report["problems"], {each["differs"] for each in report["replayed"]}) == ({}, {""})
+    assert kstreams("state", "verify", "word-count", "--replay", "3", *WHERE).exit_code == 2

@@ -1,0 +1,52 @@
+"""`kstreams forecast`: what it shows, and what programs get."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.kstreams.global_tables.by_hand import ByHand
+from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.packages.kstreams_explain import topologies as made
+
+WHERE = ("--checkpoint", "doubled")
+
+
+@pytest.fixture
+def app() -> ByHand:
+    return ByHand(Path.cwd(), made.doubled(), retained_batches=10)
+
+
+def run(app: ByHand, batches: int) -> None:
+    for number in range(batches):
+        app.clock.advance(timedelta(seconds=10))
+        app.emit(made.EVENTS, ("a", number))
+        app.run()
+
+
+def test_requests_money_growth_and_restores(app: ByHand) -> None:
+    run(app, 5)
+    found = json.loads(say("forecast", "doubled", "--json", "--put-price", "1000", *WHERE))
+    (query,) = found["queries"]
+    assert (query["interval_ms"], query["puts_a_batch"]) == (10_000, 2)
+    assert query["puts_a_day"] == 2 * 8_640
+    assert found["dollars_a_day"]["puts_a_day"] == pytest.approx(2 * 8_640)
+    (task,) = query["tasks"]
+    assert task["restore_seconds"] == task["bytes"] / found["restore_bytes_a_second"]
+    slow = json.loads(say("forecast", "doubled", "--json", "--trigger", "20s", *WHERE))
+    assert slow["queries"][0]["puts_a_day"] == pytest.approx(8_640, rel=0.2)
+    text = say("forecast", "doubled", *WHERE)
+    assert "17,280" in text
+    assert "on S3 a day: $0.09 of PUT" in text
+
+
+def test_what_cannot_be_said(app: ByHand) -> None:
+    run(app, 1)
+    found = kstreams("forecast", "doubled", *WHERE)
+    assert found.exit_code == 1
+    assert "has not two commits to measure by" in found.stderr
+    assert kstreams("forecast", "doubled", "--trigger", "soon", *WHERE).exit_code == 2
+    assert kstreams("forecast", "doubled", "--put-price", "-1", *WHERE).exit_code == 2

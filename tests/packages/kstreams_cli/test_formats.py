@@ -1,0 +1,256 @@
+"""Serdes by what is typed to name them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams import KStreamsError, Serde, plugins
+from kstreams.errors import DeserializationError
+from kstreams.serde import SerdeByText, SerdeRequest
+from kstreams_cli.formats import Format, find_format, find_serde, offered_names, recorded_serde
+from kstreams_cli.usage import WrongUsageError
+from tests.packages.kstreams_cli.terminal import kstreams, say
+
+
+class Cents(Serde[int]):
+    """A serde of a package: cents as text, asked for with a currency."""
+
+    name = "cents"
+    type_token = int
+
+    def __init__(self, request: SerdeRequest) -> None:
+        self.request = request
+
+    def serialize(self, value: int) -> bytes:
+        return b"%d" % value
+
+    def deserialize(self, data: bytes) -> int:
+        if data == b"panic":
+            raise SystemExit
+        return int(data)
+
+
+def make_cents(request: SerdeRequest) -> Serde[int]:
+    if not request.text:
+        raise ValueError("which currency?")
+    return Cents(request)
+
+
+CENTS = SerdeByText("cents:CURRENCY", "money", make_cents, lambda name: None)
+
+
+@pytest.fixture
+def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let an installed package offer a serde, a thing that is none, and one that is broken."""
+    group = "kstreams.serde_texts"
+    offers = {
+        "cents": f"{__name__}:CENTS",
+        "odd": f"{__name__}:make_cents",
+        "broken": "no_such_module:X",
+    }
+    points = [EntryPoint(name, value, group) for name, value in offers.items()]
+    monkeypatch.setattr(
+        plugins, "entry_points", lambda group: EntryPoints([p for p in points if p.group == group])
+    )
+    plugins._found.cache_clear()
+    yield
+    plugins._found.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        *(("text", "text"), ("json", "json"), ("int64", "int64"), ("lines", "lines")),
+        *(("gzip:int64", "gzip(int64)"), ("gzip", "gzip(text)")),
+        ("zstd:gzip:json", "zstd(gzip(json))"),
+        ("msgpack", "msgpack[Any]"),
+    ],
+)
+def test_a_name_means_a_serde(text: str, name: str) -> None:
+    assert find_serde(text).name == name
+
+
+def test_a_package_offers_serdes_by_text(package: None) -> None:
+    found: Any = find_serde("cents:EUR", topic="t", part="key", registry="http://r")
+    asked = found.request
+    assert (asked.text, asked.topic, asked.part, asked.registry) == ("EUR", "t", "key", "http://r")
+    assert find_serde("gzip:cents:EUR").name == "gzip(cents)"
+    assert offered_names()[-3:] == ["broken", "cents", "odd"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("cents", "serde 'cents': which currency?; say cents:CURRENCY"),
+        ("gzip:cents", "which currency?"),
+        ("odd", "expected a SerdeByText by 'odd'"),
+        ("broken", "No module named 'no_such_module'"),
+        ("cent", "there is no serde 'cent'; did you mean 'cents'?"),
+        ("unheard-of", "expected text, json, int64"),
+        ("text:UTF-16", "takes nothing behind the name, got 'UTF-16'; say text"),
+        ("gzip:jsn", "there is no serde 'jsn'; did you mean 'json'?"),
+        ("no_such_module:ORDERS", "there is no module 'no_such_module'"),
+    ],
+)
+def test_what_means_nothing_says_what_would(package: None, text: str, problem: str) -> None:
+    with pytest.raises(WrongUsageError) as caught:
+        find_serde(text)
+    assert problem in caught.value.message
+
+
+def test_a_serde_that_needs_its_type_says_so() -> None:
+    with pytest.raises(WrongUsageError, match="'xml' needs its type"):
+        find_serde("xml")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "name"),
+    [
+        *(("text", "text"), ("int64", "int64"), ("lines", "lines"), ("json[Order]", "json")),
+        *(("gzip(json[Order])", "gzip(json)"), ("zstd(text)", "zstd(text)")),
+        ("msgpack[Order]", "msgpack[Any]"),
+        ("msgpack-by-place[Point]", "msgpack[Any]"),
+    ],
+)
+def test_a_recorded_name_means_what_reads_it(recorded: str, name: str) -> None:
+    found = recorded_serde(recorded)
+    assert found is not None
+    assert found.name == name
+
+
+@pytest.mark.parametrize("recorded", ["point", "zstd:1a2b3c4d(text)", "gzip(point)", "json[", ""])
+def test_a_recorded_name_may_be_unknown(recorded: str) -> None:
+    assert recorded_serde(recorded) is None
+
+
+def test_bytes_that_are_no_value_come_back_as_they_are(package: None) -> None:
+    cents = find_format("cents:EUR")
+    assert cents.read(b"5") == (5, True)
+    for data in (b"five", b"panic"):
+        assert cents.read(data) == (data, False)
+    assert cents.read(None) == (None, True)
+
+
+def test_what_does_not_answer_is_no_bad_record() -> None:
+    class Away(Cents):
+        def __init__(self) -> None:
+            """Ask for nothing."""
+
+        def deserialize(self, data: bytes) -> Any:
+            if data == b"bad":
+                raise DeserializationError("bad")
+            raise KStreamsError("the registry is away")
+
+    assert Format(Away()).read(b"bad") == (b"bad", False)
+    with pytest.raises(KStreamsError, match="away"):
+        Format(Away()).read(b"good")
+
+
+# ------------------------------------------------------------ commands
+
+
+def descriptor_set(directory: Path) -> Path:
+    """Write what protoc writes of a message with an id and an item."""
+    from google.protobuf import descriptor_pb2
+
+    file = descriptor_pb2.FileDescriptorProto(name="shop.proto", package="shop", syntax="proto3")
+    order = file.message_type.add(name="Order")
+    for number, (name, kind) in enumerate((("id", 5), ("item", 9)), start=1):
+        order.field.add(name=name, number=number, type=kind, label=1)
+    path = directory / "shop.binpb"
+    path.write_bytes(descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString())
+    return path
+
+
+def avro_file(directory: Path) -> Path:
+    """Write the schema of a record with an id and an item."""
+    fields = [{"name": "id", "type": "int"}, {"name": "item", "type": "string"}]
+    path = directory / "order.avsc"
+    path.write_text(json.dumps({"type": "record", "name": "Order", "fields": fields}))
+    return path
+
+
+def test_messages_and_records_are_produced_and_shown_by_files(tmp_path: Path) -> None:
+    line = '{"id": 1, "item": "tea"}'
+    for number, serde in enumerate(
+        (f"protobuf:{descriptor_set(tmp_path)}#shop.Order", f"avro:{avro_file(tmp_path)}")
+    ):
+        topic, named = f"t{number}", ("--value-serde", serde)
+        say("topics", "create", topic, "-p", "1")
+        say("topics", "produce", topic, *named, given=f"a\t{line}\n")
+        assert json.loads(say("topics", "tail", topic, *named).split("\t")[4]) == json.loads(line)
+        row = json.loads(say("topics", "tail", topic, *named, "--format", "json"))
+        assert row["value"] == json.loads(line)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("protobuf", "say protobuf:FILE#MESSAGE"),
+        ("protobuf:x.binpb", "say protobuf:FILE#MESSAGE"),
+        ("protobuf:x.binpb#shop.Order", "No such file"),
+        ("avro", "say avro:FILE"),
+        ("avro:x.avsc", "No such file"),
+        ("msgpack:x", "takes nothing behind the name"),
+    ],
+)
+def test_files_that_are_missing_say_what_is_wanted(text: str, problem: str) -> None:
+    with pytest.raises(WrongUsageError) as caught:
+        find_serde(text)
+    assert problem in caught.value.message
+
+
+MODULE = """
+from dataclasses import dataclass
+import msgspec
+from kstreams.serde import compressed, csv_row
+from kstreams.windows import Windowed
+from kstreams_json import json_serde
+from kstreams_msgpack import msgpack_serde
+from kstreams_xml import xml_serde
+
+@dataclass
+class Order:
+    id: int
+    item: str | None = None
+
+JSON, MSGPACK, CSV = json_serde(Order), msgpack_serde(Order), csv_row(Order)
+XML, PACKED = xml_serde(Order, path="order"), compressed(json_serde(Order))
+"""
+
+
+@pytest.mark.parametrize("name", ["JSON", "MSGPACK", "CSV", "XML", "PACKED"])
+def test_objects_are_produced_and_shown_as_json(name: str) -> None:
+    Path("shop.py").write_text(MODULE)
+    say("topics", "create", "t", "-p", "1")
+    line = '{"id": 1, "item": "tea"}'
+    serde = ("--value-serde", f"shop:{name}")
+    say("topics", "produce", "t", *serde, given=f"a\t{line}\n")
+    shown = say("topics", "tail", "t", *serde).split("\t")[4]
+    assert json.loads(shown) == json.loads(line)
+    row = json.loads(say("topics", "tail", "t", *serde, "--format", "json"))
+    assert row["value"] == json.loads(line)
+    wrong = kstreams("topics", "produce", "t", *serde, given='a\t{"id": "one"}\n')
+    assert wrong.exit_code == 1
+    assert "line 1: no " in wrong.stderr
+
+
+def test_the_serdes_are_listed(package: None) -> None:
+    rows = [line.split() for line in say("serdes").splitlines()]
+    assert ["cents:CURRENCY", "money"] in rows
+    assert ["gzip:SERDE", "what", "another", "serde", "writes,", "compressed"] in rows
+    assert next(row for row in rows if row[0] == "broken")[1:3] == ["No", "module"]
+    assert next(row for row in rows if row[0] == "odd")[1:3] == ["expected", "a"]
+
+
+def test_options_say_where_to_look() -> None:
+    for command in ("produce", "tail"):
+        text = " ".join(say("topics", command, "--help").split())
+        assert "kstreams serdes" in text
+        assert "KSTREAMS_REGISTRY" in text

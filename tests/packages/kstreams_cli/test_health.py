@@ -1,0 +1,122 @@
+"""`kstreams health`: an app that does nothing is well as long as there is nothing to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from kstreams import Embedded
+from kstreams.checkpoint.storage.named_home import home_of
+from kstreams.clock import SystemClock
+from kstreams.ids import TopicPartition
+from kstreams.log import Kept
+from kstreams.state.log.commits import Commit
+from kstreams.telemetry.formats import LIVE, TOPOLOGY, to_bytes
+from kstreams.telemetry.live import Live, LiveQuery
+from kstreams.telemetry.outline import GroupOutline, NodeOutline, Outline
+from kstreams.telemetry.unread import Unread
+from tests.kstreams.views.committing import PARTITIONS, Committing
+from tests.kstreams.views.counted import COUNTS
+from tests.packages.kstreams_cli.terminal import kstreams
+
+READ = 4
+
+
+@pytest.fixture(autouse=True)
+def app() -> Committing:
+    Embedded("data").log().ensure("in", PARTITIONS)
+    return Committing(Path("c").absolute(), COUNTS)
+
+
+def produce(count: int) -> None:
+    times = pa.array(range(count), pa.int64())
+    rows = pa.table({"timestamp": times, "key": [b"k"] * count, "value": [b"v"] * count})
+    Embedded("data").log().append("in", 1, rows, producer="test", batch=0)
+
+
+def commit(app: Committing, *, seconds_ago: int) -> None:
+    positions = {TopicPartition("in", 1): READ}
+    wall_ms = SystemClock().now_ms() - 1_000 * seconds_ago
+    app.commits.append(Commit(0, "run", wall_ms, {}, positions=positions))
+
+
+def checked(*options: str) -> tuple[int, str]:
+    result = kstreams("health", "viewed", "--checkpoint", "c", *options)
+    return result.exit_code, " ".join((result.stdout + result.stderr).split())
+
+
+def test_an_app_that_commits_is_well(app: Committing) -> None:
+    produce(READ + 9)
+    commit(app, seconds_ago=30)
+    assert checked() == (0, "viewed is healthy")
+    assert checked("--max-age", "5s")[0] == 1
+
+
+def test_an_app_without_input_is_well_however_old_its_commit(app: Committing) -> None:
+    produce(READ)
+    commit(app, seconds_ago=9_999)
+    assert checked()[0] == 0
+
+
+def test_one_that_leaves_records_waiting_is_not(app: Committing) -> None:
+    produce(READ + 2)
+    commit(app, seconds_ago=9_999)
+    said = "query 'in' has 2 records to read, and has committed nothing since batch 0"
+    assert checked() == (1, f"✗ {said}")
+    code, text = checked("--json")
+    (query,) = json.loads(text)["queries"]
+    assert (code, query["healthy"], query["records_waiting"]) == (1, False, 2)
+
+
+def test_an_app_that_has_never_committed() -> None:
+    assert checked()[0] == 0
+    produce(3)
+    assert checked() == (1, "✗ query 'in' has 3 records to read, and has committed nothing")
+
+
+def test_a_paused_app_is_well_and_says_so(app: Committing) -> None:
+    produce(READ + 2)
+    commit(app, seconds_ago=9_999)
+    assert kstreams("pause", "viewed", "--reason", "a move", "--checkpoint", "c").exit_code == 0
+    assert checked() == (0, "viewed is paused: a move")
+    assert json.loads(checked("--json")[1])["paused"] is True
+    assert "goes on" in kstreams("resume", "viewed", "--checkpoint", "c").stdout
+    assert checked()[0] == 1
+
+
+def tell(*, waiting: int, seconds_ago: int = 0) -> None:
+    """Let the app have told that it reads a log, and how much of it waits."""
+    heard_ms = SystemClock().now_ms() - 1_000 * seconds_ago
+    unread = {TopicPartition("in", 1): Unread(READ, READ + waiting)}
+    query = LiveQuery(0, "job", 5, 0, unread, heard_ms, {"in": Kept(3_000, 500)})
+    live = Live("viewed", "run", "running", 5, heard_ms, 1_000, queries={"in": query})
+    node = NodeOutline("in", "source", "in", log="changes of a table")
+    outline = Outline("viewed", "", (GroupOutline("in", "in", PARTITIONS, (node,)),))
+    files = home_of(Path("c").absolute()).telemetry()
+    files.replace(LIVE, to_bytes(live.to_json()))
+    files.replace(TOPOLOGY, to_bytes(outline.to_json()))
+
+
+def test_what_waits_in_a_log_the_app_itself_says(app: Committing) -> None:
+    produce(READ + 9)  # of a topic that has the log's name, and is none of the app's
+    commit(app, seconds_ago=9_999)
+    tell(waiting=0)
+    assert checked()[0] == 0
+    tell(waiting=7)
+    said = "query 'in' has 7 records to read, and has committed nothing since batch 0"
+    assert checked() == (1, f"✗ {said}")
+    (query,) = json.loads(checked("--json")[1])["queries"]
+    assert (query["kept_bytes"], query["room_bytes"]) == ({"in": 3_000}, {"in": 500})
+
+
+def test_an_app_that_reads_a_log_and_is_not_heard_is_not_well(app: Committing) -> None:
+    tell(waiting=0, seconds_ago=60)
+    commit(app, seconds_ago=30)
+    assert checked()[0] == 0
+    said = "query 'in' has committed nothing since batch 0, and does not say what 'in' has to read"
+    assert checked("--max-age", "5s") == (1, f"✗ {said}")
+    (query,) = json.loads(checked("--max-age", "5s", "--json")[1])["queries"]
+    assert (query["healthy"], query["records_waiting"]) == (False, None)

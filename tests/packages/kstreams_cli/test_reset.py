@@ -1,0 +1,99 @@
+"""`kstreams reset` shows what goes, asks, and refuses while the app runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kstreams import INT64, TEXT, key_value_store
+from kstreams.checkpoint.storage.lock import CheckpointLock
+from kstreams.checkpoint.storage.named_home import home_of
+from kstreams.state.log.directory import Directory
+from tests.kstreams.checkpoint.admin.test_reset import read_files
+from tests.kstreams.views.committing import Committing
+from tests.packages.kstreams_cli.terminal import kstreams, say
+
+LIFE = "0123456789ab"
+COUNTS = key_value_store("counts", key=TEXT, value=INT64)
+
+
+def checkpoint(path: str = ".kstreams/app") -> Path:
+    folder = Path(path)
+    (folder / "queries").mkdir(parents=True)
+    (folder / "app.json").write_text(json.dumps({"app": "app", "incarnation": LIFE}))
+    (folder / "queries" / "big").write_bytes(bytes(2_000_000))
+    return folder
+
+
+def test_it_shows_what_goes_and_asks() -> None:
+    folder = checkpoint()
+    refused = kstreams("reset", "app", given="n\n")
+    assert refused.exit_code == 1
+    rows = [line.split() for line in refused.stderr.splitlines()]
+    assert ["checkpoint", str(folder.absolute()), "3", "2.0", "MB"] in rows
+    assert "Output topics stay as they are." in refused.stderr
+    assert folder.exists()
+
+    agreed = kstreams("reset", "app", given="y\n")
+    assert agreed.exit_code == 0
+    assert "input is read again from each source's start" in agreed.stdout
+    assert not folder.exists()
+
+
+def test_yes_does_not_ask() -> None:
+    folder = checkpoint("elsewhere")
+    Path(f"local/app/{LIFE}").mkdir(parents=True)
+    say("reset", "app", "--checkpoint", "elsewhere", "--state-dir", "local", "--yes")
+    assert not folder.exists()
+    assert list(Path("local").iterdir()) == []
+
+
+@pytest.mark.parametrize("given", ["n\n", "--yes"])
+def test_it_names_what_does_not_come_again(given: str) -> None:
+    read_files(home_of(".kstreams/app"), "delete")
+    options = ("--yes",) if given == "--yes" else ()
+    said = " ".join(kstreams("reset", "app", *options, given=given).stderr.split())
+    assert said.count("What source 'lines' has read does not come again: files are deleted") == 1
+    assert "'kept'" not in said
+
+
+def test_it_refuses_while_the_app_runs() -> None:
+    lock = CheckpointLock(checkpoint())
+    lock.acquire()
+    result = kstreams("reset", "app", "--yes")
+    lock.release()
+    assert result.exit_code == 1
+    assert result.stderr.startswith("AppLockedError: ")
+    assert Path(".kstreams/app/queries/big").exists()
+
+
+def test_an_unknown_app_suggests_the_nearest() -> None:
+    checkpoint()
+    result = kstreams("reset", "ap", "--yes")
+    assert result.exit_code == 1
+    assert "did you mean 'app'?" in result.stderr
+
+
+def test_a_log_elsewhere_goes_when_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("where.py").write_text(
+        "from kstreams.state.log.directory import Directory\nLOG = Directory('log')\n"
+    )
+    monkeypatch.syspath_prepend(".")
+    checkpoint()
+    log = Directory("log").open()
+    log.put_if_absent(f"app.{LIFE}.q/00/g/0/1-x.delta", b"x")
+    log.put_if_absent(f"app.{LIFE[::-1]}.q/00/g/0/1-x.delta", b"x")
+    unnamed = kstreams("reset", "app", given="n\n")
+    assert "--log removes its objects too" in unnamed.stderr
+    named = kstreams("reset", "app", "--log", "where:LOG", given="y\n")
+    assert "And 1 object of its storage." in named.stderr
+    assert "and 1 object removed" in named.stdout
+    assert list(log.list("")) == [f"app.{LIFE[::-1]}.q/00/g/0/1-x.delta"]
+
+
+def test_savepoints_that_go_are_named() -> None:
+    Committing(Path(".kstreams/viewed").absolute(), COUNTS).put([("a", 1)])
+    say("state", "savepoint", "viewed", "monday")
+    assert "Savepoints go too: monday" in kstreams("reset", "viewed", given="n\n").stderr

@@ -1,0 +1,55 @@
+"""`kstreams state restore`: what it says, what it asks, and when it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kstreams.checkpoint.storage.lock import CheckpointLock
+from tests.kstreams.checkpoint.admin.test_changelog_restore import LOGGED, PAIRS, Logging
+from tests.packages.kstreams_cli.terminal import kstreams
+
+COMMAND = (
+    "state", "restore", "app", "--from-changelog",
+    "--topology", "shapes:TOPOLOGY", "--checkpoint", "checkpoint", "--data", "topics",
+)  # fmt: skip
+
+
+@pytest.fixture
+def app(monkeypatch: pytest.MonkeyPatch) -> Logging:
+    """An app whose state is lost, in the current directory."""
+    monkeypatch.syspath_prepend(".")
+    Path("shapes.py").write_text(
+        "from tests.kstreams.checkpoint.admin.test_changelog_restore import LOGGED, topology\n"
+        "TOPOLOGY = topology(LOGGED)\n"
+    )
+    made = Logging(Path.cwd(), LOGGED)
+    made.commit(PAIRS)
+    made.lose_state()
+    return made
+
+
+def test_it_says_what_it_does_and_shows_how_far_it_is(app: Logging) -> None:
+    refused = kstreams(*COMMAND, given="n\n")
+    assert refused.exit_code == 1
+    assert "Store s of app is emptied and rebuilt from topic s-log in topics." in refused.stderr
+    done = kstreams(*COMMAND, "s", given="y\n")
+    assert done.stdout.endswith("Rebuilt 1 store of app from 9 records.\n")
+    assert "s, partition 0:" in done.stderr
+    assert app.read() == PAIRS
+
+
+def test_it_refuses_while_the_app_runs(app: Logging) -> None:
+    lock = CheckpointLock(app.path)
+    lock.acquire()
+    result = kstreams(*COMMAND, "--yes")
+    lock.release()
+    assert result.exit_code == 1
+    assert result.stderr.startswith("AppLockedError: ")
+
+
+def test_where_from_has_to_be_said(app: Logging) -> None:
+    result = kstreams("state", "restore", "app", "--topology", "shapes:TOPOLOGY")
+    assert result.exit_code == 2
+    assert "say what from: --from-changelog" in result.stderr

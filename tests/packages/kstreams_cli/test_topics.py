@@ -1,0 +1,92 @@
+"""`kstreams topics` creates, lists, describes and deletes topics."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kstreams import Embedded
+from tests.packages.kstreams_cli.terminal import kstreams, say
+
+
+def test_topics_are_created_listed_described_and_deleted() -> None:
+    say("topics", "create", "lines", "--partitions", "3", "--config", "retention.ms=-1")
+    say("topics", "produce", "lines", given="a\t1\nb\t2\nc\t3\n")
+
+    listed = say("topics", "list").splitlines()
+    assert [line.split() for line in listed] == [
+        ["topic", "partitions", "records"],
+        ["lines", "3", "3"],
+    ]
+    described = say("topics", "describe", "lines")
+    assert described.startswith("lines  3 partitions, 3 records\n")
+    assert "retention.ms  -1" in described
+    assert say("topics", "delete", "lines", "--yes") == "Deleted topic lines.\n"
+    assert say("topics", "list", "--quiet") == ""
+
+
+def test_json_is_for_programs() -> None:
+    say("topics", "create", "lines", "-p", "2", "--config", "a=b=c")
+    say("topics", "produce", "lines", given="k\tv\nk\tw\n")
+
+    assert json.loads(say("topics", "list", "--format", "json")) == [
+        {"name": "lines", "partitions": 2, "records": 2}
+    ]
+    described = json.loads(say("topics", "describe", "lines", "--format", "json"))
+    assert described["config"] == {"a": "b=c"}
+    assert [p["partition"] for p in described["partitions"]] == [0, 1]
+    assert sum(p["end"] - p["begin"] for p in described["partitions"]) == 2
+
+
+def test_a_topic_is_created_once() -> None:
+    say("topics", "create", "lines", "-p", "2")
+    again = kstreams("topics", "create", "lines", "-p", "2")
+    assert again.exit_code == 1
+    assert again.stderr == "TopicExistsError: the topic exists already\nat topic 'lines'\n"
+    assert "exists already" in say("topics", "create", "lines", "-p", "2", "--if-missing")
+
+
+@pytest.mark.parametrize("command", ["describe", "produce", "tail", "delete"])
+def test_a_missing_topic_is_an_error_that_knows_the_nearest(command: str) -> None:
+    say("topics", "create", "lines", "-p", "2")
+    result = kstreams("topics", command, "linse", given="x\n")
+    assert result.exit_code == 1
+    assert "there is no topic 'linse' in data" in result.stderr
+    assert "did you mean 'lines'?" in result.stderr
+    assert "kstreams topics create linse --partitions 4 --data data" in result.stderr
+    assert say("topics", "list", "-q") == "lines\n"
+
+
+def test_an_empty_place_is_named() -> None:
+    result = kstreams("topics", "list", "--data", "elsewhere")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "There are no topics in elsewhere.\n"
+
+
+def test_deleting_asks_first() -> None:
+    say("topics", "create", "lines", "-p", "1")
+    say("topics", "produce", "lines", given="x\n")
+    refused = kstreams("topics", "delete", "lines", given="n\n")
+    assert refused.exit_code == 1
+    assert "Topic lines in data has 1 record." in refused.stderr
+    assert Embedded("data").admin().topics() == ("lines",)
+    assert kstreams("topics", "delete", "lines", given="y\n").exit_code == 0
+    assert Embedded("data").admin().topics() == ()
+
+
+def test_nothing_is_deleted_when_one_name_is_wrong() -> None:
+    say("topics", "create", "lines", "-p", "1")
+    assert kstreams("topics", "delete", "lines", "lanes", "--yes").exit_code == 1
+    assert say("topics", "list", "-q") == "lines\n"
+
+
+def test_a_topic_has_at_least_one_partition() -> None:
+    assert kstreams("topics", "create", "lines", "-p", "0").exit_code == 2
+    assert kstreams("topics", "create", "lines").exit_code == 2
+
+
+def test_more_partitions_than_make_sense_are_refused() -> None:
+    result = kstreams("topics", "create", "lines", "--partitions", "1000000000")
+    assert result.exit_code == 2
+    assert "less than or equal to 10000" in result.output

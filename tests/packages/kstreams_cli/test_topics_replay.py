@@ -1,0 +1,53 @@
+"""`kstreams topics replay`: what it says, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kstreams import Embedded
+from tests.packages.kstreams_cli.terminal import kstreams, say
+from tests.packages.kstreams_dead_letters.letters import ORDERS, add, headers_of, records
+
+
+@pytest.fixture
+def topics() -> Embedded:
+    made = Embedded("data", default_partitions=2)
+    made.ensure(ORDERS)
+    made.ensure("dead")
+    add(made, "dead", (b"k", b"1", headers_of()), (b"k", b"2", headers_of(kind="[red]Limit")))
+    return made
+
+
+def test_a_dry_run_then_a_choice_then_the_rest(topics: Embedded) -> None:
+    dry = kstreams("topics", "replay", "dead", "--dry-run")
+    assert "2 records would be brought back" in dry.stderr
+    assert "[red]Limit" in dry.stdout
+    assert records(topics) == []
+    chosen = kstreams("topics", "replay", "dead", "--where", "class=Serde*")
+    assert "1 record brought back" in chosen.stderr
+    assert "1 record left: not chosen" in chosen.stderr
+    rest = json.loads(say("topics", "replay", "dead", "--json"))
+    assert rest == {
+        "topic": "dead",
+        "dry_run": False,
+        "sent": [{"class": "[red]Limit", "topic": "orders", "records": 1}],
+        "left": {"brought back before": 1},
+    }
+    assert sorted(record.value or b"" for record in records(topics)) == [b"1", b"2"]
+
+
+@pytest.mark.usefixtures("topics")
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("dead", "--where", "klass=x"), 2),
+        (("dead", "--where", "class"), 2),
+        (("dead", "--max-attempts", "0"), 2),
+        (("nowhere",), 1),
+    ],
+    ids=["unknown name", "no value", "no attempt", "no topic"],
+)
+def test_what_is_refused(options: tuple[str, ...], code: int) -> None:
+    assert kstreams("topics", "replay", *options).exit_code == code

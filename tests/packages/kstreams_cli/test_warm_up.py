@@ -1,0 +1,49 @@
+"""`kstreams warm-up` says where the archive is, or why there is none."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from kstreams.spark.class_archive import class_archive
+from tests.kstreams.spark.test_java import make_java
+from tests.packages.kstreams_cli.terminal import kstreams, say
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Java is a shell script")
+
+
+@pytest.fixture(autouse=True)
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Java that makes no archives, and a cache of its own."""
+    home = make_java(tmp_path / "jdk", "17.0.1")
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    monkeypatch.setenv("KSTREAMS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
+    return home
+
+
+def test_an_archive_that_is_there_is_named(java: Path) -> None:
+    archive = class_archive(java)
+    assert archive is not None
+    archive.path.write_bytes(b"x" * 2000)
+    archive.path.chmod(stat.S_IRUSR)
+    assert say("warm-up") == f"{archive.path}  2.0 KB\n"
+
+
+def test_where_none_can_be_said_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Xshare:off")
+    result = kstreams("warm-up")
+    assert result.exit_code == 1
+    assert "there is no place for an archive of classes" in result.output
+    assert "SPARK_SUBMIT_OPTS" in result.output
+
+
+def test_a_java_that_does_not_start_spark_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "false")
+    result = kstreams("warm-up")
+    assert result.exit_code == 1
+    assert "the app of the warm-up failed" in result.output

@@ -1,0 +1,3 @@
+"""Tests of `kstreams_dead_letters`."""
+
+from __future__ import annotations

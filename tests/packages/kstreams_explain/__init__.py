@@ -1,0 +1,3 @@
+"""Tests of `kstreams_explain`."""
+
+from __future__ import annotations

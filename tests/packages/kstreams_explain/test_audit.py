@@ -1,0 +1,166 @@
+"""Batches that run again are compared with what they have committed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from kstreams import INT64, TEXT, Topic, TopologyBuilder
+from kstreams.aggregators import count
+from kstreams.errors import CheckpointMismatchError, ReplayError
+from kstreams.operators import aggregate, limit
+from kstreams.state.backend.memory import Memory
+from kstreams.state.backend.objects import ObjectStoreSettings
+from kstreams.state.backend.working import WorkingStore
+from kstreams.state.log.upkeep import Upkeep
+from kstreams.stores import timestamped_store
+from tests.packages.kstreams_explain import topologies as made
+from tests.packages.kstreams_explain.replaying import Explained
+from tests.packages.kstreams_explain.test_explained import events, lines
+
+WORDS = Topic("words", TEXT, TEXT)
+
+
+def run_words(app: Explained, batches: int = 3) -> None:
+    for number in range(batches):
+        app.batch(lines("a b", f"c {number} boom", at=10 * number))
+
+
+def test_what_is_deterministic_is_equal_byte_for_byte(tmp_path: Path) -> None:
+    seen: list[object] = []
+    app = Explained(tmp_path, made.words(seen=seen))
+    run_words(app)
+    peeked = len(seen)
+    found = app.audit()
+    assert len(found) == 6
+    assert {each.task.group for each in found} == {"by-word"}
+    assert {(each.how, each.differs, each.not_run) for each in found} == {
+        ("delta", "", ""),
+        ("nothing", "", ""),
+    }
+    assert len(seen) == peeked
+
+
+def test_chance_is_found_and_so_is_other_code(tmp_path: Path) -> None:
+    app = Explained(tmp_path, made.words(made.Guess))
+    run_words(app, 1)
+    found = app.audit()
+    assert {each.differs for each in found} == {"other rows of 'counts'"}
+    assert {each.differs for each in app.audit(made.words())} == {"other rows of 'counts'"}
+
+
+def test_an_explanation_says_that_a_processor_is_not_deterministic(tmp_path: Path) -> None:
+    app = Explained(tmp_path, made.words(made.Guess))
+    run_words(app, 1)
+    (change,) = app.explain(made.COUNTS, "a").explained
+    assert not change.is_equal
+    assert change.end != change.change.after
+    assert app.explain(made.COUNTS, "a").to_json()["explained"][0]["equal"] is False  # type: ignore[index]
+
+
+@dataclass(frozen=True)
+class NeverCopies:
+    """A backend whose upkeep is part of each commit: a pointer need not name its own delta."""
+
+    memory: Memory
+    name: str = "never-copies"
+
+    @property
+    def directory(self) -> str | None:
+        """Return the memory's."""
+        return self.memory.directory
+
+    @property
+    def log(self) -> ObjectStoreSettings | None:
+        """Return the memory's."""
+        return self.memory.log
+
+    def open(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
+        """Open the memory's."""
+        return self.memory.open(directory, stores)
+
+    def branch(self, source: Path, target: Path) -> bool:
+        """Hand over the memory's."""
+        return self.memory.branch(source, target)
+
+    def remove(self, directory: Path) -> None:
+        """Remove the memory's."""
+        self.memory.remove(directory)
+
+
+def test_where_deltas_were_merged_the_whole_state_is_compared(tmp_path: Path) -> None:
+    state = NeverCopies(Memory(directory=str(tmp_path / "local")))
+    app = Explained(tmp_path, made.words(), state=state, upkeep=Upkeep(merge_count=2))
+    run_words(app, 4)
+    checkpoint = app.replayed().checkpoint
+    commits = checkpoint.commits("lines", checkpoint.log.open()).all()
+    named = {name.rpartition("/")[2] for commit in commits for name in commit.objects()}
+    gone = [file for file in tmp_path.rglob("*.delta") if file.name not in named]
+    for file in gone:
+        file.unlink()
+    assert gone
+    found = app.audit()
+    assert {(each.differs, each.not_run) for each in found} == {("", "")}
+    assert {"delta", "state"} <= {each.how for each in found}
+
+
+def test_nobody_outside_is_asked_again_unless_that_is_allowed(tmp_path: Path) -> None:
+    calls: list[object] = []
+    app = Explained(tmp_path, made.asking(calls))
+    app.batch(events(("a", 1), ("b", 2)))
+    assert calls == ["a", "b"] or sorted(map(str, calls)) == ["a", "b"]
+    with pytest.raises(ReplayError, match="node 'ask' asks outside"):
+        app.audit()
+    assert len(calls) == 2
+    assert "delta" in {each.how for each in app.audit(repeat_calls=True)}
+    assert len(calls) == 4
+
+
+def test_another_topology_is_refused(tmp_path: Path) -> None:
+    app = Explained(tmp_path, made.words())
+    run_words(app, 1)
+    with pytest.raises(CheckpointMismatchError, match="is not the one that app 'words' has run"):
+        app.audit(made.tumbling())
+
+
+def test_a_batch_that_fails_now_is_told(tmp_path: Path) -> None:
+    app = Explained(tmp_path, made.doubled())
+    app.batch(events(("a", 1)))
+
+    class Broken(made.Count):
+        def process(self, record: object) -> None:
+            raise ValueError("no more")
+
+    before, made.Count.process = made.Count.process, Broken.process  # type: ignore[method-assign, assignment]
+    try:
+        (found,) = [each for each in app.audit() if each.differs]
+    finally:
+        made.Count.process = before  # type: ignore[method-assign]
+    assert "it fails now" in found.differs
+    assert "no more" in found.differs
+
+
+def test_batches_that_reach_limits_run_again_with_the_shares_of_their_plans(
+    tmp_path: Path,
+) -> None:
+    """Stores above and below limits get the same bytes, also where nodes run by records."""
+    first = timestamped_store("first", key=TEXT, value=INT64)
+    second = timestamped_store("second", key=TEXT, value=INT64)
+    builder = TopologyBuilder("limits")
+    node = builder.add_source("words", WORDS)
+    counted = builder.add_processor("counted", aggregate(count(), store=first), node)
+    some = builder.add_processor("some", limit(7), counted)
+    edge = builder.repartition("edge", some, key=TEXT, value=INT64)
+    few = builder.add_processor("few", limit(5), edge)
+    builder.add_processor("latest", aggregate(count(), store=second), few)
+    app = Explained(tmp_path, builder.build())
+    for number in range(3):
+        app.batch((WORDS, f"k{n}", "x", number) for n in range(4 + number))
+    found = app.audit()
+    assert {each.task.group for each in found} == {"words", "edge"}
+    assert {(each.differs, each.not_run) for each in found} == {("", "")}
+    explained = app.explain(first, "k0")
+    assert all(change.is_equal for change in explained.explained)

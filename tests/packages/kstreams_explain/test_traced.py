@@ -1,0 +1,100 @@
+"""Where a record went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kstreams.errors import ReplayError
+from kstreams_explain.traced import Trace, trace_record
+from tests.packages.kstreams_explain import topologies as made
+from tests.packages.kstreams_explain.replaying import Explained
+from tests.packages.kstreams_explain.test_explained import events, lines
+
+
+def steps(trace: Trace) -> list[tuple[str, str, object, str]]:
+    (batch,) = trace.batches
+    return [
+        (step.node, step.what, None if step.record is None else step.record.key, step.reason)
+        for step in batch.steps
+    ]
+
+
+def place_of(app: Explained, value: bytes) -> tuple[int, int]:
+    reader = app.hand.connection.reader()
+    for partition, end in app.hand.connection.admin().end_offsets("lines").items():
+        for row in reader.read("lines", partition, 0, end):
+            if row.value == value:
+                return partition, row.offset
+    raise AssertionError(value)
+
+
+def test_a_record_is_followed_through_a_repartition_to_stores_and_sinks(tmp_path: Path) -> None:
+    app = Explained(tmp_path, made.words())
+    app.batch(lines("x y", "z"))
+    app.batch(lines("y x", "x"))
+    partition, offset = place_of(app, b"y x")
+    trace = trace_record(app.replayed(), "lines", partition, offset)
+    (batch,) = trace.batches
+    assert (batch.batch, batch.not_run) == (1, "")
+    found = steps(trace)
+    assert found[0] == ("split", "entered", f"k{0}", "")
+    assert [each[:3] for each in found[1:3]] == [("by-word", "left", "y"), ("by-word", "left", "x")]
+    wrote = {
+        each.record.key: (each.before, each.after)
+        for each in batch.steps
+        if each.store and each.record
+    }
+    assert wrote == {"x": (((1,),), ((2,),)), "y": (((1,),), ((2,),))}
+    assert {each[2] for each in found if each[:2] == ("totals", "left")} == {"x", "y"}
+    assert trace.to_json()["batches"][0]["steps"][0]["node"] == "split"  # type: ignore[index]
+
+
+def test_a_record_that_was_dropped_says_why(tmp_path: Path) -> None:
+    app = Explained(tmp_path, made.words())
+    app.batch(lines("odd", "boom"))
+    odd = steps(trace_record(app.replayed(), "lines", *place_of(app, b"odd")))
+    assert ("count", "dropped", "odd", "odd-word") in odd
+    boom = steps(trace_record(app.replayed(), "lines", *place_of(app, b"boom")))
+    node, what, key, reason = boom[-1]
+    assert (node, what, key) == ("by-word", "dropped", None)
+    assert reason.startswith("skipped-ProcessingError: ")
+    assert "boom is not countable" in reason
+
+
+def test_a_record_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+    app = Explained(tmp_path, made.words())
+    writer = app.hand.connection.writer()
+    writer.write("lines", 0, b"k", b"\xff\xfe", 5)
+    writer.flush()
+    writer.close()
+    app.batch()
+    (step,) = steps(trace_record(app.replayed(), "lines", 0, 0))
+    assert step[:2] == ("lines", "dropped")
+    assert step[3].startswith("skipped-DeserializationError: ")
+
+
+def test_late_records(tmp_path: Path) -> None:
+    app = Explained(tmp_path, made.tumbling())
+    app.batch(events(("a", 1), ("a", 1000), ("a", 2)))
+    place = app.explain(made.WINDOWS, "a").explained[0].steps[-1].origin
+    assert place is not None
+    found = steps(trace_record(app.replayed(), place.topic, place.partition, place.offset))
+    assert found == [("count", "entered", "a", ""), ("count", "dropped", "a", "late")]
+
+
+def test_what_is_not_known_is_said(tmp_path: Path) -> None:
+    app = Explained(tmp_path, made.words())
+    app.batch(lines("a"))
+    partition, offset = place_of(app, b"a")
+    app.batch(lines("b"))
+    (later,) = trace_record(app.replayed(), "lines", partition, offset + 9).batches
+    assert later.batch is None
+    assert "it was not processed: up to offset" in later.not_run
+    with pytest.raises(ReplayError, match="does not read topic 'liens'; it reads 'lines'"):
+        trace_record(app.replayed(), "liens", 0, 0)
+    checkpoint = app.replayed().checkpoint
+    checkpoint.commits("lines", checkpoint.log.open()).forget_before(1)
+    (gone,) = trace_record(app.replayed(), "lines", partition, offset).batches
+    assert "a batch before 2 has processed it, which is not retained" in gone.not_run

@@ -1,0 +1,398 @@
+"""Which files of a folder are read, and what becomes of those that change or cannot be read."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams import TEXT, Topic, TopologyBuilder
+from kstreams.errors import (
+    CompileError,
+    DataLossError,
+    DeserializationError,
+    FileChangedError,
+    KStreamsError,
+    SourceError,
+    StateCorruptError,
+    TopologyError,
+)
+from kstreams.operators import map_
+from kstreams.serde import NONE
+from kstreams.sources import Csv, FileInfo, FileLog, Format, Gzip, Lines, Log, Piece, Whole, folder
+from kstreams.state import Directory
+from kstreams.testing import TopologyTestDriver
+from kstreams.topology import DeadLetter, OnError
+from kstreams_files.entry import Place
+
+OUT = Topic("out", key=NONE, value=TEXT)
+LETTERS = Topic("letters", key=NONE, value=TEXT, nulls="pass")
+
+
+@dataclass(frozen=True)
+class Order:
+    """A row."""
+
+    item: str
+    count: int = 7
+    note: str | None = None
+
+
+def shown(_: object, value: object) -> tuple[None, str]:
+    return None, str(value)
+
+
+def driver_of(log: Log[Any, Any], on_error: OnError = "fail") -> TopologyTestDriver:
+    builder = TopologyBuilder("files")
+    read = builder.add_source("read", log, on_error=on_error)
+    builder.add_sink("out", OUT, builder.add_processor("shown", map_(shown), read))
+    return TopologyTestDriver(builder.build(), real_sources=True)
+
+
+def values_of(log: Log[Any, Any], on_error: OnError = "fail") -> tuple[list[str], dict[str, int]]:
+    with driver_of(log, on_error) as driver:
+        driver.run()
+        return [record.value for record in driver.read(OUT)], driver.dropped
+
+
+def write(place: Path, **files: str | bytes) -> None:
+    for name, data in files.items():
+        path = place / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+
+
+def lines(place: Path, **options: Any) -> FileLog[None, str]:
+    return folder("lines", place, Lines(TEXT), **options)
+
+
+# ---------------------------------------------------------------- which files
+
+
+def test_what_is_hidden_unfinished_or_elsewhere_is_left_out(tmp_path: Path) -> None:
+    place = tmp_path / "in"
+    place.mkdir()
+    names = (".hidden", "_SUCCESS", "a.part", "a.tmp", "a~", "a.log", "yes.txt")
+    for name in names:
+        (place / name).write_text(name)
+    (place / "below").mkdir()
+    (place / "below" / "deep.txt").write_text("deep")
+    (place / "_temporary").mkdir()
+    (place / "_temporary" / "half.txt").write_text("half")
+    (tmp_path / "secret.txt").write_text("secret")
+    (place / "out.txt").symlink_to(tmp_path / "secret.txt")
+    (place / "up.txt").symlink_to(place / ".." / "secret.txt")
+    (place / "nowhere.txt").symlink_to(place / "none")
+    (place / "round").symlink_to(place)
+    (place / "in.txt").symlink_to(place / "yes.txt")
+    os.mkfifo(place / "pipe.txt")
+    assert values_of(lines(place, pattern="*.txt"))[0] == ["yes.txt", "yes.txt"]
+    found, _ = values_of(folder("deep", place, Lines(TEXT), pattern="*.txt", recursive=True))
+    assert sorted(found) == ["deep", "yes.txt", "yes.txt"]
+
+
+def test_older_files_come_first_and_new_ones_behind_what_was_read(tmp_path: Path) -> None:
+    for name, time in (("c", 1), ("b", 3), ("a", 2)):
+        (tmp_path / name).write_text(name)
+        os.utime(tmp_path / name, (time, time))
+    with driver_of(lines(tmp_path)) as driver:
+        driver.run()
+        assert [(r.value, r.timestamp) for r in driver.read(OUT)] == [
+            ("c", 1_000),
+            ("a", 2_000),
+            ("b", 3_000),
+        ]
+        (tmp_path / "0").write_text("late")
+        os.utime(tmp_path / "0", (0, 0))
+        driver.run()
+        assert [record.value for record in driver.read(OUT)] == ["late"]
+
+
+def test_a_young_file_waits(tmp_path: Path) -> None:
+    write(tmp_path, old="old", young="young")
+    os.utime(tmp_path / "old", (1, 1))
+    assert values_of(lines(tmp_path, min_age=timedelta(hours=1)))[0] == ["old"]
+
+
+def test_files_are_dealt_to_the_partition_that_has_least(tmp_path: Path) -> None:
+    for number, text in enumerate(("a\nb\nc\n", "d\n", "e\n", "f\n", "g\n")):
+        (tmp_path / f"{number}").write_text(text)
+        os.utime(tmp_path / f"{number}", (number, number))
+    with closing(lines(tmp_path, partitions=2).contents()) as contents:
+        assert contents.ends() == {0: 4, 1: 3}
+
+
+def test_a_log_is_made_up_in_tests_unless_it_is_asked_for(tmp_path: Path) -> None:
+    log = lines(tmp_path / "none")
+    builder = TopologyBuilder("files")
+    builder.add_sink("out", OUT, builder.add_source("read", log))
+    with TopologyTestDriver(builder.build(), partitions={"lines": 2}) as driver:
+        driver.pipe(log, None, "made up", partition=1)
+        assert [record.value for record in driver.read(OUT)] == ["made up"]
+    (tmp_path / "none").mkdir()
+    with (
+        TopologyTestDriver(builder.build(), real_sources=True) as driver,
+        pytest.raises(TopologyError, match="read in its place"),
+    ):
+        driver.pipe(log, None, "made up")
+
+
+# ---------------------------------------------------------------- what changes
+
+
+def changed(log: FileLog[Any, Any], how: Any) -> KStreamsError:
+    """Return what reading raises when a file changes after it was planned."""
+    with closing(log.contents()) as contents, closing(log.reader()) as reader:
+        ends = contents.ends()
+        pieces = list(contents.pieces(0, 0, ends[0]))
+        how()
+        with pytest.raises(DataLossError) as reading:
+            reader.read(pieces[0], max_bytes=1 << 30)
+        return reading.value
+
+
+def test_a_file_that_changes_after_it_was_planned_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_text("one\ntwo\n")
+    error = changed(lines(tmp_path), lambda: file.write_text("one\ntwo\nthree\n"))
+    assert isinstance(error, FileChangedError)
+    assert str(file) in str(error)
+    with pytest.raises(FileChangedError, match="'a'"):
+        values_of(lines(tmp_path))
+
+
+def test_a_file_that_was_read_may_go_and_one_that_was_not_may_not(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_text("one\n")
+    error = changed(lines(tmp_path), file.unlink)
+    assert isinstance(error, FileChangedError)
+    assert "gone" in error.message
+    (tmp_path / "b").write_text("two\n")
+    with closing(lines(tmp_path).contents()) as contents:
+        assert contents.beginnings() == {0: 1}
+        assert contents.ends() == {0: 2}
+
+
+def test_a_change_is_seen_while_a_file_is_read_on(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_text("one\ntwo\n")
+    log = lines(tmp_path)
+    with closing(log.contents()) as contents, closing(log.reader()) as reader:
+        contents.ends()
+        (first,) = contents.pieces(0, 0, 1)
+        (second,) = contents.pieces(0, 1, 2)
+        assert reader.read(first, max_bytes=1 << 30).num_rows == 1
+        with file.open("r+") as same:
+            same.write("ONE\nTWO\n!")
+        with pytest.raises(FileChangedError, match="has changed since"):
+            reader.read(second, max_bytes=1 << 30)
+
+
+# ---------------------------------------------------------------- what cannot be read
+
+
+BOMB = gzip.compress(b"0" * (64 << 20), mtime=0)
+
+BAD_FILES = (
+    (Gzip(Lines(TEXT)), gzip.compress(b"one\n" * 1_000, mtime=0)[:-9], "ends early"),
+    (Gzip(Lines(TEXT)), b"one\ntwo\n", "not whole gzip"),
+    (Gzip(Lines(TEXT)), b"", "is empty"),
+    (Gzip(Lines(TEXT, max_record_bytes=1 << 30)), BOMB, "become more than"),
+    (Gzip(Whole(TEXT)), BOMB, "become more than"),
+    (Whole(TEXT, max_bytes=10), b"x" * 11, "more than 10 bytes"),
+    (Lines(TEXT, max_record_bytes=10), b"short\n" + b"x" * 11 + b"\nshort\n", "record 2 has more"),
+    (Lines(TEXT, max_record_bytes=10), b"x" * 11, "record 1 has more"),
+    (Lines(TEXT), "text".encode("utf-16"), "UTF-16"),
+    (Csv(Order), b"itm,count\nx,1\n", "did you mean 'itm'"),
+    (Csv(Order), b"item,item\nx,1\n", "twice"),
+    (Csv(Order), b'item\n"never ends\n', "a quote that nothing ends"),
+    (Csv(Order), b"item" + b"m" * 70_000, "first row has more than"),
+    (Csv(Order), b"\xe9\n", "not UTF-8"),
+)
+
+
+@pytest.mark.parametrize(
+    ("form", "data", "why"), BAD_FILES, ids=[f"{n} {case[2]}" for n, case in enumerate(BAD_FILES)]
+)
+def test_a_file_that_cannot_be_read_is_one_bad_record(
+    form: Format[Any, Any], data: bytes, why: str, tmp_path: Path
+) -> None:
+    write(tmp_path, bad=data)
+    log: FileLog[Any, Any] = folder("files", tmp_path, form)
+    with driver_of(log) as driver, pytest.raises(DeserializationError, match=why) as failed:
+        driver.run()
+    where = failed.value.where
+    assert (where.topic, where.file, where.record) == ("files", "bad", 1)
+    assert values_of(log, "skip") == ([], {"skipped-DeserializationError": 1})
+
+
+def test_a_dead_letter_names_file_and_record(tmp_path: Path) -> None:
+    write(tmp_path, a=b"fine\n\xff\nfine\n")
+    with driver_of(lines(tmp_path), DeadLetter("letters")) as driver:
+        driver.run()
+        assert [record.value for record in driver.read(OUT)] == ["fine", "fine"]
+        (letter,) = driver.read_rows("letters")
+        said = dict(letter.headers)
+        assert letter.value == b"\xff"
+        assert said["kstreams-error-file"] == b"a"
+        assert said["kstreams-error-record"] == b"2"
+        assert said["kstreams-error-topic"] == b"lines"
+
+
+def test_a_failing_processor_names_file_and_record(tmp_path: Path) -> None:
+    def fail(_: object, value: str) -> tuple[None, str]:
+        raise ValueError(value)
+
+    write(tmp_path, a="one\n")
+    builder = TopologyBuilder("files")
+    read = builder.add_source("read", lines(tmp_path))
+    builder.add_sink("out", OUT, builder.add_processor("fail", map_(fail), read))
+    with (
+        TopologyTestDriver(builder.build(), real_sources=True) as driver,
+        pytest.raises(KStreamsError, match="file 'a', record 1"),
+    ):
+        driver.run()
+
+
+# ---------------------------------------------------------------- what records are
+
+
+def test_lines_end_as_they_may(tmp_path: Path) -> None:
+    write(tmp_path, a=b"\xef\xbb\xbfone\r\n\r\ntwo\n\nthree")
+    assert values_of(lines(tmp_path))[0] == ["one", "", "two", "", "three"]
+    dropping = folder("dropping", tmp_path, Lines(TEXT, blank="drop"))
+    assert values_of(dropping) == (["one", "two", "three"], {"null-value": 2})
+
+
+def test_columns_are_found_by_their_names(tmp_path: Path) -> None:
+    rows = 'more,count,note,"item"\r\nx,1,,"tea, ""green"""\r\n\r\nx,2,"","two\nlines"\r\nx,3\n'
+    write(tmp_path, a=rows, b="item,count,note\nplain,4,n\n", c="item\nmilk\n")
+    found, dropped = values_of(folder("rows", tmp_path, Csv(Order)), "skip")
+    orders = [
+        Order('tea, "green"', 1, None),
+        Order("two\nlines", 2, ""),
+        Order("plain", 4, "n"),
+        Order("milk", 7, None),
+    ]
+    assert found == list(map(str, orders))
+    assert dropped == {"null-value": 1, "skipped-DeserializationError": 1}
+
+
+def test_a_file_for_a_file(tmp_path: Path) -> None:
+    write(tmp_path, a="one\ntwo\n", b="")
+    builder = TopologyBuilder("files")
+    named = Topic("named", key=TEXT, value=TEXT)
+    builder.add_sink("out", named, builder.add_source("read", folder("f", tmp_path, Whole(TEXT))))
+    with TopologyTestDriver(builder.build(), real_sources=True) as driver:
+        driver.run()
+        assert driver.read_values(named) == {"a": "one\ntwo\n", "b": ""}
+
+
+def test_large_files_are_read_from_a_mark(tmp_path: Path) -> None:
+    rows = [f"{number:09}{'x' * 91}" for number in range(120_000)]
+    write(tmp_path, a="\n".join(rows))
+    log = lines(tmp_path)
+    with closing(log.contents()) as contents:
+        assert contents.ends() == {0: 120_000}
+        (piece,) = contents.pieces(0, 110_000, 110_002)
+        assert Place.parse(piece.place).mark.place > 4 << 20
+        with closing(log.reader()) as reader:
+            table = reader.read(piece, max_bytes=1 << 30)
+    assert table.column("value").to_pylist() == [row.encode() for row in rows[110_000:110_002]]
+
+
+# ---------------------------------------------------------------- what is not as it has to be
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="there is no folder"):
+        values_of(lines(tmp_path / "none", index=Directory(str(tmp_path / "index"))))
+
+
+def test_an_index_is_of_one_log(tmp_path: Path) -> None:
+    write(tmp_path, a="one\n")
+    values_of(lines(tmp_path))
+    for other in (
+        lines(tmp_path, partitions=2),
+        folder("lines", tmp_path, Whole(TEXT)),
+    ):
+        with pytest.raises(SourceError, match=r"the index in .* has"):
+            other.contents()
+
+
+@pytest.mark.parametrize("harm", ["cut", "changed", "moved", "gone"])
+def test_a_damaged_index_is_not_believed(harm: str, tmp_path: Path) -> None:
+    log = lines(tmp_path)
+    for name in "abc":
+        write(tmp_path, **{name: name})
+        with closing(log.contents()) as contents:
+            contents.ends()
+    files = tmp_path / ".kstreams-lines" / "files"
+    first, second, _ = sorted(files.iterdir())
+    match harm:
+        case "cut":
+            first.write_bytes(first.read_bytes()[:-10])
+        case "changed":
+            said = json.loads(first.read_bytes())
+            said["files"][0][1][2] = 5
+            first.write_text(json.dumps(said))
+        case "moved":
+            second.write_bytes(first.read_bytes())
+        case _:
+            second.unlink()
+    with pytest.raises((StateCorruptError, SourceError)):
+        log.contents()
+
+
+@pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../secret", ""])
+def test_a_plan_leads_to_no_file_elsewhere(name: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    write(tmp_path, secret="secret", in__a="one\n")
+    log = lines(tmp_path / "in")
+    with closing(log.contents()) as contents, closing(log.reader()) as reader:
+        contents.ends()
+        (piece,) = contents.pieces(0, 0, 1)
+        said = json.loads(piece.place)
+        said[0][0] = name
+        forged = Piece(0, 0, 1, json.dumps(said))
+        with pytest.raises((SourceError, DataLossError)):
+            reader.read(forged, max_bytes=1 << 30)
+        with pytest.raises(StateCorruptError, match="no place in a file"):
+            reader.read(Piece(0, 0, 1, "[]"), max_bytes=1 << 30)
+
+
+def test_names_are_those_of_topics_and_of_no_other(tmp_path: Path) -> None:
+    with pytest.raises(CompileError, match="cannot name a log"):
+        folder("a/b", tmp_path, Lines(TEXT))
+    builder = TopologyBuilder("files")
+    builder.add_sink("out", OUT, builder.add_source("in", folder("out", tmp_path, Lines(TEXT))))
+    with pytest.raises(TopologyError, match="give one of them another"):
+        builder.build()
+
+
+@pytest.mark.parametrize("name", ["../outside", "below/../../outside", "linked/outside", "link"])
+def test_a_plan_that_names_what_is_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+    """Though what lies there is what the plan says."""
+    outside = tmp_path / "outside"
+    outside.write_text("secret\n")
+    place = tmp_path / "in"
+    (place / "below").mkdir(parents=True)
+    (place / "linked").symlink_to(tmp_path)
+    (place / "link").symlink_to(outside)
+    known = outside.stat()
+    file = FileInfo(name, f"{known.st_mtime_ns}-{known.st_size}", known.st_size, 0)
+    with pytest.raises(SourceError, match="does not lie in"):
+        lines(place).files.open(file)
+
+
+def test_a_folder_that_is_missing_is_not_created_by_its_index(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="there is no folder"):
+        values_of(folder("lines", tmp_path / "none" / "deep", Lines(TEXT)))
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,3 @@
+"""Tests of `kstreams_forecast`."""
+
+from __future__ import annotations

@@ -1,0 +1,46 @@
+"""Chromium, one for all tests, skipped or failed without it; and an app with its server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from devtools.browser import chromium, chromium_path
+from devtools.showcase import Names, Showcase
+from kstreams.clock import SystemClock
+from tests.packages.kstreams_serve.pages.showing import showcase, showing
+from tests.packages.kstreams_serve.serving import Served
+
+_PATIENCE_MS = 30_000
+"""How long what is expected of a page may take: how fast pages are is not tested here."""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = chromium_path()
+    if path is None:
+        reason = "there is no Chromium: apt-get install chromium, or KSTREAMS_CHROMIUM=PATH"
+        if os.environ.get("KSTREAMS_REQUIRE_BROWSER") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    expect.set_options(timeout=_PATIENCE_MS)
+    with chromium(path) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Showcase:
+    names = Names(words=(*Names().words, *(f"word{n}" for n in range(60))))
+    now = SystemClock().now_ms() + 20_000  # so that it is heard while the tests run
+    found = showcase(tmp_path_factory.mktemp("app"), now, names=names)
+    found.fail(found.now_ms - 3_600_000)
+    return found
+
+
+@pytest.fixture(scope="module")
+def served(app: Showcase) -> Iterator[Served]:
+    with showing(app) as found:
+        yield found

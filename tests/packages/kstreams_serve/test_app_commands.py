@@ -1,0 +1,129 @@
+"""Orders: what they do, who has given them, and what is no order."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kstreams.checkpoint.pause import present_pause
+from kstreams.checkpoint.savepoint.savepoints import Savepoints
+from kstreams.checkpoint.savepoint.store_place import checkpoint_of
+from kstreams_serve.app_commands import ORDERS
+from kstreams_serve.served_app import ServedApp
+from tests.kstreams.views.counted import COUNTS
+from tests.packages.kstreams_serve.asked import Asked, asked
+from tests.packages.kstreams_serve.guarded import an_app
+from tests.packages.kstreams_serve.serving import ACTING, ACTOR, TOKEN, Answer
+
+PLACE = "/v1/apps/viewed/orders"
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Iterator[Asked]:
+    with asked((an_app(tmp_path), COUNTS), settings=ACTING) as found:
+        yield found
+
+
+def order(ask: Asked, **given: object) -> Answer:
+    return ask(PLACE, token=ACTOR, body=given, address="10.0.0.7")
+
+
+def the_app(ask: Asked) -> ServedApp:
+    return ask.server.context.app("viewed")
+
+
+def test_a_pause_says_who_gave_it_and_the_first_one_stays(
+    ask: Asked, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    found = order(ask, order="pause", reason="a move\nof tables").json
+    paused = found.pop("paused")
+    assert found == {"app": "viewed", "order": "pause", "changed": True}
+    assert (paused["reason"], paused["by"]) == ("a move\\nof tables", "anna, from 10.0.0.7")
+    pause = present_pause(the_app(ask).home)
+    assert pause is not None
+    assert (pause.since_ms, pause.by) == (paused["since_ms"], paused["by"])
+    assert order(ask, order="pause").json == {**found, "changed": False, "paused": paused}
+    assert order(ask, order="resume").json["changed"] is True
+    assert present_pause(the_app(ask).home) is None
+    assert order(ask, order="resume").json["changed"] is False
+    said = [r.getMessage() for r in caplog.records if r.name == "kstreams_serve.app_commands"]
+    by = "by anna, from 10.0.0.7"
+    assert said == [
+        f"order done, app viewed: pause 'a move\\nof tables', {by}",
+        f"order changes nothing, app viewed: pause 'no reason was given', {by}",
+        f"order done, app viewed: resume, {by}",
+        f"order changes nothing, app viewed: resume, {by}",
+    ]
+    assert ACTOR not in caplog.text
+
+
+def test_a_savepoint_is_made_once(ask: Asked, caplog: pytest.LogCaptureFixture) -> None:
+    point = order(ask, order="savepoint", name="before/ü").json["savepoint"]
+    assert (point["name"], point["batches"]) == ("before/ü", {"in": 0})
+    again = order(ask, order="savepoint", name="before/ü")
+    assert (again.status, "already" in again.json["detail"]) == (409, True)
+    app = the_app(ask)
+    assert Savepoints(app.checkpoint, app.objects()).names() == ["before/ü"]
+    assert "order not done, app viewed: savepoint 'before/ü'" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"order": "reset"},
+        {"order": ["pause"]},
+        {"order": "resume", "reason": "why"},
+        {"order": "pause", "name": "x"},
+        {"order": "pause", "reason": 5},
+        {"order": "pause", "reason": "x" * 501},
+        {"order": "savepoint"},
+        {"order": "savepoint", "name": ""},
+        {"order": "savepoint", "name": "a", "reason": "b"},
+    ],
+)
+def test_what_is_no_order_does_nothing(ask: Asked, given: dict[str, Any]) -> None:
+    assert order(ask, **given).status == 400
+    assert present_pause(the_app(ask).home) is None
+
+
+@pytest.mark.parametrize("name", ["..", "@", "a\x00b", "x" * 300])
+def test_a_savepoint_has_a_name(ask: Asked, name: str) -> None:
+    assert order(ask, order="savepoint", name=name).status == 400
+
+
+def test_a_checkpoint_that_cannot_be_written_is_told(
+    ask: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied", "/somewhere/secret")
+
+    monkeypatch.setattr(type(the_app(ask).home), "note_pause", refuse)
+    found = order(ask, order="pause")
+    assert (found.status, found.json["detail"]) == (
+        409, "the checkpoint cannot be written: Permission denied",
+    )  # fmt: skip
+
+
+def test_they_are_described(ask: Asked) -> None:
+    found = json.loads(ask("/openapi.json").data)["paths"]["/v1/apps/{app}/orders"]["post"]
+    assert found["description"] == "Needs the role act."
+    schema = found["requestBody"]["content"]["application/json"]["schema"]
+    assert (schema["required"], set(schema["properties"])) == (
+        ["order"],
+        {"order", "reason", "name"},
+    )
+    assert schema["properties"]["order"]["enum"] == list(ORDERS)
+
+
+def test_a_token_that_may_act_may_read_and_one_that_reads_may_not_act(ask: Asked) -> None:
+    assert ask("/v1/apps/viewed/stores/counts/key?key=a", token=ACTOR).status == 200
+    refused = ask(PLACE, token=TOKEN, body={"order": "pause"})
+    assert (refused.status, "the role act" in refused.json["detail"]) == (403, True)
+    assert checkpoint_of(the_app(ask).home.directory or Path()).pause_note() is None

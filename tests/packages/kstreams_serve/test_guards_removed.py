@@ -1,0 +1,34 @@
+"""Each guard holds, and its probe is red where the guard is taken out: none is there for nothing.
+
+The probes are in `who_asks.py` and `what_is_asked.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.packages.kstreams_serve import what_is_asked, who_asks
+from tests.packages.kstreams_serve.guarded import GUARDS
+
+
+def test_all_probes_are_here() -> None:
+    own = [name for module in (who_asks, what_is_asked) for name in vars(module)]
+    assert {name for name in GUARDS if not name.startswith("limit_of_")} <= set(own)
+    assert len(GUARDS) > 30
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_it_holds(name: str, tmp_path: Path) -> None:
+    GUARDS[name].probe(tmp_path)
+
+
+@pytest.mark.parametrize("name", GUARDS)
+def test_its_probe_is_red_without_it(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = GUARDS[name]
+    monkeypatch.setattr(found.place, found.name, found.gone)
+    with pytest.raises((AssertionError, pytest.fail.Exception)):
+        found.probe(tmp_path)

@@ -1,0 +1,116 @@
+"""What is written to a connection leaves in as few pieces as it can, whole and in its order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from kstreams_serve.whole_writes import WholeWrites
+
+
+class _Inner(asyncio.Transport):
+    """Keeps what it is given."""
+
+    def __init__(self, unsent: int = 0) -> None:
+        super().__init__()
+        self.said: list[bytes | str] = []
+        self.unsent = unsent
+
+    def write(self, data: Any) -> None:
+        self.said.append(bytes(data))
+
+    def is_closing(self) -> bool:
+        return "close" in self.said
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
+
+    def close(self) -> None:
+        self.said.append("close")
+
+    def abort(self) -> None:
+        self.said.append("abort")
+
+
+def _said(act: Callable[[WholeWrites], None]) -> list[bytes | str]:
+    """Return what has left when the event loop has gone on."""
+
+    async def run() -> list[bytes | str]:
+        inner = _Inner()
+        act(WholeWrites(inner, asyncio.get_running_loop(), 1.0))
+        await asyncio.sleep(0)
+        return inner.said
+
+    return asyncio.run(run())
+
+
+def _each(*written: bytes) -> Callable[[WholeWrites], None]:
+    def act(transport: WholeWrites) -> None:
+        for data in written:
+            transport.write(data)
+
+    return act
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        pytest.param((b"head ", b"body"), [b"head body"], id="a head with its body"),
+        pytest.param((b"head ",), [b"head "], id="a head alone"),
+        pytest.param((b"head ", b""), [b"head "], id="no body"),
+        pytest.param((b"", b""), [], id="nothing"),
+        pytest.param((b"a", b"b", b"c", b"d"), [b"ab", b"cd"], id="a stream"),
+    ],
+)
+def test_writes_leave_together(written: tuple[bytes, ...], expected: list[bytes]) -> None:
+    assert _said(_each(*written)) == expected
+
+
+def test_a_head_does_not_wait_for_a_body_that_comes_later() -> None:
+    """A follower sees that it is let in before there is an event."""
+
+    async def run() -> list[bytes | str]:
+        inner = _Inner()
+        transport = WholeWrites(inner, asyncio.get_running_loop(), 1.0)
+        transport.write(b"head")
+        await asyncio.sleep(0)
+        before = list(inner.said)
+        transport.write(b"event")
+        await asyncio.sleep(0)
+        return [*before, "then", *inner.said]
+
+    assert asyncio.run(run()) == [b"head", "then", b"head", b"event"]
+
+
+def test_closing_writes_what_is_held() -> None:
+    def act(transport: WholeWrites) -> None:
+        transport.write(b"head")
+        transport.close()
+
+    assert _said(act) == [b"head", "close"]
+
+
+def test_aborting_does_not() -> None:
+    def act(transport: WholeWrites) -> None:
+        transport.write(b"head")
+        transport.abort()
+
+    assert _said(act) == ["abort"]
+
+
+@pytest.mark.parametrize(("unsent", "expected"), [(0, ["close"]), (5, ["close", "abort"])])
+def test_closing_aborts_after_a_time_when_the_client_reads_nothing(
+    unsent: int, expected: list[bytes | str]
+) -> None:
+    async def run() -> list[bytes | str]:
+        inner = _Inner(unsent)
+        transport = WholeWrites(inner, asyncio.get_running_loop(), 0.01)
+        transport.close()
+        transport.close()
+        await asyncio.sleep(0.05)
+        return inner.said
+
+    assert asyncio.run(run()) == expected
