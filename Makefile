@@ -36,7 +36,7 @@ format: setup ## format the code and apply the linter's safe fixes
 	@$(BIN)/ruff format .
 
 .PHONY: check
-check: check-format check-lint check-mypy check-pyright check-imports check-audit ## format, lint, types, import contracts, advisories
+check: check-format check-lint check-prose check-mypy check-pyright check-imports check-audit ## format, lint, English, types, import contracts, advisories
 
 .PHONY: check-format
 check-format: setup
@@ -47,6 +47,11 @@ check-format: setup
 check-lint: setup
 	$(call stage,check: lint)
 	@$(BIN)/ruff check .
+
+.PHONY: check-prose
+check-prose: setup
+	$(call stage,check: English of errors)
+	@$(RUN_PYTHON) -m devtools.prose --kind error
 
 .PHONY: check-mypy
 check-mypy: setup

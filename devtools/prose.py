@@ -2,7 +2,8 @@
 
 The rules are in `docs/writing.md`. Docstrings, comments, documentation pages and test names may
 have one finding in a thousand words, texts of errors none. `--show` prints each finding.
-`--since REV` counts only texts with lines that are new since a commit.
+`--since REV` counts only texts with lines that are new since a commit. `make check` counts the kinds
+of texts that are within their limits: `--kind error`.
 """
 
 from __future__ import annotations
@@ -237,6 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("paths", nargs="*", type=Path, help="files and folders; default: all")
     parser.add_argument("--show", action="store_true", help="print each finding")
     parser.add_argument("--since", metavar="REV", help="only texts that are new since a commit")
+    parser.add_argument("--kind", choices=_LIMITS, help="only texts of this kind")
     given = parser.parse_args(arguments)
     roots = given.paths or [ROOT / name for name in PATHS]
     words: Counter[tuple[str, Kind]] = Counter()
@@ -244,7 +246,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for path in _files(roots):
         new = None if given.since is None else _new_lines(path, given.since)
         for text in texts(path) if new is None or new else ():
-            if new is not None and not _is_new(text, new):
+            if (new is not None and not _is_new(text, new)) or given.kind not in (None, text.kind):
                 continue
             place = _package(path, roots), text.kind
             words[place] += len(_WORD.findall(text.words))

@@ -39,8 +39,8 @@ def base_of(service: Service, fence: str, table: str, life: str) -> int:
         there = types.RowFilter(column_qualifier_regex_filter=_exactly(column))
         service.unless(fence, row, there, [_set(column, b"%d" % base, 0)])
     raise SinkError(
-        f"the beginning of life {life!r} does not stay in {fence!r}",
-        hint="let nobody else write to that table.",
+        f"the first row of epoch {life!r} was removed from {fence!r}",
+        hint="only the library may write to that table.",
     )
 
 

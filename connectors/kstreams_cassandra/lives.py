@@ -50,8 +50,8 @@ def base_of(database: Database, keyspace: str, lives: str, table: str, life: str
             (table, life, base),
         )
     raise SinkError(
-        f"the beginning of life {life!r} does not stay in {lives!r}",
-        hint="let nobody else write to that table.",
+        f"the first row of epoch {life!r} was removed from {lives!r}",
+        hint="only the library may write to that table.",
     )
 
 

@@ -84,7 +84,7 @@ def _check_features(configuration: Mapping[str, str], table: deltalake.DeltaTabl
         asked += [key for key in field.get("metadata", {}) if key.startswith(_FIELD_CHECKS)]
     if asked:
         raise SinkError(
-            f"table {table.table_uri} asks writers for what the sink does not do: "
+            f"table {table.table_uri} requires writer features that the sink lacks: "
             f"{', '.join(sorted(asked))}",
-            hint="write to a table without it, and from there to this one.",
+            hint="write to a table without these features, and copy from there.",
         )

@@ -100,10 +100,10 @@ class TableWriter(Generic[K, V]):
             for reason, change in zip(reasons[1:], rows, strict=False):
                 if reason.get("Code") == "ValidationError":
                     raise SinkError(
-                        f"table {self._table!r} does not take the item {change.key}: "
+                        f"table {self._table!r} rejects the item {change.key}: "
                         f"{reason.get('Message', '')}",
                         "ValidationError",
-                        hint="let row= make what the table and its indexes take.",
+                        hint="return items from row= that the table and its indexes accept.",
                     ) from None
             raise
         return True

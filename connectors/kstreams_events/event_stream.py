@@ -153,6 +153,6 @@ class _EventLine(Line):
 
     def _lost(self, exc: Exception) -> IntakeUnavailableError:
         return IntakeUnavailableError(
-            f"{shown(self._stream.url)} does not answer, or not any more: {type(exc).__name__}",
-            hint="nothing is lost if it keeps events: it is asked for what came meanwhile.",
+            f"{shown(self._stream.url)} does not answer: {type(exc).__name__}",
+            hint="no event is lost if the server keeps events: the next request asks for them.",
         )

@@ -137,7 +137,7 @@ class _SocketLine(Line):
             ours = exc.sent is not None and not exc.rcvd_then_sent  # we have ended it
             if ours and exc.sent is not None and exc.sent.code in _FAULTS:
                 raise IntakeError(
-                    f"{self._where} sends what is too large, or no WebSocket: {exc.sent}"
+                    f"{self._where} sends too large a message or no WebSocket frame: {exc.sent}"
                 ) from None
             raise self._lost(exc) from None
         except ConnectionClosed:

@@ -88,8 +88,8 @@ class IcebergLog(TableLog[Table]):
             return {str(task): int(batch) for task, batch in found.items()}
         except (ValueError, TypeError, AttributeError):
             raise SinkError(
-                f"the table's property {sink!r} is {text[:80]!r}, which are no batches by task",
-                hint="nobody but the library may write it.",
+                f"the table's property {sink!r} is no map of tasks to batches: {text[:80]!r}",
+                hint="only the library may write this property.",
             ) from None
 
 

@@ -86,8 +86,8 @@ class Storage:
         except (ValueError, exceptions.NotInstalledError) as exc:
             why = hidden(str(exc), _secrets(self._properties))
             raise SinkError(
-                f"there is no such catalog of Iceberg: {why}",
-                hint="give catalog= its type and uri, and install what it needs.",
+                f"cannot open the Iceberg catalog: {why}",
+                hint="give catalog= its type and uri, and install the packages that it needs.",
             ) from None
 
     def open(self) -> Table | None:

@@ -98,8 +98,8 @@ def _from_text(text: str) -> list[RefusedRow]:
         return [_row(*found) for found in json.loads(text)]
     except (ValueError, TypeError) as exc:
         raise SinkError(
-            f"what a fence has of refused rows cannot be read: {exc}",
-            hint="nobody but the library may write to the table of fences.",
+            f"the rejected rows in the fence table cannot be read: {exc}",
+            hint="only the library may write to the fence table.",
         ) from exc
 
 

@@ -155,7 +155,7 @@ def made_state(connection: Connection, names: PollNames, required: frozenset[str
 def _check(connection: Connection, names: PollNames, state: PollState) -> None:
     if names.transaction == _SYSTEM and state.next >= _EPOCH:
         raise SourceError(
-            "the numbers of transactions have gone round: xmin does not tell old rows from new",
+            "transaction ids have wrapped around: xmin does not separate old rows from new ones",
             hint=f"ALTER TABLE {names.table} ADD transaction xid8 DEFAULT pg_current_xact_id(), "
             "with an index, and transaction='transaction' for a log of another name.",
         )

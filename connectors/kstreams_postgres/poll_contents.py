@@ -138,10 +138,9 @@ class PollContents:
         """Yield the rows of some transactions at once."""
         if start < self._known().offset:
             raise DataLossError(
-                f"log {self._names.log!r} has let go of what comes before offset "
-                f"{self._known().offset}",
-                hint="an app that begins with an older state (a fork, a savepoint) needs a log of "
-                "another name, which begins with all rows.",
+                f"log {self._names.log!r} no longer has rows before offset {self._known().offset}",
+                hint="for an app that starts from an older state (a fork, a savepoint), use a log "
+                "of another name, which starts with all rows.",
             )
         for place in self._windows():
             low, high = max(place.first, start), min(place.stop, stop)
@@ -164,9 +163,9 @@ class PollContents:
         if other != reader:
             raise SourceError(
                 f"log {names.log!r} is read by {other}, and this is {reader}; offsets are counted "
-                "from where one reader stands",
+                "from the position of one reader",
                 hint="give a fork a log of another name. After a reset, forget() the log, which "
-                "begins anew.",
+                "then starts over.",
             )
 
     def committed(self, positions: Mapping[int, int]) -> None:

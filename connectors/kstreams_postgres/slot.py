@@ -28,7 +28,7 @@ __all__ = (
 )
 
 _ANEW = (
-    "the records between are lost: drop() the log and reset the app, which copies the table anew."
+    "the records between are lost: drop() the log and reset the app, which copies the table again."
 )
 _KEEP_MORE = " A larger max_slot_wal_keep_size, or a shorter stop of the app, avoids it."
 _ALONE = " A slot has one reader."
@@ -120,20 +120,21 @@ class SlotState(NamedTuple):
             raise DataLossError(f"replication slot {slot!r} was dropped", hint=_ANEW)
         if self.wal == "lost":
             raise DataLossError(
-                f"replication slot {slot!r} fell behind, and the server has removed what it needs "
-                "(wal_status is lost)",
+                f"replication slot {slot!r} fell behind, and the server removed the WAL that it "
+                "needs (wal_status is lost)",
                 hint=_ANEW + _KEEP_MORE,
             )
         if self.slot_lsn > self.lsn:
             raise DataLossError(
-                f"replication slot {slot!r} was moved to {lsn_text(self.slot_lsn)} by somebody "
-                f"else, or made anew; the log has let go of what comes before {lsn_text(self.lsn)}",
+                f"replication slot {slot!r} was moved to {lsn_text(self.slot_lsn)} or created "
+                "again by another client; the log no longer has changes before "
+                f"{lsn_text(self.lsn)}",
                 hint=_ANEW + _ALONE,
             )
         if self.present != self.oid:
             raise SourceError(
-                f"table {names.table!r} was dropped, or made anew, since its changes are read",
-                hint="drop() the log and reset the app, which copies the table anew.",
+                f"table {names.table!r} was dropped or created again after the log was created",
+                hint="drop() the log and reset the app, which copies the table again.",
             )
 
 

@@ -144,9 +144,9 @@ class SlotContents:
         state = self._known()
         if start < state.offset:
             raise DataLossError(
-                f"slot {self._names.slot!r} has let go of what comes before offset {state.offset}",
-                hint="a slot is read once: an app that begins with an older state (a fork, a "
-                "savepoint) needs a slot of its own, and a table that is copied anew.",
+                f"slot {self._names.slot!r} no longer has changes before offset {state.offset}",
+                hint="a slot is read once: for an app that starts from an older state (a fork, a "
+                "savepoint), use another slot, which copies the table again.",
             )
         if start < min(stop, state.copied):
             yield Piece(partition, start, min(stop, state.copied), COPY)
@@ -206,8 +206,8 @@ class SlotContents:
             raise SourceError(
                 f"replication slot {self._names.slot!r} is read by {other}, and this is {reader}: "
                 "two would lose changes to each other",
-                hint="give a fork a slot of its own. After a reset, drop() the log, which copies "
-                "the table anew; release() it where this app goes on in place of that one.",
+                hint="give a fork another slot. After a reset, drop() the log, which copies the "
+                "table again; release() the log if this app replaces that one.",
             )
 
     def committed(self, positions: Mapping[int, int]) -> None:

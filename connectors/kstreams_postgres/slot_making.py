@@ -58,7 +58,7 @@ def check_slot(
         raise SourceError(
             f"the primary key of table {names.table!r} was {', '.join(state.key)} when its changes "
             f"began to be read, and is {', '.join(key)}",
-            hint="drop() the log and reset the app, which copies the table anew.",
+            hint="drop() the log and reset the app, which copies the table again.",
         )
     _check_publication(connection, names)
 
@@ -111,9 +111,9 @@ def _make(connection: Connection, names: SlotNames, making: Making) -> None:
     there = connection.execute("SELECT FROM pg_replication_slots WHERE slot_name = %s", slot)
     if there.rowcount and not begun.rowcount:
         raise SourceError(
-            f"there is a replication slot {names.slot!r} already, which is not this log's",
-            hint=f"drop it, or name another by slot=...; what is known of slots is in table "
-            f"{names.state!r}.",
+            f"replication slot {names.slot!r} exists and belongs to another log",
+            hint=f"drop the slot, or name another by slot=...; table {names.state!r} lists the "
+            "known slots.",
         )
     if there.rowcount:  # of one who died while making it
         connection.execute("SELECT pg_drop_replication_slot(%s)", slot)

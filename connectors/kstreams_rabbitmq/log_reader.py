@@ -88,7 +88,7 @@ class StreamReader:
             found.gaps.append((at, piece.stop - at))
         self._check(piece, stream, found)
         if is_short:  # a plan ends with a message, or before one
-            raise NotYetError(_lost(piece, f"stream {stream!r} ends before what was planned of it"))
+            raise NotYetError(_lost(piece, f"stream {stream!r} ends before the end of the plan"))
         return found
 
     def _check(self, piece: Piece, stream: str, found: _Read) -> None:

@@ -71,7 +71,7 @@ class RabbitStream(Generic[K, V]):
         if not self.stream or not (self.stream + self.staged).isascii():
             raise ValueError("streams have names of 1 to 255 ASCII characters")
         if self.stream == self.staged:
-            raise ValueError("what waits for the commit needs a stream of its own")
+            raise ValueError("staged messages need another stream than the results")
         if min(self.staged_bytes, self.max_bytes) < 1 or self.give_up_after < timedelta(0):
             raise ValueError("bounds of a RabbitStream are positive")
 

@@ -64,10 +64,10 @@ class StreamContents:
         self._look()
         if before and before != self.log_id:
             raise TopicRecreatedError(
-                "a stream was deleted and made anew, or put back as it was before",
+                "a stream was deleted and created again, or restored from a copy",
                 expected=before,
                 found=self.log_id,
-                hint="reset the app: its positions are of entries that are gone.",
+                hint="reset the app: its positions belong to deleted entries.",
             )
         return {partition: each.stop for partition, each in enumerate(self._known)}
 

@@ -83,8 +83,8 @@ class StreamReader:
         numbers, _ = numbers_at(self._server, key, 0, 0)
         if numbers is None or numbers.log_id != piece.place:
             raise DataLossError(
-                f"stream {self._streams[piece.partition]!r} was deleted and made anew since its "
-                "entries were planned",
+                f"stream {self._streams[piece.partition]!r} was deleted and created again after "
+                "its entries were planned",
                 hint="reset the app.",
                 where=Where(partition=piece.partition, offset=piece.start),
             )
@@ -108,8 +108,8 @@ class StreamReader:
             return
         raise DataLossError(
             said,
-            hint="let the stream keep more (MAXLEN, XTRIM), and let nobody delete from it. To go "
-            "on without them, give the log deleted='pass'.",
+            hint="keep more entries in the stream (MAXLEN, XTRIM), and do not delete from it. To "
+            "continue without these entries, give the log deleted='pass'.",
             where=Where(partition=piece.partition, offset=piece.start),
         )
 

@@ -59,8 +59,8 @@ class Position:
             return cls(batch, revision, rows, parts[3])
         except (ValueError, IndexError):
             raise SinkError(
-                f"a fence has {text[:80]!r}, which is no position",
-                hint="nobody but the library may write where the fences are.",
+                f"a fence has no position: {text[:80]!r}",
+                hint="only the library may write to the place of the fences.",
             ) from None
 
 

@@ -52,7 +52,7 @@ class FileTable(ABC, Generic[K, V]):
 
         Raises:
             SinkUnavailableError: The place does not answer.
-            SinkError: The table has other columns, or asks writers for what the sink does not do.
+            SinkError: The table has other columns, or requires writer features that the sink lacks.
         """
         self._where().retried(self._prepare)
 

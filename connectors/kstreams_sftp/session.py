@@ -101,10 +101,10 @@ class _Faults:
         what = f"cannot {self._doing} of {settings.place}: {said}"
         if isinstance(exc, paramiko.BadHostKeyException):
             return HostKeyError(
-                f"{settings.place} answers with another key than the one that is known: "
+                f"{settings.place} has another host key than the known one: "
                 f"{exc.key.get_name()} {exc.key.fingerprint}",
-                hint="somebody else may be answering. Ask whoever runs the server whether it has "
-                "a new key, and name that one.",
+                hint="another server may be answering. Ask the server's administrator for the new "
+                "host key, and configure it.",
             )
         if self.may_pass(exc):
             return SftpUnavailableError(

@@ -309,7 +309,7 @@ class QueryDriver:
             if self._opened.commits.batches()[-1:] >= [batch]:
                 return FencedError(
                     f"batch {batch} of query {self.name!r} was committed by another driver",
-                    hint="two apps run on one checkpoint: the newer one goes on; stop this one.",
+                    hint="two apps run on one checkpoint: the newer one continues; stop this one.",
                 )
         return error
 

@@ -133,8 +133,8 @@ class QuerySettings:
         topic, made = self.first_topic, tuple(parts)
         if made and not topic:
             raise CompileError(
-                "results that are to be seen once need a topic that is known by its name: the "
-                "query reads none, and chooses those that it writes for each record",
+                "exactly-once results need a topic whose name is known: the query reads no topic, "
+                "and chooses its output topics for each record",
                 hint="give it a sink with a Topic, or a source with a DeadLetter.",
             )
         return Staged.of(self.publisher, topic, made)

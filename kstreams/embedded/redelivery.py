@@ -127,8 +127,8 @@ class EmbeddedRedelivery:
             found, known = {}, False
         if not known:
             raise StateCorruptError(
-                f"{str(self._file)!r}, which says what was brought back, cannot be read",
-                hint="bring it back from a copy; without it all records are brought back again.",
+                f"{str(self._file)!r}, the list of redelivered records, cannot be read",
+                hint="restore the file from a copy; without it all records are redelivered again.",
             )
         self._state = found
 

@@ -149,9 +149,9 @@ class KafkaRedelivery:
     def _place(self, partition: int, text: str) -> TopicPartition:
         if len(text) > _MOST_TEXT:
             raise LimitError(
-                f"which offsets of partition {partition} of {self._topic} are done takes "
-                f"{len(text):,} characters, brokers keep {_MOST_TEXT:,}",
-                hint="bring back all of them up to some place first, without a choice.",
+                f"the list of redelivered offsets of partition {partition} of {self._topic} has "
+                f"{len(text):,} characters; brokers keep {_MOST_TEXT:,}",
+                hint="redeliver all records up to an offset first, without a selection.",
             )
         first = text.partition(",")[0].rpartition("-")[2]
         return TopicPartition(self._topic, partition, int(first) + 1, text)

@@ -137,7 +137,7 @@ class NumberedReader:
             if len(values) < len(numbers):
                 raise DataLossError(
                     f"log {log.name!r} has fewer records than were planned",
-                    hint="give it what it had, or reset the app.",
+                    hint="restore the records of the log, or reset the app.",
                 )
             columns.append(log.value.serialize_many(values))
             size += columns[-1].nbytes

@@ -66,8 +66,8 @@ class ZstdCodec(Codec):
             frame = zstandard.get_frame_parameters(data)
             if frame.dict_id not in (0, *self._dictionaries):
                 raise DeserializationError(
-                    f"expected a frame of {self.name}, got one of dictionary {frame.dict_id}",
-                    hint="compressed(..., older=[...]) reads what was written with others.",
+                    f"expected a frame of {self.name}, got a frame of dictionary {frame.dict_id}",
+                    hint="compressed(..., older=[...]) reads frames of older dictionaries.",
                 )
             engine = self._decompressor(frame.dict_id)
             if frame.content_size != zstandard.CONTENTSIZE_UNKNOWN:
@@ -146,6 +146,6 @@ def _dictionary(data: bytes) -> zstandard.ZstdCompressionDict:
     if not made.dict_id():
         raise ValueError(
             f"expected a trained dictionary of zstd, got {len(data):,} bytes: {data[:20]!r}\n"
-            "Hint: make one with train_dictionary; frames then tell which they were written with."
+            "Hint: create one with train_dictionary; each frame then has the id of its dictionary."
         )
     return made

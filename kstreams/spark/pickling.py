@@ -38,7 +38,7 @@ def pickled(settings: StageSettings) -> bytes:
             except Exception as cause:  # as above
                 raise CompileError(
                     f"the node cannot be sent to executors: {text_of(cause)}",
-                    hint="make what it holds (connections, locks, files) in the processor's init.",
+                    hint="create connections, locks and files in the processor's init.",
                     where=Where(group=settings.group.name, node=node.name),
                 ) from cause
         raise CompileError(

@@ -211,7 +211,7 @@ class StandingJob:
     def _fail(self) -> NoReturn:
         """Raise what has made the job fail."""
         self._join()
-        raise ExecutionError("a worker has left a job of Spark's, and none has failed")
+        raise ExecutionError("a worker left its Spark job, but no task of the job failed")
 
 
 class _JobThread:

@@ -161,7 +161,7 @@ class _TaskContext:
         if not self._open:
             raise TopologyError(
                 f"node {self.node!r} calls hold outside init",
-                hint="processors live for a batch: call it in init, and keep what it returns.",
+                hint="processors exist for a batch: call hold in init, and keep its result.",
             )
         hold = BatchHold(self.node, release, undo)
         self._services.holds.append(hold)

@@ -162,7 +162,7 @@ def _read_task(task: TaskId, data: object) -> TaskReport:
                 checked_integer(began_ms, "a time"),
             )
         case _:
-            raise WrongFieldError(f"what task {task} has done is not nine fields")
+            raise WrongFieldError(f"the report of task {task} is not nine fields")
 
 
 def _read_move(task: TaskId, data: object) -> TaskMove:

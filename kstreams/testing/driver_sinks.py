@@ -67,7 +67,7 @@ class DriverSinks:
             raise TopologyError(f"the topology has no sink {sink.label!r}; it has {known}")
         if self._real:
             raise TopologyError(
-                f"what {sink.label!r} got is where it is: the driver has real_sinks"
+                f"sink {sink.label!r} has no recorded results: the driver has real_sinks=True"
             )
         records = [record for name in names for record in self._kept[name].records()]
         for name in names:

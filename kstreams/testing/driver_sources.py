@@ -104,8 +104,8 @@ class DriverSources:
             return source
         if source.name in self._logs:
             raise TopologyError(
-                f"log {source.name!r} is read in its place",
-                hint="put there what it shall read, or leave out real_sources=True.",
+                f"log {source.name!r} cannot be piped: the driver has real_sources=True",
+                hint="write the input to the real source, or leave out real_sources=True.",
             )
         return Topic(source.name, source.key, source.value)
 

@@ -187,7 +187,7 @@ class SinkContract:
         results.fails = True
         with suppress(RecordRefusedError):
             self._write(commit, results)
-            raise AssertionError("what refuse raises leaves write")
+            raise AssertionError("write() must catch the exceptions of refuse()")
         assert list(self.seen()) == []
 
     def test_a_sink_travels_and_shows_no_more_than_its_label(self) -> None:

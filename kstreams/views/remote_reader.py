@@ -230,7 +230,7 @@ class RemoteReader(Generic[S]):
         return StoreError(
             f"{method} needs a working copy, and a remote view of store "
             f"{self._spec.name!r} has none",
-            hint="use a View, which reads the app's checkpoint; or follow, and read what you need.",
+            hint="use a View, which reads the app's checkpoint; or use follow, and read the rows.",
         )
 
     def _find_again(self) -> None:

@@ -74,7 +74,7 @@ def decode_found(data: bytes) -> Found:
             at = middle if value_bytes == _NONE else middle + value_bytes
             pairs.append((data[start:middle], None if value_bytes == _NONE else data[middle:at]))
         if at > len(data):
-            raise StoreError("what came from the server ends in the middle of a row")
+            raise StoreError("the server's reply ends in the middle of a row")
         version = fields.anything("version")
         return Found(
             None if version is None else fields.integer("version", least=SEED),
@@ -84,4 +84,4 @@ def decode_found(data: bytes) -> Found:
             tuple(pairs),
         )
     except (ValueError, struct.error) as exc:
-        raise StoreError(f"what came from the server is no rows: {exc}") from exc
+        raise StoreError(f"the server's reply has no rows: {exc}") from exc

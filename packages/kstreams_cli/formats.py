@@ -271,7 +271,7 @@ def _own(text: str) -> Serde[Any]:
     raise WrongUsageError(
         f"there is no serde {text!r}"
         + (f"; did you mean {near[0]!r}?" if near else f": expected {', '.join(names)}")
-        + ("" if near else ", or MODULE:SERDE for one of your own; `kstreams serdes` tells more")
+        + ("" if near else ", or MODULE:SERDE for your own; `kstreams serdes` lists all")
     )
 
 

@@ -248,7 +248,7 @@ def _beside(
     if port is not None:
         return ServeBeside(port, target, place.environment, networks)
     if networks:
-        raise WrongUsageError("it is for the server beside the app: add --serve PORT")
+        raise WrongUsageError("--forwarded-allow-ips needs --serve PORT")
     return None
 
 

@@ -92,8 +92,8 @@ class BatchReplay:
         if found is None or self.commit.plan not in ("", found.digest):
             raise ReplayError(
                 f"the plan of batch {self.batch} of query {self._query.settings.name!r} is not "
-                "retained: what it read is not known",
-                hint="App(retained_batches=...) keeps more.",
+                "retained: its input is unknown",
+                hint="App(retained_batches=...) retains more batches.",
             )
         return found
 

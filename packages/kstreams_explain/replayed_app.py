@@ -71,9 +71,9 @@ class ReplayedApp:
         is_other = without_parameters(recorded) != without_parameters(shape)
         if is_other or any(misread_stores(parameters_in(recorded), parameters_in(shape))):
             raise CheckpointMismatchError(
-                f"the topology is not the one that app {self.checkpoint.app!r} has run last",
-                hint="give the topology that the app runs. After an upgrade, batches of before "
-                "it cannot be run again.",
+                f"the topology is not the last one of app {self.checkpoint.app!r}",
+                hint="pass the topology that the app runs. Batches before an upgrade cannot be "
+                "replayed.",
             )
         return {
             query_name(groups): opened_query(

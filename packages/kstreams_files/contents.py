@@ -103,9 +103,9 @@ class FileContents:
             raise FileChangedError(
                 f"file {file.name!r} of {self._files.label} has changed since its records were "
                 f"planned: its version was {entry.file.version}, and is {file.version}",
-                hint="give what is new a name of its own, and bring the file back as it was, or "
-                "take it away if it was read. Put files there whole: write them under a name that "
-                "ends with '.part', then rename.",
+                hint="write new content to a new file, and restore this file, or remove it if it "
+                "was read. Add complete files only: write them under a name that ends with "
+                "'.part', then rename.",
             )
         return entry is None
 

@@ -115,7 +115,7 @@ class FileIndex:
         what = f"{name} of {self._place}"
         for entry in read_document(data, name, parse, what=what, hint=_DAMAGED, sealed=True):
             if entry.partition >= len(self._entries) or entry.first != self.end(entry.partition):
-                raise SourceError(f"{what} does not follow what comes before it", hint=_DAMAGED)
+                raise SourceError(f"{what} does not follow the previous entry", hint=_DAMAGED)
             self.known[entry.file.name] = entry
             if entry.records:
                 times = self._times[entry.partition]

@@ -50,8 +50,8 @@ class Packed(Format[K, V]):
         """
         if self.format.reads_anywhere:
             raise TypeError(
-                f"files of {self.format.name} are not read inside of other files\n"
-                "Hint: unpack them; what they hold is compressed already."
+                f"{self.format.name} files cannot be read inside archives\n"
+                "Hint: unpack them; their content is compressed already."
             )
         object.__setattr__(self, "key", self.format.key)
         object.__setattr__(self, "value", self.format.value)

@@ -140,7 +140,7 @@ class IntakeContract:
             except _Killed:
                 pass
             else:
-                raise AssertionError("a runner settles what it has written")
+                raise AssertionError("the runner must settle the written messages")
             values = self._values(topics)
             assert values in ([b"1"], [b"1", b"2"])
             again = 0 if self.resumes else len(values)

@@ -82,7 +82,7 @@ class CodeRuns:
             try:
                 while not (await asyncio.wait({work}, timeout=_LOOK_SECONDS))[0]:
                     if await request.is_disconnected():
-                        raise Problem(499, "whoever has asked is gone")
+                        raise Problem(499, "the client closed the request")
                 return work.result()
             finally:
                 work.cancel()

@@ -135,7 +135,7 @@ class Guard:
         if method not in ("GET", "HEAD") and not _is_own(headers):
             raise Problem(
                 403,
-                "what is sent with a cookie has to come from a page of this server",
+                "a request with a cookie must come from a page of this server",
                 hint="send a token, as `Authorization: Bearer ...`.",
             )
 

@@ -104,8 +104,8 @@ async def take_page(
             if loop.time() > until:
                 raise Problem(
                     410,
-                    "where this cursor goes on is not found in time any more",
-                    hint="begin with the first page again, and ask for the next one sooner.",
+                    "the position of this cursor cannot be found in time",
+                    hint="start with the first page again, and request the next page sooner.",
                 )
     made: list[T] = []
     size = 0

@@ -71,7 +71,9 @@ class RowQuery:
             return cls(place, choices, as_of, key_bytes, name=secrets.token_hex(8))
         found = cursors.read(cursor)
         if [*place] != found.items("p") or choices or as_of != NEWEST:
-            raise Problem(400, "a cursor goes on with its own request: give the limit beside it")
+            raise Problem(
+                400, "a cursor continues its own request: only limit may be given with it"
+            )
         last = found.text("k")
         return cls(
             place,

@@ -174,11 +174,9 @@ class ServeSettings(Listening):
     def __post_init__(self) -> None:
         """Check."""
         if not self.tokens:
-            raise ServeError("there is no token: nobody could read anything")
+            raise ServeError("there is no token, so no client could read")
         if self.allows_actions and Role.ACT not in self.tokens.values():
-            raise ServeError(
-                "actions are allowed, and no token has the role act: nobody could give an order"
-            )
+            raise ServeError("actions are allowed, but no token has the role act")
         super().__post_init__()
 
     @classmethod

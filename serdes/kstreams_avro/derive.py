@@ -118,7 +118,7 @@ class _Deriver:
         if _IS_NAME(name) is None:
             raise TypeError(f"{name!r} is no name in Avro")
         if get_origin(cls) is not None or getattr(cls, "__parameters__", None):
-            raise TypeError(f"{name} is generic: one name in Avro would stand for many types")
+            raise TypeError(f"{name} is generic: one Avro name would have many types")
         full = f"{self._namespace}.{name}" if self._namespace else name
         if name in self._named:
             if self._named[name] is not cls:

@@ -157,10 +157,10 @@ class ConfluentSerde(FramedSerde[T]):
             self._serde.reading(replace(latest.schema, message_indexes=indexes))
         except ValueError as exc:
             raise SchemaRefusedError(
-                f"{self.plain.name} cannot read what subject {subject!r} has as version "
-                f"{latest.version}: {exc}\n{difference(latest.schema, self._serde.schema)}",
+                f"{self.plain.name} cannot read version {latest.version} of subject {subject!r}: "
+                f"{exc}\n{difference(latest.schema, self._serde.schema)}",
                 subject=subject,
-                hint="change the type, so that it has a default for what the writer lacks.",
+                hint="give each field that the writer lacks a default.",
             ) from exc
 
     def _wanted(self, subject: str) -> Registered:
@@ -191,8 +191,8 @@ class ConfluentSerde(FramedSerde[T]):
                 f"its last version is {latest.version}; the difference:\n"
                 f"{difference(latest.schema, schema)}",
                 subject=subject,
-                hint="make it so that both can be read (a default for what is new), or take "
-                "another topic; nothing was registered.",
+                hint="make the schemas compatible (a default for each new field), or use another "
+                "topic; nothing was registered.",
             )
         try:
             return registry.register(subject, schema)
@@ -233,7 +233,7 @@ class ConfluentSerde(FramedSerde[T]):
                     f"the registry at {self._registry.url} gives subject {subject!r} no GUID, "
                     "which ids in headers are",
                     subject=subject,
-                    hint="leave framing= out of the topic: ids then stand in front.",
+                    hint="leave framing= out of the topic: ids are then prepended to the bytes.",
                 )
             name = found.guid.bytes
         indexes = (self._serde.schema.message_indexes or (0,)) if self._indexed else None

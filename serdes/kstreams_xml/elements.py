@@ -220,7 +220,7 @@ def _add(
     many = isinstance(shape, _LISTS)
     if many and (nullable or marker is not None):
         problem = "may be None" if nullable else f"is marked as {marker.place}" if marker else ""
-        raise TypeError(f"{part.name} is a list and {problem}, which XML cannot tell")
+        raise TypeError(f"{part.name} is a list and {problem}, which XML cannot represent")
     inner = shape
     if isinstance(shape, _LISTS):
         inner, nullable = _without_none(shape.item_type)
@@ -251,7 +251,7 @@ def _without_none(shape: inspect.Type) -> tuple[inspect.Type, bool]:
         return shape, False
     kinds = [each for each in shape.types if not isinstance(each, inspect.NoneType)]
     if len(kinds) != 1:
-        raise TypeError("a union of several types cannot be told apart in XML")
+        raise TypeError("XML cannot represent a union of several types")
     return kinds[0], len(kinds) < len(shape.types)
 
 

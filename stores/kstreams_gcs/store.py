@@ -278,8 +278,8 @@ class GcsObjectStore:
             return request()
         except media_exceptions.DataCorruption as exc:
             raise StateCorruptError(
-                f"{doing} of {place}: it has come damaged, in each try",
-                hint="bring the object back from a copy or an older version of the bucket's.",
+                f"{doing} of {place}: the object was damaged in each attempt",
+                hint="restore the object from a copy or an older version.",
             ) from exc
         except FAILURES as exc:
             if missing is not None and isinstance(exc, exceptions.NotFound):

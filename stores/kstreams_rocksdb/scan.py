@@ -43,7 +43,7 @@ class Scan:
         if self._pairs is None:
             raise StoreError(
                 "the store was closed while this scan was open",
-                hint="Read what is needed before the batch ends.",
+                hint="Read all rows before the batch ends.",
             )
         return next(self._pairs)
 

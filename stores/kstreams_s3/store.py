@@ -110,7 +110,7 @@ class S3ObjectStore:
                 damage = str(error)
         raise StateCorruptError(
             f"object {name!r} of {self._settings.place} is damaged: {damage}",
-            hint="Bring the object back from a copy or an older version of the bucket's.",
+            hint="Restore the object from a copy or an older version.",
         )
 
     def move(self, name: str, to: str, *, replace: bool = False) -> bool:

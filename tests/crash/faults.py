@@ -212,7 +212,7 @@ def _leave_half(objects: ObjectStore, name: str, data: bytes) -> None:
         aside.mkdir(parents=True, exist_ok=True)
         (aside / f"half-{len(list(aside.iterdir()))}").write_bytes(half)
     else:
-        raise TypeError(f"what does a killed writer leave in {objects!r}?")
+        raise TypeError(f"no faults are defined for {objects!r}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -104,3 +104,13 @@ def test_since_counts_only_new_lines(tmp_path: Path) -> None:
     # A committed file has no new lines, however it is written.
     assert main(["--since", head, str(root / "devtools" / "__init__.py")]) == 0
     assert tmp_path.exists()
+
+
+def test_main_with_kind_counts_only_texts_of_the_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "module.py"
+    file.write_text('"""What a stage does."""\n\nraise ValueError("the batch is empty")\n')
+    assert main([str(file), "--kind", "error"]) == 0
+    assert "docstring" not in capsys.readouterr().out
+    assert main([str(file)]) == 1

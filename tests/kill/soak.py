@@ -336,7 +336,7 @@ def main() -> None:
         finally:
             killed_app.end()
     if not well:
-        raise SystemExit(f"what it came to is in {home}")
+        raise SystemExit(f"the app's files are in {home}")
     shutil.rmtree(home)
 
 

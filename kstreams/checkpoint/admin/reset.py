@@ -167,7 +167,7 @@ def reset(
     except OSError as exc:
         raise ExecutionError(
             f"cannot remove {exc.filename or path}: {exc.strerror}",
-            hint="what is left is removed by the next reset.",
+            hint="the next reset removes the remaining files.",
         ) from exc
     return found
 

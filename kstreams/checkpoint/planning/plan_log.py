@@ -193,7 +193,7 @@ class PlanLog:
     def _fenced(self, what: str) -> FencedError:
         return FencedError(
             f"{what} of {self._objects} was written by another driver",
-            hint="two apps run on one checkpoint: the newer one goes on; stop this one.",
+            hint="two apps run on one checkpoint: the newer one continues; stop this one.",
         )
 
     def inherit(self, number: int, run: str) -> None:

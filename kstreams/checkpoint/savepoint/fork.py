@@ -181,8 +181,8 @@ def _remove_half(target: CheckpointHome, app: str, objects: ObjectStore) -> None
     )
     if half_app != app:
         raise StateCorruptError(
-            f"{place} says that a fork to app {half_app!r} was cut short, not to {app!r}",
-            hint=f"fork into another place, or go on with app {half_app!r}.",
+            f"{place} has an interrupted fork to app {half_app!r}, not to {app!r}",
+            hint=f"fork to another place, or continue the fork with app {half_app!r}.",
         )
     objects.delete(list(epoch_objects(objects, app, check_incarnation(epoch, repr(place)))))
     target.forget_fork()

@@ -149,6 +149,6 @@ class _Moves:
         return CheckpointMismatchError(
             f"store {self._store!r}: the window [{start_ms}, {end_ms}) of key {key!r} {why}: its "
             "state cannot be divided",
-            hint="begin the store empty: reset={...}; or close the windows first, by the topology "
-            "of before: App.run(until='end', close_windows=True).",
+            hint="empty the store: reset={...}; or close its windows first with the previous "
+            "topology: App.run(until='end', close_windows=True).",
         )

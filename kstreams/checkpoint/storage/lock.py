@@ -116,8 +116,8 @@ class CheckpointLock:
             raise FencedError(
                 f"checkpoint {str(self._path.parent)!r} was taken over by another app "
                 f"({owner or 'unknown'})",
-                hint="this one has stopped, and lost nothing: go on with the other, or stop it "
-                "before this one is started again.",
+                hint="this app has stopped and lost nothing: use the other app, or stop the other "
+                "before you start this one again.",
             )
 
     def _opened(self) -> IO[str]:

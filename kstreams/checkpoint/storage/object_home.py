@@ -79,9 +79,9 @@ class ObjectHome:
         found = self.description()
         if found is not None and self.objects.put_if_absent(found.name, found.data):
             raise StoreOpenError(
-                f"{self} overwrites what is there when it should be created only if absent",
-                hint="a checkpoint needs conditional writes (If-None-Match: * of S3): use a "
-                "storage that has them.",
+                f"{self} overwrites an existing object on a conditional create",
+                hint="a checkpoint needs conditional writes (If-None-Match: * of S3): use storage "
+                "that supports them.",
             )
 
     def lock(self) -> NoLock:

@@ -232,7 +232,7 @@ def _check_foreign(
     if joiner.how == "outer":
         raise TopologyError(
             f"join {name!r}: there is no outer join by a foreign key",
-            hint="use left(...): which right rows nobody names is not known by left keys.",
+            hint="use left(...): left keys do not show right rows without a left row.",
         )
     check_kind(store, TIMESTAMPED, "join_foreign needs")
     if store.key != key:

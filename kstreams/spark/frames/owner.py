@@ -82,9 +82,9 @@ def begin_state(log: ObjectStore, task: TaskKey, wall_ms: int) -> None:
     own = str(wall_ms).encode()
     if not log.put_if_absent(name, own) and log.get(name) != own:
         raise FencedError(
-            f"the state {task.app!r} was begun by another query on the same DataFrame, with a "
-            "checkpoint of its own",
-            hint="Take the DataFrame of the results anew for each checkpoint: results.all, "
+            f"the state {task.app!r} belongs to another query on the same DataFrame with another "
+            "checkpoint",
+            hint="Create the DataFrame of the results again for each checkpoint: results.all, "
             "results[TOPIC] or write_each(results, ...).",
         )
 

@@ -111,9 +111,9 @@ class _Columns:
             problem = "the topic has frames, which columns do not"
         if problem is not None:
             raise CompileError(
-                f"column {name!r} of topic {self.topic!r} is {kind.simpleString()}, which is not "
-                f"what {serde.name} has for the {role}: {problem}",
-                hint=f"Cast it, or make bytes of it; SourceFrame(frame, {role}=...) names another.",
+                f"column {name!r} of topic {self.topic!r} is {kind.simpleString()}, but the {role} "
+                f"has the serde {serde.name}: {problem}",
+                hint=f"Cast or encode the column; SourceFrame(frame, {role}=...) names another.",
             )
         return f"{_quoted(name)} AS {role}"
 

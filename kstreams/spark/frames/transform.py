@@ -208,10 +208,9 @@ def _source_frames(
     for topic, source in given.items():
         if not hasattr(source.frame, "isStreaming"):
             raise CompileError(
-                f"what is given for {topic!r} is no DataFrame of Spark's but "
+                f"the source of {topic!r} must be a Spark DataFrame, not "
                 f"{type(source.frame).__name__}",
-                hint="Give what spark.readStream or spark.read return; "
-                "spark.createDataFrame makes one of other data.",
+                hint="Pass the result of spark.readStream, spark.read or spark.createDataFrame.",
             )
     wanted = dict.fromkeys(node.topic.name for node in topology.sources)
     missing = [topic for topic in wanted if topic not in given]
@@ -287,5 +286,5 @@ def _check_sinks(topology: Topology) -> None:
         if isinstance(sink.target, Sink):
             raise CompileError(
                 f"sink {sink.name!r} writes under the commits of an app, and DataFrames have none",
-                hint="Write to a topic, and its DataFrame by a sink of Spark's; or run with App.",
+                hint="Write to a topic, and its DataFrame with a Spark sink; or run with App.",
             )

@@ -65,8 +65,8 @@ def _pickled(writers: _Writers) -> bytes:
     except Exception as exc:  # whatever an object of the user's raises
         raise CompileError(
             f"a function of write_each cannot be sent to Spark's server: {text_of(exc)}",
-            hint="Let it open what it writes to by itself; the session is that of the DataFrame "
-            "that it gets.",
+            hint="Open the destination inside the function; take the session from the DataFrame "
+            "that the function gets.",
         ) from exc
 
 

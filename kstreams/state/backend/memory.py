@@ -116,7 +116,7 @@ class MemoryStore:
                 if self._closed:
                     raise StoreError(
                         "the store was closed while this scan was open",
-                        hint="Read what is needed before the batch ends.",
+                        hint="Read all rows before the batch ends.",
                     )
                 yield pair
 

@@ -102,9 +102,9 @@ class RowCoding:
             raise
         if len(data) > MAX_ROW_BYTES:
             raise SerializationError(
-                f"a row would have {len(data):,} bytes, and {MAX_ROW_BYTES:,} is the most",
-                hint="keep less in one value: bound what is gathered for a key, or use a list "
-                "store, which keeps each element in a row of its own.",
+                f"a row would have {len(data):,} bytes; the maximum is {MAX_ROW_BYTES:,}",
+                hint="store less in one value: bound the collection of a key, or use a list store, "
+                "which stores each element in a separate row.",
             ).at(store=self._store, key=key)
         return data
 

@@ -252,7 +252,7 @@ class StoreKind(ABC, Generic[S]):
         """
         raise StoreKindError(
             f"changed rows of stores of kind {self.name!r} cannot be reported",
-            hint="use follow, and read what you need; or give the kind `row_key`.",
+            hint="use follow and read the rows; or define `row_key` in the kind.",
         )
 
     # ------------------------------------------------------------ migrations

@@ -82,7 +82,7 @@ def find_kind(name: str, stores: Iterable[StoreSpec[Any]] = ()) -> StoreKind[Any
     offer = found() if callable(found) else found
     if not isinstance(offer, StoreKind) or offer.name != name:
         raise StoreKindError(
-            f"what is offered as {name!r} in {_GROUP} is {offer!r}",
-            hint="offer a StoreKind of this name, or a function that returns it.",
+            f"the entry point {name!r} of {_GROUP} is {offer!r}, not a StoreKind",
+            hint="name a StoreKind of this name, or a function that returns one.",
         )
     return offer

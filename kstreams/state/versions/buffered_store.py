@@ -95,7 +95,7 @@ class BufferedStore:
         if self._base is None:
             raise StoreError(
                 "the store was closed while this scan was open",
-                hint="Read what is needed before the batch ends.",
+                hint="Read all rows before the batch ends.",
             )
 
     def count(self, store: str) -> int:

@@ -210,7 +210,7 @@ def test_numbers_that_have_gone_round_are_an_error_and_a_column_of_64_bits_is_no
     if events.transaction == "tx":
         assert _new(events.log()) == ["a"]
     else:
-        with pytest.raises(SourceError, match="gone round") as caught:
+        with pytest.raises(SourceError, match="wrapped around") as caught:
             _new(events.log())
         assert "xid8 DEFAULT pg_current_xact_id()" in caught.value.hint
 

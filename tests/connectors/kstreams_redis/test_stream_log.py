@@ -189,10 +189,10 @@ def test_another_stream_of_its_name_is_another_log(redis: Place) -> None:
         (piece,) = contents.pieces(0, 0, 2)
         redis.ask("DEL", "s")
         add(redis, 7, 8, 9)
-        with pytest.raises(TopicRecreatedError, match="made anew") as told:
+        with pytest.raises(TopicRecreatedError, match="created again") as told:
             contents.ends()
         assert (told.value.expected, told.value.found) == (old, contents.log_id)
-        with pytest.raises(DataLossError, match="made anew"):
+        with pytest.raises(DataLossError, match="created again"):
             reader.read(piece, max_bytes=ALL)
     assert numbers(log) == {0: 7, 1: 8, 2: 9}
 

@@ -140,7 +140,9 @@ def _refused(place: Sftp, kind: type[KStreamsError], match: str) -> None:
 
 
 def test_another_host_key_is_refused_before_the_login(folder: Folder) -> None:
-    _refused(folder.place(host_keys=(_other_key(),)), HostKeyError, "another key than the one")
+    _refused(
+        folder.place(host_keys=(_other_key(),)), HostKeyError, "another host key than the known one"
+    )
 
 
 def test_an_unknown_host_key_is_refused_unless_it_was_asked_for(

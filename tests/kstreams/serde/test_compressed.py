@@ -147,7 +147,7 @@ def test_older_dictionaries_are_read_and_the_current_is_written() -> None:
     some = orders(6)
     column = pa.array([old.serialize(some[0]), None, *(new.serialize(each) for each in some[1:])])
     assert new.deserialize_many(column) == [some[0], None, *some[1:]]
-    with pytest.raises(DeserializationError, match="got one of dictionary") as caught:
+    with pytest.raises(DeserializationError, match="got a frame of dictionary") as caught:
         old.deserialize(new.serialize(some[0]))
     assert "older=" in caught.value.hint
 

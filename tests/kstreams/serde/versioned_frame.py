@@ -33,7 +33,7 @@ class VersionedText(FramedSerde[str]):
         firsts = {item[:1] for item in objects_of(data) if item is not None}
         self.learned.extend(sorted(firsts))
         if b"\x09" in firsts:
-            raise RegistryUnavailableError("nobody answers")
+            raise RegistryUnavailableError("no answer")
 
     def to_plain(self, data: pa.Array) -> pa.Array:
         return pa.array([self._one(item) for item in objects_of(data)], pa.binary())

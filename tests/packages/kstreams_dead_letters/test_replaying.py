@@ -166,7 +166,7 @@ def test_two_at_once_and_damage_are_refused(topics: Embedded, tmp_path: Path) ->
         replay_letters(topics, DLQ)
     other.close()
     (tmp_path / DLQ / "redelivered.json").write_text('{"format": 1, "next": 0}')
-    with pytest.raises(StateCorruptError, match="says what was brought back"):
+    with pytest.raises(StateCorruptError, match="the list of redelivered records"):
         replay_letters(topics, DLQ)
     with pytest.raises(UnknownTopicError):
         replay_letters(topics, "nowhere")

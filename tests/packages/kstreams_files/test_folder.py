@@ -139,7 +139,7 @@ def test_a_log_is_made_up_in_tests_unless_it_is_asked_for(tmp_path: Path) -> Non
     (tmp_path / "none").mkdir()
     with (
         TopologyTestDriver(builder.build(), real_sources=True) as driver,
-        pytest.raises(TopologyError, match="read in its place"),
+        pytest.raises(TopologyError, match="real_sources=True"),
     ):
         driver.pipe(log, None, "made up")
 

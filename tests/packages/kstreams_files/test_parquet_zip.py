@@ -183,5 +183,5 @@ def test_an_archive_that_cannot_be_read_is_one_bad_record(
 @pytest.mark.parametrize("form", [Parquet(Sale), Zip(Lines(TEXT))], ids=["parquet", "zip"])
 def test_what_is_read_from_anywhere_is_in_no_other_file(form: Format[Any, Any]) -> None:
     for outer in (Gzip, Zip):
-        with pytest.raises(TypeError, match="not read inside of other files"):
+        with pytest.raises(TypeError, match="cannot be read inside archives"):
             outer(form)

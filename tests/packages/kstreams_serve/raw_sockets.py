@@ -65,7 +65,7 @@ def resident_bytes() -> int:
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
-    raise AssertionError("the system does not tell")
+    raise AssertionError("/proc has no VmRSS")
 
 
 @contextmanager

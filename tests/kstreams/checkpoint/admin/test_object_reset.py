@@ -86,7 +86,7 @@ class Careless(Directory):
 
 def test_a_storage_that_overwrites_is_refused_at_the_start(tmp_path: Path) -> None:
     place = Careless(str(tmp_path / "objects"))
-    with pytest.raises(StoreOpenError, match="overwrites what is there"):
+    with pytest.raises(StoreOpenError, match="overwrites an existing object"):
         started(ObjectHome(place), "run")
     objects: ObjectStore = place.open()
     assert [name for name in objects.list("") if not name.startswith("description/")] == []

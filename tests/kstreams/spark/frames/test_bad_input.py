@@ -86,7 +86,7 @@ def test_topics_and_frames_must_be_the_same(streams: Streams) -> None:
 
 
 def test_what_is_no_frame_or_of_another_session_is_refused(streams: Streams) -> None:
-    with pytest.raises(CompileError, match="for 'lines' is no DataFrame of Spark's but list"):
+    with pytest.raises(CompileError, match="of 'lines' must be a Spark DataFrame, not list"):
         start([(b"key", b"value")])  # type: ignore[arg-type]  # what a user may try
     frame = streams.session.createDataFrame([], "value binary")
     other = streams.session.newSession().createDataFrame([], "value binary")

@@ -108,5 +108,5 @@ def test_a_state_is_begun_by_one_checkpoint() -> None:
     log = ResidentObjects()
     begin_state(log, TASK, 7)
     begin_state(log, TASK, 7)  # its first batch comes again
-    with pytest.raises(FencedError, match="begun by another query on the same DataFrame"):
+    with pytest.raises(FencedError, match="belongs to another query on the same DataFrame"):
         begin_state(log, TASK, 8)

@@ -92,7 +92,7 @@ def test_of_a_checkpoint_and_its_copy_the_one_goes_on_that_was_started_last(
     streams.run(windows().all, "copy")
     for name, says in [
         ("results", "a copy of its checkpoint was"),
-        ("another", "begun by another query on the same DataFrame"),
+        ("another", "belongs to another query on the same DataFrame"),
     ]:
         with pytest.raises(PySparkException) as caught:
             streams.run(rows, name)

@@ -45,9 +45,7 @@ def test_a_row_beyond_the_limit_names_its_store_and_key(monkeypatch: pytest.Monk
     builder.add_processor("blob", Blob, builder.add_source("in", IN), stores=[BLOBS])
     with TopologyTestDriver(builder.build()) as driver:
         driver.pipe(IN, "small", 1000, timestamp=1)
-        with pytest.raises(
-            SerializationError, match="1,001 bytes, and 1,000 is the most"
-        ) as failed:
+        with pytest.raises(SerializationError, match="1,001 bytes; the maximum is 1,000") as failed:
             driver.pipe(IN, "large", 1001, timestamp=2)
         assert (failed.value.where.store, failed.value.where.key) == ("blobs", "large")
         assert "list store" in failed.value.hint

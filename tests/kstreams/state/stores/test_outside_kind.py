@@ -214,7 +214,7 @@ def test_what_a_package_offers_has_to_be_a_kind_of_that_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     offer(monkeypatch, "sorted-sets", f"{outside.__name__}:SORTED_SET")
-    with pytest.raises(StoreKindError, match="what is offered as 'sorted-sets'"):
+    with pytest.raises(StoreKindError, match="entry point 'sorted-sets' of"):
         find_kind("sorted-sets")
 
 

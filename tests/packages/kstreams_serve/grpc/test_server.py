@@ -364,11 +364,11 @@ def test_a_follower_gets_what_changes(tmp_path: Path) -> None:
 
 
 def test_the_generated_code_is_of_the_definition(tmp_path: Path) -> None:
-    """If not: in `packages/`, `python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. SOURCE`."""
+    """Run `python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. SOURCE` in `packages/`."""
     source = "kstreams_serve/grpc/state.proto"
     subprocess.run(
-        [sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT}/packages", f"--python_out={tmp_path}",
-         f"--pyi_out={tmp_path}", source],
+        [sys.executable, "-m", "grpc_tools.protoc", f"-I{ROOT / 'packages'}",
+         f"--python_out={tmp_path}", f"--pyi_out={tmp_path}", source],
         check=True,
     )  # fmt: skip
     for name in ("state_pb2.py", "state_pb2.pyi"):
