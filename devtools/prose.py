@@ -2,8 +2,8 @@
 
 The rules are in `docs/writing.md`. Docstrings, comments, documentation pages and test names may
 have one finding in a thousand words, texts of errors none. `--show` prints each finding.
-`--since REV` counts only texts with lines that are new since a commit. `make check` counts the kinds
-of texts that are within their limits: `--kind error`.
+`--since REV` counts only texts with lines that are new since a commit. `make check` counts kinds
+that are within their limits: `--kind error`.
 """
 
 from __future__ import annotations
