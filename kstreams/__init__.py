@@ -1,24 +1,23 @@
 """Kafka Streams' ideas, typed, for Python on Spark Structured Streaming.
 
-Here is what a first app needs. The other public modules, each with a word on when to take what:
+This module has the names that a first app needs. The other public modules:
 
 - `kstreams.topology`: connect sources, processors and sinks.
 - `kstreams.operators`: ready-made processors; `kstreams.processors`: classes to derive from;
-  `kstreams.joins`: how two values become one.
-- `kstreams.aggregators`, `kstreams.windows`, `kstreams.emit`: results by key and window, and when
-  they are forwarded; `kstreams.durations`: `minutes(1)`.
-- `kstreams.stores`, `kstreams.serde`: typed state, and objects as bytes.
-- `kstreams.io`, `kstreams.app`, `kstreams.views`: topics on Kafka or on disk, running an app, and
-  reading its state from outside; `kstreams.sources`, `kstreams.sinks`: files, databases and other
-  places to read, and for results; `kstreams.intakes`: webhooks, queues and other sources whose
-  messages come once.
+  `kstreams.joins`: joins of two values.
+- `kstreams.aggregators`, `kstreams.windows`, `kstreams.emit`: results by key and window, and the
+  time of their output; `kstreams.durations`: `minutes(1)`.
+- `kstreams.stores`, `kstreams.serde`: typed state and serialization.
+- `kstreams.io`, `kstreams.app`, `kstreams.views`: topics on Kafka or on disk, apps, and interactive
+  queries; `kstreams.sources`, `kstreams.sinks`: files, databases and other sources and sinks;
+  `kstreams.intakes`: webhooks, queues and other sources that deliver each message once.
 - `kstreams.frames`: a topology as a transformation of DataFrames, on Spark Connect too.
-- `kstreams.testing`, `kstreams.errors`: tests in memory, and everything that is raised.
-- `kstreams.state`, `kstreams.store_kinds`: for those who write a state backend, durable storage or
-  a kind of store.
+- `kstreams.testing`, `kstreams.errors`: tests in memory, and all errors.
+- `kstreams.state`, `kstreams.store_kinds`: interfaces for a new state backend, durable storage or
+  store kind.
 
-Public is what the `__all__` of these modules names. What stands here is loaded at its first use: a
-worker imports this package as well, and needs a part of it. No pyspark comes before `App`.
+The public API is the `__all__` of these modules. The names of this module are loaded at their first
+use, because a worker needs only a part of them. Only `App` imports pyspark.
 
 Example:
     >>> from kstreams import TEXT, Topic, TopologyBuilder, map_values

@@ -37,7 +37,7 @@ _FEW_ROWS = 16
 
 
 def _unpacking(length: int) -> Callable[[bytes], tuple[int, ...]]:
-    """Return what splits so many bytes into 32-bit words and the 0 to 3 bytes after them."""
+    """Return a function that splits `length` bytes into 32-bit words and the 0 to 3 last bytes."""
     return Struct(f"<{length >> 2}I" + ("", "B", "H", "HB")[length & 3]).unpack
 
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 __all__ = ("K2", "V2", "Bools", "Ints", "K", "Objects", "S", "V")
 
 K = TypeVar("K")
-"""Type of the keys; of those that come in, where others go out."""
+"""The type of keys; the type of input keys if output keys have another type."""
 V = TypeVar("V")
-"""Type of the values; of those that come in, where others go out."""
+"""The type of values; the type of input values if output values have another type."""
 K2 = TypeVar("K2")
 """Type of the keys that are forwarded."""
 V2 = TypeVar("V2")

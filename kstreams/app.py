@@ -1,7 +1,7 @@
 """Running a topology on Spark.
 
-`App(topology, connection)` runs it, until the end of its topics or until it is stopped; an app on
-the same checkpoint goes on exactly where the last one stopped.
+`App(topology, connection)` runs a topology until the end of its topics or until the app is stopped.
+The next app on the same checkpoint continues at exactly that position.
 
 - `App(on_batch=...)` gets a `BatchReport` of each committed batch; `App.state` is an `AppState`. A
   report has `NodeCounts` of the batch, and `Totals` of all, with `PartitionCounts` of sources and
@@ -9,9 +9,9 @@ the same checkpoint goes on exactly where the last one stopped.
 - `App.on_rebalance(listener)` calls back with the `TaskMove` of each task on another worker.
 - `App(migrate={store: Migration(...)})` keeps the contents of a store that has changed.
 - `App(fork=ForkSource(...))` starts on a copy of another app's savepoint.
-- `App(upkeep=Upkeep(...))` says how often the durable log gets snapshots.
-- `App(telemetry=Telemetry(...))` says what it tells those who watch it. A report has a `TaskReport`
-  of each task, the `Latency` of records, and a `DropSample` of some that were dropped.
+- `App(upkeep=Upkeep(...))` sets the interval of snapshots in the durable log.
+- `App(telemetry=Telemetry(...))` configures telemetry. A report has a `TaskReport` of each task,
+  the `Latency` of records, and a `DropSample` of some dropped records.
 - `App(clock=...)` takes a `Clock`; `SystemClock` is the default.
 
 Example:

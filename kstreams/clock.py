@@ -15,7 +15,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Clock(Protocol):
-    """Tells the wall-clock time, which may be set: it may jump ahead, and go back."""
+    """Returns the wall-clock time, which may jump forward or backward when the clock is set."""
 
     def now_ms(self) -> int:
         """Return milliseconds since the epoch."""
@@ -32,7 +32,7 @@ class SteadyClock(Clock, Protocol):
 
 
 def steady_ms(clock: Clock) -> int:
-    """Return what spans are measured by: the steady time of a clock, or the time it shows."""
+    """Return the time for measuring durations: the monotonic time of the clock if it has one."""
     return clock.steady_ms() if isinstance(clock, SteadyClock) else clock.now_ms()
 
 

@@ -1,4 +1,4 @@
-"""What the library asks of a place where topics live: Kafka, or embedded topics.
+"""The interface of a place for topics: Kafka or embedded topics.
 
 `Embedded("data/")` and `Kafka("broker:9092")` are settings; both are a `Connection`.
 """
@@ -25,10 +25,9 @@ __all__ = (
 
 @dataclass(frozen=True)
 class RawRecord:
-    """A record as it stands in a topic, undecoded; `timestamp` in ms since the epoch.
+    """An undecoded record of a topic; `timestamp` is in ms since the epoch.
 
-    Where headers cannot be read, because a name is not UTF-8, `headers` is empty and
-    `headers_readable` False.
+    If the name of a header is not UTF-8, `headers` is empty and `headers_readable` is False.
     """
 
     topic: str
@@ -43,7 +42,7 @@ class RawRecord:
 
 @dataclass(frozen=True)
 class Appended:
-    """Where a written record landed."""
+    """The position of a written record."""
 
     topic: str
     partition: int
@@ -52,11 +51,11 @@ class Appended:
 
 @dataclass(frozen=True)
 class TopicEnds:
-    """Where a topic ends, and which one it is.
+    """The end offsets and the id of a topic.
 
     Attributes:
-        topic_id: Differs when a topic is deleted and created again; empty if there are no
-            such ids.
+        topic_id: An id that changes when the topic is deleted and created again; empty if the
+            connection has no such ids.
         offsets: The offset after the last record, by partition.
     """
 
@@ -82,7 +81,7 @@ class TopicAdmin(Protocol):
         ...
 
     def delete(self, topic: str) -> None:
-        """Delete a topic and what is in it."""
+        """Delete a topic and its records."""
         ...
 
     def beginning_offsets(self, topic: str) -> dict[int, int]:
@@ -94,7 +93,7 @@ class TopicAdmin(Protocol):
         ...
 
     def ends(self, topic: str) -> TopicEnds:
-        """Return the same, with the topic's id; at no further request."""
+        """Return the end offsets and the topic id with one request."""
         ...
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
@@ -116,7 +115,7 @@ class TopicAdmin(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...
 
 
@@ -128,7 +127,7 @@ class TopicReader(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close the connections."""
         ...
 
 

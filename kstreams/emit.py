@@ -1,15 +1,15 @@
 """Emission: when an aggregation forwards its results.
 
-Give one of these as `emit=` of `windowed_aggregate` (`aggregate` and `reduce` take the first two):
+Pass one of these as `emit=` to `windowed_aggregate` (`aggregate` and `reduce` take the first two):
 
-- `once_per_batch()`, the default: the last result of each key and window that a batch has changed.
+- `once_per_batch()`, the default: the last result of each key and window that the batch changed.
 - `each_update()`: every result, record by record.
-- `on_close()`: one final result, when the window has closed.
-- `every(interval)`: what has changed, at the end of each interval of stream time.
+- `on_close()`: one final result when the window closes.
+- `every(interval)`: the changed results, at the end of each interval of stream time.
 - `at_most_every(interval)`: at most one result of a key and window in each interval.
 
-`suppress` does the like after any node, as in Kafka Streams: it holds updates back
-`until_window_closes(windows)`, or `until_time_limit(limit)`.
+`suppress` buffers updates after any node, as in Kafka Streams: `until_window_closes(windows)` or
+`until_time_limit(limit)`.
 
 Example:
     >>> from kstreams import INT64, TEXT

@@ -78,20 +78,19 @@ def partition_count(connection: Connection, topic: str) -> int:
 class Emitter(Generic[K, V]):
     """Appends typed records to one topic. Threads may share it; close it after use.
 
-    A record goes to the partition that the topic's partitioner gives its key, as from a
-    topology's sink; records without a key take turns. A None value is a tombstone; it
-    type-checks for a topic with `nulls="pass"`.
+    The topic's partitioner chooses the partition from the key, as in a sink of a topology. Records
+    without a key are distributed round-robin. A None value is a tombstone; it type-checks for a
+    topic with `nulls="pass"`.
 
     Args:
-        topic: Names the topic and its serdes.
-        connection: Where it is.
-        clock: Tells the timestamp of records that are given none; the machine's clock
-            by default.
+        topic: The topic with its serdes.
+        connection: The connection of the topic.
+        clock: The clock for records without a timestamp; the machine's clock by default.
 
     Raises:
-        UnknownTopicError: The topic is missing, and the connection creates none.
-        KStreamsError: A serde of the topic cannot write there, as where a registry does not have
-            its schema.
+        UnknownTopicError: The topic does not exist, and the connection does not create topics.
+        KStreamsError: A serde of the topic cannot write, for example because its schema is not
+            registered.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -180,7 +179,7 @@ class Emitter(Generic[K, V]):
         self._writer.flush()
 
     def close(self) -> None:
-        """Flush, then let go of the connection. May be repeated."""
+        """Flush all records and close the connection. A second call does nothing."""
         self._writer.close()
 
     def __enter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Files that are complete before they are seen, and the folder of those that are made once."""
+"""Atomic creation of files, and the cache folder of the machine."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _BLOCK_BYTES = 256 * 1024
 
 
 def write_new(path: Path, data: bytes | pa.Buffer, *, durable: bool) -> None:
-    """Write a file that must not exist yet; nothing of it is left when that fails.
+    """Write a new file; if the write fails, no part of the file remains.
 
-    A link of its name is not followed: that exists.
+    A link with the name of the file counts as an existing file.
 
     Args:
-        path: The file; its directory exists.
-        data: What goes in.
+        path: The file in an existing directory.
+        data: The content.
         durable: Wait until the bytes are on the disk.
 
     Raises:
         FileExistsError: The file exists.
-        OSError: The disk is full, or refuses.
+        OSError: The disk is full, or rejects the write.
     """
     handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o666)
     try:
@@ -51,13 +51,12 @@ def write_new(path: Path, data: bytes | pa.Buffer, *, durable: bool) -> None:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file to read it; links are followed.
+    """Open a regular file for reading; links are followed.
 
-    What is no file is refused without waiting for it: a pipe has no end that anybody knows, and
-    neither has a device.
+    Pipes and devices are rejected without waiting, because they have no known end.
 
     Raises:
-        OSError: It cannot be opened; of the code `EINVAL` where it is no regular file.
+        OSError: The file cannot be opened; the code is `EINVAL` if it is not a regular file.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     mode = os.fstat(handle).st_mode
@@ -103,9 +102,9 @@ def sync_directory(path: Path) -> None:
 
 
 def cache_folder() -> Path:
-    """Return the folder for what is downloaded or made once a machine; it may not exist yet.
+    """Return the folder for downloads and generated files of this machine; it may not exist yet.
 
-    It is `KSTREAMS_CACHE`, else `kstreams` in `XDG_CACHE_HOME`, else `~/.cache/kstreams`.
+    The folder is `KSTREAMS_CACHE`, or `kstreams` in `XDG_CACHE_HOME`, or `~/.cache/kstreams`.
     """
     if named := os.environ.get("KSTREAMS_CACHE"):
         return Path(named).expanduser().absolute()

@@ -1,13 +1,13 @@
 """A topology as a transformation of streaming DataFrames.
 
-`transform_frames(topology, {TOPIC: frame})` makes DataFrames of a topology's sinks out of those of
-its sources: whatever Spark can read and write, on classic sessions and on Spark Connect.
-`ResultFrames` is what comes back. A `SourceFrame` names the columns of a source; `write_each`
-writes several sinks by one query, each topic's rows by a `FrameWriter`; `dropped_counts` reads
-the rows that count dropped records. `frame_settings` are the settings that a session should have.
-`fork=` begins with the state of an app's savepoint, and `starting_offsets` says where reading goes
-on after it; `View(FrameState(...), STORE)` reads what a query keeps. `Operator` is which of Spark's
-operators runs it. The query is Spark's own, and so is its checkpoint: docs/dataframes.md.
+`transform_frames(topology, {TOPIC: frame})` transforms the DataFrames of a topology's sources to
+DataFrames of its sinks: anything that Spark can read and write, on classic sessions and on Spark
+Connect. It returns `ResultFrames`. A `SourceFrame` names the columns of a source; `write_each`
+writes several sinks by one query, each topic's rows by a `FrameWriter`; `dropped_counts` reads the
+rows that count dropped records. `frame_settings` returns the recommended settings of a session.
+`fork=` starts with the state of an app's savepoint, and `starting_offsets` returns the offsets
+after the savepoint; `View(FrameState(...), STORE)` reads the state of a query. `Operator` selects
+the Spark operator. The query and its checkpoint belong to Spark: docs/dataframes.md.
 
 Example:
     >>> from kstreams import TEXT, Topic, TopologyBuilder

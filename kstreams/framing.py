@@ -1,7 +1,8 @@
-"""Where a topic has the frames of its keys and values, if that is not in front of their bytes.
+"""Framing: the place of schema ids and other prefixes of keys and values, if it is not their bytes.
 
-A serde sees bytes alone. A `Framing` moves what other parts of a record say about them, such as
-the id of a schema in a header, to where a `FramedSerde` looks for it, and back.
+A serde sees only bytes. A `Framing` moves data about keys and values from other parts of a record,
+such as a schema id in a header, to the front of the bytes, where a `FramedSerde` reads it, and
+back.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ RawParts = tuple["bytes | None", "bytes | None", Headers]
 Columns = tuple[pa.Array, pa.Array, pa.Array]
 """Keys, values and headers of many: `binary`, `binary` and `HEADERS_TYPE`."""
 Frames = tuple[bytes, bytes]
-"""What the serdes of key and value put in front of their bytes; nothing where there is no frame."""
+"""The prefixes that the serdes of key and value write; an empty prefix is no frame."""
 
 
 class Framing(ABC):
@@ -40,7 +41,7 @@ class Framing(ABC):
 
     @abstractmethod
     def read_record(self, key: bytes | None, value: bytes | None, headers: Headers) -> RawParts:
-        """Put frames in front of what they frame; where a record has none, leave it."""
+        """Prepend the frames to key and value; parts without a frame stay unchanged."""
 
     @abstractmethod
     def write_record(
@@ -49,12 +50,12 @@ class Framing(ABC):
         """Take the frames, which are in front, to where the topic has them."""
 
     def read(self, keys: pa.Array, values: pa.Array, headers: pa.Array) -> Columns:
-        """Do what `read_record` does to each row."""
+        """Apply `read_record` to each row."""
         rows = zip(objects_of(keys), objects_of(values), headers_of(headers), strict=True)
         return _columns([self.read_record(*row) for row in rows])
 
     def write(self, keys: pa.Array, values: pa.Array, headers: pa.Array, frames: Frames) -> Columns:
-        """Do what `write_record` does to each row."""
+        """Apply `write_record` to each row."""
         rows = zip(objects_of(keys), objects_of(values), headers_of(headers), strict=True)
         return _columns([self.write_record(*row, frames) for row in rows])
 
@@ -66,14 +67,14 @@ def _columns(rows: list[RawParts]) -> Columns:
 
 @dataclass(frozen=True)
 class HeaderFrames(Framing):
-    """Frames in headers. A record without such a header is read with the frame in front.
+    """Frames in headers. In a record without such a header, the frame precedes the bytes.
 
-    Of several headers of a name the first counts. Processors do not see these headers, and
-    those that a result brings along give way to its own.
+    The first header of a name counts. Processors do not see these headers. The headers of this
+    framing replace headers of the same name in results.
 
     Args:
-        key: Name of the key's header.
-        value: Name of the value's header.
+        key: The name of the header for the key.
+        value: The name of the header for the value.
     """
 
     key: str

@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeVar
 __all__ = ("TaskId", "TopicPartition", "parse_keys", "text_keys")
 
 P = TypeVar("P", "TaskId", "TopicPartition")
-"""What a mapping is keyed by."""
+"""The type of keys in a mapping."""
 V = TypeVar("V")
-"""What a mapping has for it."""
+"""The type of values in a mapping."""
 
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
 
@@ -31,10 +31,10 @@ class TaskId(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> TaskId:
-        """Read what `str` returned.
+        """Parse the text of a task id, as `str` returns it.
 
         Raises:
-            ValueError: The text names no task.
+            ValueError: The text is not a task id.
         """
         return cls(*_cut(text, "task"))
 
@@ -57,10 +57,10 @@ class TopicPartition(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> TopicPartition:
-        """Read what `str` returned.
+        """Parse the text of a topic partition, as `str` returns it.
 
         Raises:
-            ValueError: The text names no partition of a topic.
+            ValueError: The text is not a partition of a topic.
         """
         return cls(*_cut(text, "partition of a topic"))
 
@@ -74,14 +74,14 @@ def text_keys(values: Mapping[P, V]) -> dict[str, V]:
 
 
 def parse_keys(kind: type[P], values: Mapping[str, V]) -> dict[P, V]:
-    """Return a mapping that `text_keys` made text of.
+    """Parse the keys of a mapping that `text_keys` returned.
 
     Args:
-        kind: What its keys are.
+        kind: The class of the keys.
         values: The mapping.
 
     Raises:
-        ValueError: A key is none.
+        ValueError: A key cannot be parsed.
     """
     return {kind.parse(text): value for text, value in values.items()}
 

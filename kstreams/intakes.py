@@ -1,15 +1,16 @@
-"""Intakes: sources whose messages come once, and a runner that takes them into a topic.
+"""Intakes: sources that deliver each message once, and a runner that writes them to a topic.
 
-- `IntakeRunner(intake, topic, connection).run()`, or `kstreams intake MODULE:INTAKE`, in a process
-  of its own: each message is in the topic, durably, before it is settled. Topologies read the
-  topic. It returns an `IntakeReport`; `OnRefusal` says what becomes of messages that are none.
+- `IntakeRunner(intake, topic, connection).run()`, or `kstreams intake MODULE:INTAKE`, in a separate
+  process: the runner writes each message durably to the topic before it settles the message.
+  Topologies read the topic. The runner returns an `IntakeReport`; `OnRefusal` is the policy for
+  invalid messages.
 - `Webhook`: HTTP POST (extra `serve`), with a `Signature`: `HmacSignature`, `StandardWebhooks`.
-  Installed with extras of their own: `kstreams_amqp` (docs/connectors.md lists all).
-- For an intake of your own: an `Intake` opens a `Receiver`, which gives each `Delivery` and is told
-  what became of it; `LastMessage` says where to go on, `Gaps` what may have been missed.
+  Other packages have more, such as `kstreams_amqp` (docs/connectors.md lists all).
+- For your own intake: an `Intake` opens a `Receiver`, which returns each `Delivery` and gets its
+  outcome; `LastMessage` is the position to resume at, and `Gaps` counts messages that may be lost.
 - `MESSAGE_ID`: the header with a message's id, for `deduplicate(by_header(MESSAGE_ID))`.
 
-`kstreams.testing` has an `IntakeContract` to prove an intake by.
+`kstreams.testing` has an `IntakeContract` to test an intake.
 
 Example:
     >>> from kstreams.intakes import HmacSignature, Webhook

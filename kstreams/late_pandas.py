@@ -21,17 +21,16 @@ _NAME = "pandas"
 
 
 def leave_pandas_out() -> None:
-    """Let pyarrow do without pandas until somebody imports it, and then know all of it.
+    """Keep pyarrow from importing pandas until another module imports pandas.
 
-    pyarrow imports pandas at the first array that it makes, for two questions: whether it was
-    given a Series, and which objects are pandas' own null, time and so on. That takes longer than
-    most else that a start does, in the driver and again in each worker, for a library that this
-    one does not use. So pyarrow asks here: the first question while pandas cannot be found, the
-    second of the few modules of pandas in which those objects are. Whoever imports pandas later
-    gets the whole of it, and before that returns pyarrow has asked the first question again.
+    pyarrow imports pandas at its first array, to check whether the input is a Series and to find
+    the null and time objects of pandas. The import dominates the start of the driver and of each
+    worker, and this library does not use pandas. This function answers the first check while pandas
+    cannot be found, and the second from the few pandas modules with those objects. A later import
+    of pandas loads all of it; before that import returns, pyarrow repeats the first check.
 
-    Where pandas is imported already, is not installed or is otherwise made than expected, pyarrow
-    asks by itself as ever.
+    If pandas is imported already, is not installed or has another structure than expected, pyarrow
+    imports pandas as usual.
     """
     if _NAME in sys.modules:
         return

@@ -10,15 +10,15 @@ __all__ = ("lazy_names",)
 
 
 def lazy_names(module: str, places: Mapping[str, str]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a module some of whose names are loaded at their first use.
+    """Return a `__getattr__` for a module that loads some names at their first use.
 
-    For names that need pyspark, or a package that need not be installed. Assign it where no type
-    checker looks (`if TYPE_CHECKING: ... else: ...`): with a `__getattr__` in sight, a checker
-    lets every name pass, the misspelt ones too.
+    Use it for names that need pyspark or an optional package. Hide the assignment from type
+    checkers (`if TYPE_CHECKING: ... else: ...`): with a visible `__getattr__`, a checker accepts
+    misspelled names.
 
     Args:
-        module: The module's name.
-        places: Where each of the names is defined.
+        module: The name of the module.
+        places: The module that defines each name.
 
     Example:
         >>> lazy_names("json", {"loads": "json.decoder"})("no_such_name")

@@ -1,7 +1,7 @@
-"""What can be read again by position and is no topic: what a batch's plan says of it.
+"""Logs: sources other than topics that can be read again by position.
 
-A `Log` is planned and replayed as a topic's partitions are. Positions are numbers of records: a
-batch is bounded by them, and lag is counted in them.
+A `Log` is planned and replayed like the partitions of a topic. Positions count records: they bound
+a batch and measure lag.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Piece:
-    """Records of one partition that are read at once: `start <= offset < stop`.
+    """Records of one partition for one read: `start <= offset < stop`.
 
-    A plan that becomes smaller cuts it: its `stop` may then be any offset after its start.
+    A smaller plan shortens the piece: `stop` may then be any offset after `start`.
 
     Attributes:
-        partition: Of the log.
+        partition: The partition of the log.
         start: The first offset.
         stop: The offset after the last one.
-        place: Where a reader finds them, in the log's own words; part of the plan, so that a
-            batch that comes again reads there again.
+        place: The location of the records in the log's own format. It is part of the plan, so a
+            repeated batch reads the same location.
     """
 
     partition: int
@@ -54,13 +54,13 @@ class Piece:
 
 
 class LogContents(Protocol):
-    """What a log holds, as the driver sees it. Partitions are numbered from 0.
+    """The content of a log on the driver. Partitions are numbered from 0.
 
-    Offsets rise within a partition, and gaps between them are normal. What was once told of an
-    offset holds for ever: for each driver, each app, and after each restart.
+    Offsets increase within a partition and may have gaps. An offset always means the same record:
+    for each driver and app, and after each restart.
 
-    All methods raise `SourceError` where the place is not as it has to be, and
-    `SourceUnavailableError` where it does not answer.
+    All methods raise `SourceError` for an invalid source and `SourceUnavailableError` for a source
+    that does not answer.
     """
 
     @property
@@ -70,9 +70,9 @@ class LogContents(Protocol):
 
     @property
     def look_every_s(self) -> float:
-        """How long, in seconds, batches may be planned by what `ends` returned last.
+        """The time in seconds for which plans may use the last result of `ends`.
 
-        Zero where asking costs little. A run to the end asks in any case.
+        Zero if a call is cheap. A run to the end calls `ends` in any case.
         """
         ...
 
@@ -81,10 +81,10 @@ class LogContents(Protocol):
         ...
 
     def ends(self) -> dict[int, int]:
-        """Look for what is new, and return the offset after the last record, by partition.
+        """Look for new records and return the offset after the last record, by partition.
 
         Raises:
-            DataLossError: What was there is not the same any more.
+            DataLossError: Known records are gone or have changed.
         """
         ...
 
@@ -97,7 +97,7 @@ class LogContents(Protocol):
         ...
 
     def pieces(self, partition: int, start: int, stop: int) -> Iterable[Piece]:
-        """Divide the records with `start <= offset < stop` into what is read at once, in order."""
+        """Divide the records with `start <= offset < stop` into pieces, in order."""
         ...
 
     def mean_bytes(self, partition: int, offset: int) -> float | None:
@@ -105,15 +105,15 @@ class LogContents(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of what it holds."""
+        """Release all resources."""
         ...
 
 
 @runtime_checkable
 class ReadOnce(Protocol):
-    """What `LogContents` is, too, where what was read does not stay: it has one reader.
+    """`LogContents` of a log that deletes committed records and so has a single reader.
 
-    Another would lose records to it.
+    A second reader would lose records to the first.
     """
 
     def claim(self, reader: str) -> None:
@@ -128,10 +128,10 @@ class ReadOnce(Protocol):
         ...
 
     def committed(self, positions: Mapping[int, int]) -> None:
-        """Let go of what comes before offsets: no batch of the reader's reads it again.
+        """Release the records before the given offsets; the reader does not read them again.
 
-        Called after the commit of each batch and at the start of a run, after `claim`; may be
-        repeated, and come late with offsets of before.
+        Called after the commit of each batch and at the start of a run, after `claim`. A call may
+        be repeated, and may come late with older offsets.
 
         Args:
             positions: The first offset that may still be read, by partition.
@@ -141,11 +141,11 @@ class ReadOnce(Protocol):
 
 @dataclass(frozen=True)
 class Kept:
-    """What a place keeps for a log until it is committed.
+    """The size of the uncommitted data that a source retains for a log.
 
     Attributes:
-        size_bytes: How much that is.
-        room_bytes: How much more it keeps before it drops what was not read; None: all there is.
+        size_bytes: The retained bytes.
+        room_bytes: The bytes until the source drops unread data; None if there is no such limit.
     """
 
     size_bytes: int
@@ -154,7 +154,7 @@ class Kept:
 
 @runtime_checkable
 class Keeps(Protocol):
-    """What `LogContents` is, too, where a place fills up with what nobody commits."""
+    """`LogContents` of a source that retains all uncommitted data."""
 
     def kept(self) -> Kept | None:
         """Return how much that was when `ends` was called last; None: it was not, yet."""
@@ -168,44 +168,45 @@ class LogReader(Protocol):
     """
 
     def read(self, piece: Piece, *, max_bytes: int) -> pa.Table:
-        """Return the records of a piece: the same ones each time, in the order of offsets.
+        """Return the records of a piece: the same records in each call, ordered by offset.
 
         Args:
-            piece: What a plan says, perhaps cut.
-            max_bytes: Stop soon after more bytes than these are read: what is returned then has
-                more of them, one record at least, and is read again in smaller pieces.
+            piece: A piece of a plan, perhaps shortened.
+            max_bytes: Stop soon after this number of bytes. The result then exceeds the number, has
+                at least one record, and is read again in smaller pieces.
 
         Returns:
             Columns `offset` and `timestamp` (int64, ms since the epoch), `key` and `value`
-            (binary, null where there is none), `headers` (null, or a list of structs of `key` and
-            `value`). There may be two more. `unreadable` (string) says of a record that cannot be
-            read why; null where it can. It is then dealt with as the source's `on_error` says.
-            `origin` (dictionary of strings) has `NUMBER:NAME` of what a record is from, and the
-            offset of the first record in it: errors and dead letters name it.
+            (nullable binary), `headers` (null, or a list of structs of `key` and `value`). Two more
+            columns are optional. `unreadable` (nullable string) has the reason if a record cannot
+            be read; the source's `on_error` then applies. `origin` (dictionary of strings) has
+            `NUMBER:NAME`: the name of the record's file and the offset of the file's first record,
+            for errors and dead letters.
 
         Raises:
-            DataLossError: They are gone, or are others now.
-            SourceUnavailableError: The place does not answer: the batch fails, and comes again.
-            SourceError: The place is not as it has to be.
+            DataLossError: The records are gone or have changed.
+            SourceUnavailableError: The source does not answer; the batch fails and is retried.
+            SourceError: The source is invalid.
         """
         ...
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release all resources."""
         ...
 
 
 class Log(Protocol[K, V]):
-    """A source that is no topic, as data: picklable, and without a secret in its texts.
+    """The settings of a source other than a topic: picklable, and without secrets in its texts.
 
-    `TopologyBuilder.add_source` takes it in place of a `Topic`. Values that are null are dropped
-    and counted, as those of topics. `kstreams.testing.LogContract` proves one of your own.
+    `TopologyBuilder.add_source` takes a log instead of a `Topic`. Null values are dropped and
+    counted, as those of topics. `kstreams.testing.LogContract` tests your own log.
 
     Attributes:
-        name: Of its positions in plans and commits: like no topic or other log of the topology.
-        key: Serde of the keys; `NONE` when they are of no interest.
-        value: Serde of the values.
-        label: What pictures of the topology show beside the name.
+        name: The name of the log in plans and commits; unique among the topics and logs of a
+            topology.
+        key: The serde of the keys; `NONE` if keys do not matter.
+        value: The serde of the values.
+        label: The text beside the name in diagrams.
 
     Source: a partitioned Kafka topic, as consumers see it.
     """
@@ -227,7 +228,7 @@ class Log(Protocol[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show beside the name."""
+        """The text beside the name in diagrams."""
         ...
 
     def contents(self) -> LogContents:
@@ -241,32 +242,32 @@ class Log(Protocol[K, V]):
 
 @runtime_checkable
 class LetsGo(Protocol):
-    """What a `Log` is, too, of which something may be gone when it was committed.
+    """A `Log` that may delete committed records.
 
     Attributes:
-        lets_go: What becomes of it, such as `files are deleted`; empty where all stays. An app
-            that is reset is told that it begins behind that.
+        lets_go: The effect of a commit, such as `files are deleted`; empty if all records stay. A
+            reset of the app reports that deleted records are not read again.
     """
 
     @property
     def lets_go(self) -> str:
-        """What becomes of what was committed; empty where all stays."""
+        """The effect of a commit on records; empty if all records stay."""
         ...
 
 
 @runtime_checkable
 class Bounded(Protocol):
-    """A `Log` that may be bounded: a run reads what it holds at the start of the run.
+    """A `Log` that may be bounded: a run reads the records that exist at its start.
 
-    An app with bounded sources alone ends by itself, once all of them are read to their ends.
+    An app with only bounded sources ends when it has read all of them.
 
     Attributes:
-        bounded: Whether it is. A log without this attribute is unbounded.
+        bounded: Whether the log is bounded. A log without this attribute is unbounded.
     """
 
     @property
     def bounded(self) -> bool:
-        """Whether a run reads no more than what the log holds at its start."""
+        """Whether a run reads only the records that the log has at the start of the run."""
         ...
 
 

@@ -1,9 +1,9 @@
-"""What may be a name: one rule for all that becomes a step of a path.
+"""Valid names: one rule for all names that become a step of a path.
 
-Names of apps and savepoints are checked where they enter (`check_step`), those of nodes and stores
-in `build()` (`name_problem`). Directories of nodes still go through `path_step`: a checkpoint of an
-earlier version may have node names with slashes. Case counts: on a file system
-that does not know case, `A` and `a` are one name.
+`check_step` checks names of apps and savepoints at their entry; `build()` checks names of nodes and
+stores (`name_problem`). Directories of nodes still use `path_step`, because a checkpoint of an
+earlier version may have node names with slashes. Names are case-sensitive; on a case-insensitive
+file system `A` and `a` are the same name.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ __all__ = (
 )
 
 MAX_NAME_BYTES = 255
-"""How long one step of a path may be, in bytes: what Linux's file systems and NFS take."""
+"""The maximum length of a path step in bytes: the limit of Linux file systems and NFS."""
 
 TOPIC_RULE = "1 to 249 ASCII letters, digits, '.', '_' and '-', not '.' first"
-"""What may name a topic in both kinds of connections."""
+"""The rule for topic names in both kinds of connections."""
 
 _TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,248}")
 _LIFE = re.compile(r"[0-9a-f]{12}")
@@ -49,7 +49,7 @@ def shown_name(name: object) -> str:
 
 
 def text_problem(name: object) -> str:
-    """Return why a name cannot stand in a line of text; empty when it can."""
+    """Return the reason why a name is invalid in a line of text; empty if it is valid."""
     if not isinstance(name, str):
         return f"it is a {type(name).__name__}, not a text"
     if not name:
@@ -107,19 +107,19 @@ def path_step(name: str) -> str:
 
 
 def is_path_below(name: str) -> bool:
-    """Tell whether a name of several steps leads to a place below, and nowhere else."""
+    """Return whether a name of several steps is a path below its base."""
     return not any(_path_problem(step) for step in name.split("/"))
 
 
 def check_step(what: str, name: str) -> str:
-    """Return a name that may be one step of a path.
+    """Return the name if it is a valid step of a path.
 
     Args:
-        what: What it names: `"the app's id"`.
-        name: The name, from wherever.
+        what: The named thing: `"the app's id"`.
+        name: The name.
 
     Raises:
-        InvalidNameError: It may not; tells why, and shows it escaped.
+        InvalidNameError: The name is invalid. The message has the reason and the escaped name.
     """
     if problem := step_problem(name):
         raise InvalidNameError(f"{what} cannot be {shown_name(name)}: {problem}", name=str(name))
@@ -127,19 +127,19 @@ def check_step(what: str, name: str) -> str:
 
 
 def is_incarnation(name: object) -> bool:
-    """Tell whether this can be the id of a checkpoint, its incarnation: 12 hex digits."""
+    """Return whether the value is a valid checkpoint id: 12 hex digits."""
     return isinstance(name, str) and _LIFE.fullmatch(name) is not None
 
 
 def check_incarnation(name: object, place: str) -> str:
-    """Return the id of an incarnation as it was read from a file.
+    """Return a checkpoint id from a file if it is valid.
 
     Args:
-        name: What was read.
-        place: Where from.
+        name: The value.
+        place: The file.
 
     Raises:
-        InvalidNameError: It is none.
+        InvalidNameError: The value is not a checkpoint id.
     """
     if isinstance(name, str) and is_incarnation(name):
         return name
@@ -151,5 +151,5 @@ def check_incarnation(name: object, place: str) -> str:
 
 
 def is_topic(name: object) -> bool:
-    """Tell whether a topic can have this name, on Kafka and embedded."""
+    """Return whether the name is valid for topics of Kafka and embedded topics."""
     return isinstance(name, str) and _TOPIC.fullmatch(name) is not None

@@ -1,4 +1,4 @@
-"""Operators: ready-made processors for `TopologyBuilder.add_processor`. Take the first that fits.
+"""Operators: ready-made processors for `TopologyBuilder.add_processor`. Use the first that fits.
 
 - `map_values`, `flat_map_values`: new values; the key stays.
 - `filter_`, `filter_not`: drop records. `peek`: look at them.
@@ -7,14 +7,14 @@
 - `aggregate`, `reduce`: one result for each key, by an `AggregateSupplier`; by key and window:
   `kstreams.windows`.
 - `deduplicate`: each record once. Its id is the key (`by_key()`), a header (`by_header(name)`) or
-  what a function returns.
-- `limit`: the first records, and no more.
-- `limit_rate`: at most one record of a key in each interval; the last one always comes.
+  the result of a function.
+- `limit`: only the first records.
+- `limit_rate`: at most one record of a key in each interval; the last record is always forwarded.
 - `call_external`: the answer of another system, with retries; `call_async`: many calls at once.
 
 `map_`, `flat_map`, `rekey` and `transform` may change the key: put `TopologyBuilder.repartition`
-between them and the next node with a store. What no operator does, a class of
-`kstreams.processors` does. Names that Python has taken end in `_`.
+between them and the next node with a store. For anything else, derive a class from
+`kstreams.processors`. Names that are builtins of Python end in `_`.
 
 Example:
     >>> from kstreams import INT64, TEXT, Topic, TopologyBuilder

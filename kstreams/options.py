@@ -22,13 +22,13 @@ _UNKNOWN = object()
 
 
 def checks_options(target: T) -> T:
-    """Make a function, or the constructor of a class, check its options at each call.
+    """Decorate a function, or the constructor of a class, to check its options at each call.
 
-    An option is a parameter whose annotation has a `Literal`, or is a union of several classes of
-    the library. Not for what is called for each record.
+    An option is a parameter whose annotation has a `Literal` or is a union of several classes of
+    the library. Do not decorate functions that are called for each record.
 
     Raises:
-        OptionError: At a call: an option has another value; lists the allowed ones.
+        OptionError: At a call: an option has an invalid value. The message lists the valid ones.
     """
     if isinstance(target, type):
         kind: Any = target

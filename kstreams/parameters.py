@@ -56,11 +56,11 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def parameters_of(role: str, value: object) -> dict[str, Parameter]:
-    """Return what an object is, to record it: its class, and the fields that it compares by.
+    """Return the parameters of an object that state depends on: its class and its compared fields.
 
     Args:
-        role: First part of the names: `windows` gives `windows` and `windows.size_ms`.
-        value: A dataclass, or an object of another class: of that only the class counts.
+        role: The prefix of the names: `windows` gives `windows` and `windows.size_ms`.
+        value: A dataclass, or an object of another class, of which only the class counts.
     """
     own = fields_of(value)
     return {role: type(value).__name__, **{f"{role}.{name}": own[name] for name in own}}

@@ -1,9 +1,8 @@
-"""Which partition a key belongs to, by Kafka's own rule.
+"""Partitioners: the partition of a key, by Kafka's rule.
 
-One partitioner serves every edge that moves records between partitions, so
-that equal keys meet in the same task wherever they come from. Read
-`Partitioner` first, then `Murmur2Partitioner`, the default of Kafka's Java
-client. The bulk form is in `partitions_of`.
+One partitioner serves every edge that moves records between partitions, so equal keys are in the
+same task. Read `Partitioner` first, then `Murmur2Partitioner`, the default of Kafka's Java client.
+`partitions_of` is the form for columns.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ __all__ = (
 )
 
 MAX_PARTITIONS = 10_000
-"""How many partitions a topic or an edge that is made here may have.
+"""The maximum number of partitions of a created topic or edge.
 
-Each is a task with stores of its own, and a part of each batch; Kafka's brokers refuse to create
-more in one request, too.
+Each partition is a task with its own stores and a part of each batch. Kafka brokers also refuse to
+create more partitions in one request.
 """
 
 
 def count_problem(partitions: int) -> str | None:
-    """Return what is wrong with a partition count, or None."""
+    """Return the reason why a partition count is invalid, or None."""
     if 1 <= partitions <= MAX_PARTITIONS:
         return None
     return f"partition count is {partitions:,}, expected 1 to {MAX_PARTITIONS:,}"
@@ -97,14 +96,15 @@ class Partitioner(Protocol):
 
 
 def checked_partitioner(partitioner: Partitioner, place: str) -> Partitioner:
-    """Return a partitioner that has what the library needs of it.
+    """Return the partitioner if it has the required methods.
 
     Args:
-        partitioner: Given by a user.
-        place: What it was given to: `"topic 'orders'"`.
+        partitioner: The partitioner of a user.
+        place: The place that uses it: `"topic 'orders'"`.
 
     Raises:
-        TopologyError: It lacks a name or a method; names its class and what is missing.
+        TopologyError: The partitioner lacks a name or a method. The message has its class and the
+            missing part.
     """
     named: object = getattr(partitioner, "name", None)
     missing = [] if isinstance(named, str) and named else ["a name (a str)"]
@@ -139,13 +139,13 @@ def murmur2(data: bytes) -> int:
 def target(
     partitioner: Partitioner, key: bytes | None, partitions: int, turns: Iterator[int]
 ) -> int:
-    """Return the partition that a record goes to; those of null key take turns.
+    """Return the partition of a record; records with null keys are distributed round-robin.
 
     Args:
-        partitioner: Of the topic.
-        key: The key as it is stored in the topic.
-        partitions: The topic's partition count, at least 1.
-        turns: Gives a null key its number; not asked for another.
+        partitioner: The partitioner of the topic.
+        key: The key as stored in the topic.
+        partitions: The partition count of the topic, at least 1.
+        turns: An iterator that numbers records with null keys; used only for these.
     """
     if key is None:
         return next(turns) % partitions
@@ -155,15 +155,15 @@ def target(
 def targets(
     partitioner: Partitioner, keys: ArrowKeys, partitions: int, *, first: int = 0
 ) -> npt.NDArray[np.int32]:
-    """Return the partition that each record of a column of keys goes to.
+    """Return the partition of each record of a key column.
 
-    Those of null key take turns, by their number among all of them.
+    Records with null keys are distributed round-robin, by their number among all records.
 
     Args:
-        partitioner: Of the topic or the edge.
-        keys: Binary or string column; nulls allowed.
-        partitions: The topic's partition count, at least 1.
-        first: The number of the first one.
+        partitioner: The partitioner of the topic or the edge.
+        keys: A nullable binary or string column.
+        partitions: The partition count of the topic, at least 1.
+        first: The number of the first record.
     """
     found = partitioner.partition_batch(keys, partitions)
     if not keys.null_count:
@@ -244,9 +244,9 @@ class Murmur2Partitioner:
 
 @dataclass(frozen=True, slots=True)
 class InnerKeyPartitioner:
-    """Murmur2 of a key's bytes without its last ones: those that tell a window.
+    """Murmur2 of the bytes of a key without its last bytes, which encode a window.
 
-    So all windows of a key are in the partition of the key.
+    All windows of a key are so in the partition of the key.
 
     Source: `org.apache.kafka.streams.kstream.internals.WindowedStreamPartitioner`.
     """

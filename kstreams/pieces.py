@@ -9,17 +9,17 @@ import pyarrow as pa
 __all__ = ("PIECE_BYTES", "pieces")
 
 PIECE_BYTES = 64 * 1024 * 1024
-"""How large a piece is that is worked on at once."""
+"""The default size of a piece of a table."""
 
 
 def pieces(table: pa.Table, most: int | None = None) -> Iterator[pa.Table]:
-    """Yield the rows of a table in order, in views of so many bytes at most, or of one row.
+    """Yield the rows of a table in order, as views with at most `most` bytes or one row.
 
-    A table that is small enough comes as it is, and one without rows not at all.
+    A small table is yielded unchanged; a table without rows yields nothing.
 
     Args:
-        table: Any.
-        most: How many bytes a piece may have; `PIECE_BYTES` by default.
+        table: The table.
+        most: The maximum bytes of a piece; `PIECE_BYTES` by default.
     """
     most = PIECE_BYTES if most is None else most
     if table.nbytes <= most:

@@ -1,13 +1,15 @@
-"""State backends, durable logs, kinds of stores, serdes and sinks by name, from installed packages.
+"""Plugins: parts of the library from installed packages, found by name.
 
-A package offers one by an entry point of the group `kstreams.stores` (a class or function
-that makes a state backend, or the settings of a durable log; called with a URL where its name is
-the scheme of a checkpoint's), `kstreams.store_kinds` (a
-`StoreKind`, or a function that makes one), `kstreams.connectors` (a class or function that makes
-a `Sink`), `kstreams.serdes` (a serde, or a function that
-makes one), `kstreams.serde_texts` (a `SerdeByText`: what its name means on a command line),
-`kstreams.commands` (a function that is a command of the program `kstreams`) or
-`kstreams.watchers` (a function of an app id and a `Clock` that makes a `Watcher`).
+A package offers a plugin by an entry point of one of these groups:
+
+- `kstreams.stores`: a class or function that creates a state backend, or the settings of a durable
+  log. If its name is the scheme of a checkpoint's URL, it is called with the URL.
+- `kstreams.store_kinds`: a `StoreKind`, or a function that creates one.
+- `kstreams.connectors`: a class or function that creates a `Sink`.
+- `kstreams.serdes`: a serde, or a function that creates one.
+- `kstreams.serde_texts`: a `SerdeByText`, which parses the name of a serde on a command line.
+- `kstreams.commands`: a function that is a command of the program `kstreams`.
+- `kstreams.watchers`: a function of an app id and a `Clock` that creates a `Watcher`.
 """
 
 from __future__ import annotations
@@ -44,13 +46,12 @@ def plugin_names(group: PluginGroup) -> tuple[str, ...]:
 
 
 def load_plugin(group: PluginGroup, name: str) -> object:
-    """Import what a name stands for, and nothing else.
+    """Import the plugin of a name, and no other plugin.
 
     Raises:
-        PluginError: No package offers the name, two packages offer different things by
-            it, or what is offered is not there.
-        ImportError: The plugin needs a package that is not installed; the text says
-            which one.
+        PluginError: No package offers the name, several packages offer different plugins under it,
+            or the named object does not exist.
+        ImportError: The plugin needs a package that is not installed; the message names it.
     """
     found = _found(group)
     if name not in found:

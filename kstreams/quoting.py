@@ -1,8 +1,8 @@
-"""Quote what is not ours: texts of foreign objects, bounded, harmless, and always to be had.
+"""Quote foreign text: bounded, escaped, and never raising.
 
-Exceptions, keys and values carry text that others wrote, and code of theirs makes it. What
-is made here can be logged, printed, encoded and sent: no control character, no lone
-surrogate, and no line that begins like one of ours.
+Exceptions, keys and values have text that foreign code creates. The results of this module are safe
+to log, print, encode and send: they have no control character, no lone surrogate, and no line that
+looks like a line of the library.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _LINE = re.compile(r"\n(?!  )")
 
 
 def safe_text(text: str, limit: int = _MOST) -> str:
-    r"""Return a text that does nothing but show.
+    r"""Escape a text for logs and terminals.
 
-    Characters that a terminal or a log would obey, and those that cannot be encoded, become
-    escapes; lines after the first are indented. A text that went through comes out as it is.
+    Control characters and characters that cannot be encoded become escapes; lines after the first
+    are indented. An escaped text stays unchanged.
 
     Args:
-        text: Any text.
-        limit: Characters of the result at most.
+        text: The text.
+        limit: The maximum number of characters of the result.
 
     Example:
         >>> print(safe_text("no\x1b[2J\nERROR all is lost"))
@@ -41,7 +41,7 @@ def safe_text(text: str, limit: int = _MOST) -> str:
 
 
 def safe_end(text: str, limit: int = _MOST) -> str:
-    """Return what `safe_text` does of the end of a text, where its last lines say most."""
+    """Apply `safe_text` to the end of a text whose last lines matter most."""
     return _LINE.sub("\n  ", _escaped(text[-limit:]))[-limit:]
 
 
@@ -51,16 +51,16 @@ def one_line(text: str, limit: int = _MOST) -> str:
 
 
 def text_of(item: object) -> str:
-    """Return `str` of a foreign object; a text that says so where it has none."""
+    """Return `str` of a foreign object, or a placeholder if `str` fails."""
     return _called(str, item)
 
 
 def repr_of(item: object, limit: int = _MOST) -> str:
-    """Return `repr` of a foreign object on one line; a text that says so where it has none.
+    """Return `repr` of a foreign object on one line, or a placeholder if `repr` fails.
 
     Args:
-        item: Anything. Of long text and bytes only the beginning is looked at.
-        limit: Characters at most.
+        item: The object. Only the beginning of long text and bytes is used.
+        limit: The maximum number of characters.
     """
     if isinstance(item, (str, bytes)) and len(item) > limit:
         return f"{one_line(_called(repr, item[:limit]))[: limit - 1]}…"

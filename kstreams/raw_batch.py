@@ -1,8 +1,8 @@
-"""A batch of raw records: its columns, its headers both ways, and how it is divided.
+"""Batches of raw records: their columns, conversions of headers, and division by partition.
 
-A raw record is what a topic holds: key and value in bytes or null, a time in milliseconds since
-the epoch, and headers. Those who read and write topics, embedded or on Kafka, and the tasks between
-them, have batches of these columns. Read `INPUT_SCHEMA` and `OUTPUT_SCHEMA` first.
+A raw record is a record of a topic: nullable bytes for key and value, a time in milliseconds since
+the epoch, and headers. Readers and writers of topics, embedded or on Kafka, and tasks exchange
+batches of these columns. Read `INPUT_SCHEMA` and `OUTPUT_SCHEMA` first.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ def _headers_type(*, named: bool) -> pa.DataType:
 
 
 HEADERS_TYPE = _headers_type(named=False)
-"""Arrow type of a headers column; null is no headers. A header without a name stands for headers
-that cannot be read: its value is the name that is not UTF-8."""
+"""The Arrow type of a headers column; null means no headers. A header without a name marks
+unreadable headers: its value is the name that is not UTF-8.
+"""
 
 INPUT_SCHEMA = pa.schema(
     [
@@ -64,7 +65,7 @@ INPUT_SCHEMA = pa.schema(
         ("headers", HEADERS_TYPE),
     ]
 )
-"""Columns of what is read of one partition: rows in the order of offsets, which may have gaps.
+"""The columns of the input of one partition: rows ordered by offset; offsets may have gaps.
 
 `key`, `value` and `headers` may be null.
 """
@@ -78,18 +79,20 @@ OUTPUT_SCHEMA = pa.schema(
         ("headers", HEADERS_TYPE),
     ]
 )
-"""Columns of what is written: the output of a sink or an edge, in the order of forwarding."""
+"""The columns of the output of a sink or an edge, in the order of forwarding."""
 
 HOPS = "hops"
-"""One column more of what goes round in loops, int32: how often the records, or those that they
-come of, went round. Where it is missing: never."""
+"""An additional int32 column for loops: the number of passes of each record or its origin. Without
+the column, the number is zero.
+"""
 
 UNREADABLE = "unreadable"
 """One column more of some input: why a row's key or value cannot be read; null where they can."""
 
 ORIGIN = "origin"
-"""One column more of input from files and the like, a dictionary of text: the offset of the first
-record of what a row is from, a colon, and its name."""
+"""An additional column for input from files, a dictionary of text: the offset of the first record
+of the file, a colon, and the name of the file.
+"""
 
 STORED_SCHEMA = pa.schema(
     [
@@ -104,7 +107,7 @@ STORED_SCHEMA = pa.schema(
 # --------------------------------------------------------------------------- headers
 
 RawHeaders = Sequence[tuple["str | None", "bytes | None"]]
-"""Headers that may have one without a name, for what cannot be read."""
+"""Headers; one without a name marks unreadable headers."""
 
 
 def headers_of(column: pa.ChunkedArray | pa.Array) -> list[Headers]:
@@ -121,14 +124,14 @@ def headers_of(column: pa.ChunkedArray | pa.Array) -> list[Headers]:
 
 
 def headers_array(headers: Sequence[RawHeaders | None], *, check: bool = True) -> pa.Array:
-    """Turn headers of records into a column; None and () are null.
+    """Convert headers of records to a column; None and () become null.
 
     Args:
-        headers: Those of each record.
-        check: Whether to refuse what `check_headers` does; Arrow takes bytes for text.
+        headers: The headers of each record.
+        check: Whether to validate as `check_headers` does; Arrow accepts bytes as text.
 
     Raises:
-        TypeError: A header is no pair of text and bytes or None.
+        TypeError: A header is not a pair of text and bytes or None.
         UnicodeEncodeError: A name has a lone surrogate.
     """
     if not any(headers):
@@ -163,7 +166,7 @@ def header_pairs(
 
 
 def named_headers(headers: RawHeaders) -> Headers:
-    """Return the headers that have a name; those without stand for what cannot be read."""
+    """Return the headers with a name; a header without a name marks unreadable headers."""
     return tuple((name, value) for name, value in headers if name is not None)
 
 
@@ -181,13 +184,13 @@ def by_topic(table: pa.Table) -> Iterator[tuple[str, pa.Table]]:
 def by_partition(
     table: pa.Table, partitioner: Partitioner, partitions: int, *, first: int = 0
 ) -> Iterator[tuple[int, pa.Table]]:
-    """Divide the rows of one topic by partition, keeping the order in each.
+    """Divide the rows of one topic by partition and keep the order of each partition.
 
     Args:
-        table: The rows; those of null key take turns.
-        partitioner: Of the sink or the edge.
-        partitions: How many the topic has.
-        first: How many rows of the topic came before.
+        table: The rows; rows with null keys are distributed round-robin.
+        partitioner: The partitioner of the sink or the edge.
+        partitions: The number of partitions of the topic.
+        first: The number of earlier rows of the topic.
     """
     keys = table.column("key").combine_chunks()
     return parted(table, targets(partitioner, keys, partitions, first=first))
@@ -219,10 +222,10 @@ NO_LIMIT = sys.maxsize
 
 
 class TooManyBytesError(Exception):
-    """What is to be read has more bytes than a batch may have; never leaves the worker.
+    """The input exceeds the maximum bytes of a batch. The error never leaves the worker.
 
     Attributes:
-        sizes: Of each partition, how many offsets were read before, and their bytes.
+        sizes: For each partition, the number of offsets that were read, and their bytes.
     """
 
     def __init__(self, sizes: Mapping[TopicPartition, tuple[int, int]]) -> None:

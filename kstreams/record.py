@@ -84,10 +84,10 @@ class Record(Generic[K_co, V_co]):
 
 @dataclass(frozen=True)
 class RecordMetadata:
-    """Where the record that is being processed came from.
+    """The origin of the record that is being processed.
 
-    `topic` is the source topic, or the name of the repartition edge; `partition` and
-    `offset` are the ones in it (for an edge: the upstream task and the sequence).
+    `topic` is the source topic or the name of the repartition edge. `partition` and `offset` are
+    positions in it; for an edge they are the upstream task and the sequence number.
     """
 
     topic: str

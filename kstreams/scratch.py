@@ -1,7 +1,7 @@
-"""Directories for work of one process, in the system's temporary folder, which a kill may leave.
+"""Temporary directories of one process, which remain after a kill.
 
-Each has a file that its process keeps locked while it runs. The kernel lets go of the
-lock when the process ends, however it ends; so what is not locked is dead, and may go.
+Each directory has a file that its process locks while it runs. The kernel releases the lock when
+the process ends, so a directory without a lock can be removed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _LOCK = "lock"
 
 @contextmanager
 def scratch_directory() -> Iterator[Path]:
-    """Give a new directory to this process, and remove it afterwards.
+    """Create a directory for this process, and remove it afterward.
 
-    What killed processes of this user have left of theirs is removed first.
+    Directories of killed processes of this user are removed first.
     """
     remove_dead_scratch()
     home = Path(tempfile.mkdtemp(prefix=_PREFIX))

@@ -1,4 +1,4 @@
-"""Where results go that is no topic: what such a place is, and what names a batch's part of it."""
+"""Sinks other than topics, and the id of a batch's results."""
 
 from __future__ import annotations
 
@@ -22,23 +22,26 @@ V_contra = TypeVar("V_contra", contravariant=True)
 """Type of the values that a sink takes."""
 
 Guarantee = Literal["exactly-once", "effectively-once", "at-least-once"]
-"""Each result is seen once; what is written twice looks as if it were written once; results may
-come again, each under the same `CommitId` and number."""
+"""The delivery guarantee of a sink.
+
+`exactly-once`: each result is visible once. `effectively-once`: a repeated write has no further
+effect. `at-least-once`: results may be repeated, each with the same `CommitId` and number.
+"""
 
 
 @dataclass(frozen=True)
 class CommitId:
-    """Names what one task gives one sink in one batch: equal for each attempt and replay.
+    """The id of one task's results for one sink in one batch; equal in each attempt and replay.
 
     Attributes:
-        life: Of the query's batches. A reset, an upgrade that rewrites state, a rebuilt store and a
-            fork begin another, whose batches are counted anew.
-        sink: Name of the sink's node.
-        task: The task's partition.
-        batch: Number of the batch; rises within a life.
-        revision: Of the plan by which the task read less than in an attempt before. Results of
-            a higher one take the place of those of a lower one.
-        fingerprint: Of the topology that made the results; no part of the id.
+        life: The epoch of the query. A reset, an upgrade that rewrites state, a rebuilt store and a
+            fork start a new epoch, whose batches are numbered from 0.
+        sink: The name of the sink's node.
+        task: The partition of the task.
+        batch: The number of the batch, which increases within an epoch.
+        revision: The plan revision. A smaller plan after a failed attempt has a higher revision,
+            and its results replace those of lower revisions.
+        fingerprint: The fingerprint of the topology; not part of the id.
     """
 
     life: str
@@ -50,24 +53,24 @@ class CommitId:
 
     @property
     def order(self) -> tuple[int, int]:
-        """What a later commit of the same life, sink and task has more of."""
+        """A tuple that increases with each commit of the same epoch, sink and task."""
         return self.batch, self.revision
 
     def __str__(self) -> str:
-        """Return it as one text, as headers of dead letters have it."""
+        """Return the id as text, as in the headers of dead letters."""
         number = f"{self.batch}.{self.revision}" if self.revision else str(self.batch)
         return f"{self.life}/{self.sink}/{self.task}/{number}"
 
 
 @dataclass(frozen=True)
 class RefusedRow:
-    """A result that the place does not take: by its type, its length, a constraint.
+    """A result that the destination rejects because of its type, its length or a constraint.
 
     Attributes:
-        row: Its number in `Results.records`.
-        reason: Why, as the place says it; safe to show.
-        letter: The result in bytes, for a dead letter: what names the row, what it has.
-        code: The place's name for the reason, such as an SQLSTATE; empty if there is none.
+        row: The number of the result in `Results.records`.
+        reason: The reason in the words of the destination; safe to print.
+        letter: Key and value of the dead letter: the identity and the content of the row, as bytes.
+        code: The error code of the destination, such as an SQLSTATE; empty without one.
     """
 
     row: int
@@ -77,20 +80,20 @@ class RefusedRow:
 
 
 class Results(Protocol[K_co, V_co]):
-    """What one task gives one sink in one batch, in the order of forwarding; never empty."""
+    """The results of one task for one sink in one batch, in order of forwarding; never empty."""
 
     def __len__(self) -> int:
         """Return how many there are."""
         ...
 
     def records(self) -> Sequence[Record[K_co, V_co]]:
-        """Return them as records. Number `n` of a `CommitId` is always the same result."""
+        """Return the results as records. A number in a `CommitId` always means the same result."""
         ...
 
     def columns(self) -> pa.Table:
-        """Return them as a table: key, value, timestamp (ms since the epoch), headers.
+        """Return the results as a table: key, value, timestamp (ms since the epoch), headers.
 
-        What was forwarded as tables comes without objects between.
+        Results that were forwarded as tables are not converted to objects.
 
         Raises:
             pa.ArrowException, TypeError, OverflowError: Keys or values fit no column.
@@ -131,39 +134,39 @@ class Writer(Protocol[K_contra, V_contra]):
         ...
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release all resources."""
         ...
 
 
 @runtime_checkable
 class Sink(Protocol[K_contra, V_contra]):
-    """A place for results, as data: picklable, and without a secret in its texts.
+    """The settings of a destination for results: picklable, and without secrets in its texts.
 
     `prepare` and `publish` run on the driver, `open` in each worker.
 
     Attributes:
-        label: What pictures of the topology show.
-        guarantee: How often a result is seen, whatever dies.
+        label: The text in diagrams.
+        guarantee: The delivery guarantee after any failure.
 
-    Source: Kafka Connect's `SinkTask`, with a name for each commit in place of offsets.
+    Source: Kafka Connect's `SinkTask`, with an id for each commit instead of offsets.
     """
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The text in diagrams."""
         ...
 
     @property
     def guarantee(self) -> Guarantee:
-        """How often a result is seen, whatever dies."""
+        """The delivery guarantee after any failure."""
         ...
 
     def prepare(self) -> None:
-        """Look at the place before the first batch of a run, and make there what is needed.
+        """Check the destination before the first batch of a run, and create the required parts.
 
         Raises:
-            SinkUnavailableError: It does not answer.
-            SinkError: It is not as the sink needs it.
+            SinkUnavailableError: The destination does not answer.
+            SinkError: The destination is unsuitable for the sink.
         """
         ...
 
@@ -172,12 +175,12 @@ class Sink(Protocol[K_contra, V_contra]):
         ...
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Show what `write` has returned, after its batch is committed.
+        """Publish staged results after the commit of their batch.
 
-        May be called again with the same receipts, and is called with those of one batch
-        before any of the next is written.
+        The call may be repeated with the same receipts. All results of a batch are published before
+        the next batch is written.
 
         Args:
-            receipts: Of each task that has returned any, in one batch.
+            receipts: The return values of `write` of each task, in one batch.
         """
         ...

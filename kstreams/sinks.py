@@ -1,14 +1,14 @@
-"""Sinks that are no topics: databases and other places, and what it takes to write one.
+"""Sinks other than topics, such as databases, and the interface for a new one.
 
-- `Sink` is such a place, given to `TopologyBuilder.add_sink`; `to_batches` makes one of a function.
-  Installed with extras of their own: `kstreams_postgres` (docs/connectors.md lists all).
-- In each worker a sink opens a `Writer`, which gets `Results`, all that a task gives it in a batch,
-  under a `CommitId`, before the batch is committed. What is to be seen only after the commit is
-  staged, and shown by `Sink.publish`.
-- Each declares its `Guarantee`. A writer refuses a `RefusedRow` that the place does not take, and
-  the sink's `on_refused` says what becomes of it.
+- `Sink` is the interface, for `TopologyBuilder.add_sink`; `to_batches` creates a sink from a
+  function. Other packages have more, such as `kstreams_postgres` (docs/connectors.md lists all).
+- In each worker a sink opens a `Writer`, which gets the `Results` of a task in a batch with a
+  `CommitId`, before the batch is committed. An exactly-once sink stages the results, and
+  `Sink.publish` publishes them after the commit.
+- Each declares its `Guarantee`. A writer reports a `RefusedRow` for each rejected result, and the
+  sink's `on_refused` is the policy for it.
 
-`kstreams.testing` has a `SinkContract` to prove a sink by, and a `RecordingSink`.
+`kstreams.testing` has a `SinkContract` to test a sink, and a `RecordingSink`.
 
 Example:
     >>> from kstreams import TEXT, Record, Topic, TopologyBuilder

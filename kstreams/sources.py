@@ -1,23 +1,25 @@
-r"""Sources that are no topics: files, and other places that can be read again by position.
+r"""Sources other than topics, such as files, that can be read again by position.
 
-- `Log` is such a place, given to `TopologyBuilder.add_source`: batches are planned on it and
-  replayed exactly, as on topics. `LogContents` is its driver's side, `LogReader` that of workers,
-  which reads a `Piece` of a plan. `ReadOnce` is the driver's side of one that lets go of what was
-  read, of which `LetsGo` says what becomes; `Keeps` says how much is `Kept` for it until then.
-- `folder` makes one of a directory: a `FileLog`. `kstreams_s3.objects` and `kstreams_gcs.objects`
-  make one of a bucket, `kstreams_sftp.sftp_folder` of a server's directory.
-- A `Format` makes records of a file: `Lines` of text or JSON, `Csv` with a row of names, `Parquet`,
-  `Whole`; `Gzip` or `Zip` around one of them. It passes over the file in `Mark`s and reads `Rows`.
-- `Files` is a place of files, of your own perhaps, which opens each `FileInfo` as `FileData`;
-  `is_unfinished` says of which names none is read. `ObjectFiles` is one of a bucket's objects.
-- `bounded` makes a `BoundedLog` of another log: each run reads what it holds at its start, and an
-  app whose sources are all `Bounded` ends by itself. Topics are unbounded.
-- `items` is a list as an `ItemLog`, which is bounded, `rate` numbers at a rate as a `RateLog`: for
+- `Log` is the interface, for `TopologyBuilder.add_source`: batches of a log are planned and
+  replayed exactly, as those of topics. `LogContents` is the driver's part; `LogReader` reads a
+  `Piece` of a plan in workers. `ReadOnce` is the driver's part of a log that deletes committed
+  records, `LetsGo` describes the deletion, and `Keeps` reports the `Kept` data until the commit.
+- `folder` creates a log of a directory: a `FileLog`. `kstreams_s3.objects` and
+  `kstreams_gcs.objects` create a log of a bucket, `kstreams_sftp.sftp_folder` of a directory on a
+  server.
+- A `Format` parses a file into records: `Lines` of text or JSON, `Csv` with a header row,
+  `Parquet`, `Whole`; `Gzip` or `Zip` around one of them. A format divides a file by `Mark`s and
+  reads `Rows`.
+- `Files` is a collection of files, which opens each `FileInfo` as `FileData`; `is_unfinished`
+  selects names that are not read yet. `ObjectFiles` has the objects of a bucket.
+- `bounded` creates a `BoundedLog` from another log: a run reads the records that exist at its
+  start, and an app with only `Bounded` sources ends by itself. Topics are unbounded.
+- `items` is a bounded `ItemLog` of a list; `rate` is a `RateLog` of numbers at a fixed rate, for
   tests and load.
-- `WhenRead` says what becomes of a file when all that was made of it is committed: it stays, is
-  deleted or goes elsewhere (`MoveTo`), in places that are `FinishedFiles`.
+- `WhenRead` is the policy for a file after the commit of all its records: the file stays, is
+  deleted or is moved (`MoveTo`), in collections that are `FinishedFiles`.
 
-`kstreams.testing` has a `LogContract` to prove a log by.
+`kstreams.testing` has a `LogContract` to test a log.
 
 Example:
     >>> from pathlib import Path

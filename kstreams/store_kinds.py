@@ -1,19 +1,18 @@
-"""Kinds of stores, for those who write one.
+"""The interface for new store kinds.
 
-Derive from `StoreKind`. `open` is all that a topology needs: it returns the live store, which
-reads and writes rows in its part of the task's `Overlay` (`overlay.store(...)`, a `StoreOverlay`),
-by a `CompositeSerde` of its own where rows are more than keys and values. Each other method lets
-one more part of the library work with the kind: changelogs (`ChangelogForm`, of which `PlainForm`
-is the simplest), tables (`TableAccess`, which says what a row has `Replaced`, and for joins by
-columns `TableColumns`, mostly `PresentColumns`), views and `kstreams state`, migrations, reading
-ahead.
+Derive from `StoreKind`. A topology needs only `open`: it returns the live store, which reads and
+writes rows in its part of the task's `Overlay` (`overlay.store(...)`, a `StoreOverlay`), with its
+own `CompositeSerde` if rows are more than keys and values. Each other method supports one more part
+of the library: changelogs (`ChangelogForm`; `PlainForm` is the simplest), tables (`TableAccess`,
+which returns the `Replaced` row, and for joins by columns `TableColumns`, mostly `PresentColumns`),
+views and `kstreams state`, migrations, and prefetching.
 
-A `StoreSpec` defines a store of the kind. A `View` reads what the live store has by the names of
-its own methods (`get`, `range`, `fetch`, ...), and anything else by a function of the live store. A
-package offers a kind to the command line as an entry point of the group `kstreams.store_kinds`, by
-the kind's name; a topology brings the kinds of its stores.
+A `StoreSpec` defines a store of the kind. A `View` has the read methods of the live store (`get`,
+`range`, `fetch`, ...), and takes a function of the live store for anything else. A package offers a
+kind to the command line by an entry point of the group `kstreams.store_kinds` with the kind's name;
+a topology has the kinds of its stores.
 
-`docs/extending.md` writes a kind, step by step.
+`docs/extending.md` develops a kind step by step.
 
 Example:
     >>> from kstreams import INT64, TEXT

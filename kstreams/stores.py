@@ -1,22 +1,24 @@
 """Stores: the state of a topology, by key.
 
-A function such as `key_value_store` returns a `StoreSpec`. Give it to the nodes that use the store
-(`add_processor(..., stores=[...])`), and to `ProcessorContext.store`, which returns the store
-itself. Equal definitions are one store.
+A function such as `key_value_store` returns a `StoreSpec`. Pass the spec to the nodes that use the
+store (`add_processor(..., stores=[...])`) and to `ProcessorContext.store`, which returns the live
+store. Equal specs are one store.
 
-- `key_value_store`: a value for each key, which may expire (`ttl=`). Take it first.
-- `timestamped_store`: a value and its time for each key; what `aggregate` needs.
-- `list_store`: a list for each key, also a long one.
-- `versioned_key_value_store`: values as of a time. `put` returns until when a value holds: a time,
-  `LATEST` or `NOT_PUT`.
-- `window_store`, `session_store`, `sliding_store`: what `windowed_aggregate` needs, by the kind of
-  windows. Their keys are `Windowed`; give a window store `windows=` to read the ends of its keys.
-- `buffer_store`: what `suppress` needs.
-- `join_store`, `queue_store`: what `join_streams` and `join_as_of` need.
-- `subscription_store`: what `join_foreign` makes for itself, defined again for a view of it.
+- `key_value_store`: a value for each key, which may expire (`ttl=`). The usual choice.
+- `timestamped_store`: a value and its time for each key, for `aggregate`.
+- `list_store`: a list for each key; the list may be long.
+- `versioned_key_value_store`: values as of a time. `put` returns the end of a value's validity: a
+  time, `LATEST` or `NOT_PUT`.
+- `window_store`, `session_store`, `sliding_store`: for `windowed_aggregate`, by the kind of
+  windows. Their keys are `Windowed`; a window store needs `windows=` to return the ends of its
+  keys.
+- `buffer_store`: for `suppress`.
+- `join_store`, `queue_store`: for `join_streams` and `join_as_of`.
+- `subscription_store`: the store of `join_foreign`, for a view of it.
 
-A verb is the same on every store that has it: `get`, `put` (a value of None deletes), `delete`,
-which returns what was there, `range(start, end, reverse=True)`, by time `fetch` and `fetch_all`.
+A method has the same meaning on every store: `get`, `put` (a value of None deletes), `delete`,
+which returns the deleted value, `range(start, end, reverse=True)`, and by time `fetch` and
+`fetch_all`.
 
 `StoreSpec.with_changelog(topic)` publishes the changes of a store.
 

@@ -1,4 +1,4 @@
-"""Which event times there are: those that dates can show."""
+"""The range of event times: the times that Python dates can represent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A topic's definition: its name, how its records are encoded, and what nulls mean."""
+"""The definition of a topic: its name, the encoding of its records, and its null policy."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ __all__ = (
 )
 
 Nulls = Literal["drop", "pass"]
-"""What a source does with a null: drop the record and count it, or pass None on."""
+"""The policy of a source for nulls: drop and count the record, or pass None."""
 
 Misplaced = Literal["fail", "count"]
-"""What becomes of a key that lies in another partition than its topic's partitioner says."""
+"""The policy for a key in another partition than the topic's partitioner chooses."""
 
 K = TypeVar("K")
 """Type of the keys that the topology sees."""
@@ -47,10 +47,10 @@ _MURMUR2 = Murmur2Partitioner()
 
 
 def partitioner_for(given: Partitioner | None, key: Serde[Any], place: str) -> Partitioner:
-    """Return a given partitioner, checked, or the default of a key's serde.
+    """Return the given partitioner if it is valid, or the default of the key's serde.
 
     Raises:
-        TopologyError: It is no partitioner; names its class and what it was given to.
+        TopologyError: The object is not a partitioner. The message has its class and the place.
     """
     return default_partitioner(key) if given is None else checked_partitioner(given, place)
 
@@ -62,27 +62,25 @@ def default_partitioner(key: Serde[Any]) -> Partitioner:
 
 
 class Topic(Generic[K, V]):
-    """A topic as a topology reads and writes it. Immutable; compares by value.
+    """A topic that a topology reads or writes. Immutable; compares by value.
 
     Args:
-        name: The topic's name.
-        key: Serde of the keys; `NONE` when keys are of no interest.
-        value: Serde of the values.
-        nulls: What a source does with a null value (a tombstone). `"pass"` types the
-            source `Node[K, V | None]`.
-        null_keys: What a source does with a null key. `"pass"` types the source
-            `Node[K | None, V]`. No matter when the key serde is `NONE`.
-        partitioner: Which partition a key belongs to, for whoever writes the topic. None
-            is Kafka's murmur2; for windowed keys that of the key without its window, as
-            Kafka Streams has it.
-        misplaced: What a source does where a key lies in another partition than
-            `partitioner` says, and should meet records of another source there, in a join
-            or a store: equal keys are in two tasks then. A sample of each batch is looked
-            at. `"fail"` stops the app with a `MisplacedKeyError`; under a source's
-            `on_error="skip"` or `DeadLetter`, where no record may stop it, and with
-            `"count"` the key is counted as `misplaced-key`, and its record goes on.
-        framing: Where the topic has what frames keys and values, such as ids of schemas; None
-            is in front of their bytes. See `Framing`.
+        name: The name of the topic.
+        key: The serde of the keys; `NONE` if keys do not matter.
+        value: The serde of the values.
+        nulls: The policy of a source for null values (tombstones). `"pass"` types the source
+            `Node[K, V | None]`.
+        null_keys: The policy of a source for null keys. `"pass"` types the source `Node[K | None,
+            V]`. Without effect if the key serde is `NONE`.
+        partitioner: Chooses the partition of a key for writers. None is Kafka's murmur2; for
+            windowed keys the murmur2 of the key without its window, as in Kafka Streams.
+        misplaced: The policy of a source for a key in another partition than `partitioner` chooses,
+            if the key should meet records of another source in a join or a store: equal keys are
+            then in two tasks. The source checks a sample of each batch. `"fail"` stops the app with
+            a `MisplacedKeyError`. With `"count"`, or with `on_error="skip"` or `DeadLetter` at the
+            source, the key is counted as `misplaced-key` and its record is processed.
+        framing: The place of prefixes of keys and values, such as schema ids; None means in front
+            of their bytes. See `Framing`.
     """
 
     __slots__ = (
@@ -248,15 +246,15 @@ def topic_by(
     label: str = "chosen per record",
     framing: Framing | None = None,
 ) -> TopicChoice[Any, Any]:
-    """Let a sink choose the topic of each record.
+    """Return a topic choice: a sink calls a function to choose the topic of each record.
 
     Args:
-        choose: Returns a topic's name. It runs once a record, on the executor.
-        key: Serde of the keys, for all topics chosen.
-        value: Serde of the values, for all topics chosen.
+        choose: Returns the name of a topic. It runs once for each record, on the executor.
+        key: The serde of the keys of all chosen topics.
+        value: The serde of the values of all chosen topics.
         nulls: `"pass"` types the sink for `V | None`; None is written as a tombstone.
-        partitioner: Which partition a key belongs to; None as for a `Topic`.
-        label: What diagrams show in place of a name.
+        partitioner: Chooses the partition of a key; None as for a `Topic`.
+        label: The text in diagrams instead of a name.
         framing: As for a `Topic`.
     """
     rule = partitioner_for(partitioner, key, f"topic_by {label!r}")

@@ -1,4 +1,4 @@
-"""What a topic takes: checked while the record that a result comes of can still be undone."""
+"""Limits of topics, checked while the input record of a result can still be rolled back."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ __all__ = ("LOCAL_LIMITS", "NO_LIMITS", "Limits", "TopicLimits", "limits_or_none
 
 _INT64 = np.iinfo(np.int64)
 _FRAME_BYTES = 512
-"""What a record and its batch have besides key, value and headers, the id's header included."""
+"""The bytes of a record and its batch besides key, value and headers, with the header of the id."""
 _PAIR_BYTES = 8
 """The lengths of a header."""
 
 
 @dataclass(frozen=True)
 class TopicLimits:
-    """What a topic takes, as far as it can be known before a record is written.
+    """The known limits of a topic for new records.
 
     Attributes:
-        least_time: The least timestamp, ms; None is any.
-        before_ms: How far before the clock a timestamp may be; None is any.
-        after_ms: How far ahead of it; None is any.
-        max_bytes: Of a record as it is written, uncompressed; None is any.
-        needs_key: Whether null keys are refused.
-        plain_names: Whether names of headers may have no NUL.
+        least_time: The minimum timestamp in ms; None without a limit.
+        before_ms: The maximum age of a timestamp against the clock; None without a limit.
+        after_ms: The maximum lead of a timestamp against the clock; None without a limit.
+        max_bytes: The maximum size of a written record, uncompressed; None without a limit.
+        needs_key: Whether null keys are rejected.
+        plain_names: Whether NUL is invalid in header names.
     """
 
     least_time: int | None = None
@@ -45,14 +45,14 @@ class TopicLimits:
     plain_names: bool = False
 
     def check(self, record: Record[bytes | None, bytes | None], wall_ms: int) -> None:
-        """Refuse a record that the topic would not take.
+        """Reject a record that exceeds a limit of the topic.
 
         Args:
-            record: With key and value encoded.
-            wall_ms: The batch's wall time.
+            record: The record with encoded key and value.
+            wall_ms: The wall time of the batch.
 
         Raises:
-            RecordRefusedError: Says which limit, and what to do.
+            RecordRefusedError: The message has the limit, the hint the next step.
         """
         low, high = self.times(wall_ms)
         if not low <= record.timestamp <= high:
@@ -85,7 +85,7 @@ class TopicLimits:
         return low, int(_INT64.max) if self.after_ms is None else wall_ms + self.after_ms
 
     def refused(self, table: pa.Table, wall_ms: int) -> npt.NDArray[np.bool_] | None:
-        """Tell which rows of an output table `check` refuses; None when it refuses none."""
+        """Return which rows of an output table `check` rejects; None if it rejects none."""
         found = np.zeros(table.num_rows, np.bool_)
         times = table.column("timestamp").to_numpy()
         low, high = self.times(wall_ms)
@@ -151,7 +151,7 @@ def _written(record: Record[Any, Any]) -> int:
 
 
 def _sizes(table: pa.Table) -> npt.NDArray[np.int64]:
-    """Return what `_written` does, of each row."""
+    """Return the result of `_written` for each row."""
     found: npt.NDArray[np.int64] = np.full(table.num_rows, _FRAME_BYTES, np.int64)
     for name in ("key", "value"):
         found += _lengths(table.column(name))

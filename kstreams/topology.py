@@ -1,23 +1,23 @@
 """Topologies: the graph of sources, processors and sinks that an app runs.
 
-`TopologyBuilder` makes one. Each `add_...` returns a `Node`, a handle that carries the types of
-key and value to the next call. `build` checks everything and returns a `Topology`, which an `App`
-or a `TopologyTestDriver` runs, and which draws itself: `describe()`, `to_mermaid()`, `to_dot()`.
+`TopologyBuilder` creates a topology. Each `add_...` method returns a `Node`, a handle with the
+types of key and value. `build` checks everything and returns a `Topology` for an `App` or a
+`TopologyTestDriver`; `describe()`, `to_mermaid()` and `to_dot()` draw it.
 
-- Tables are kept by `add_table` (of a topic), `to_table` and `aggregate_table` (of streams), and
-  return a `Table` or `VersionedTable`; `join_table` and `join_tables` join by key, `to_stream`
-  makes a stream again. See `kstreams.joins`.
-- `add_loop` returns a `Loop`, a node of what the topology sends itself in its next batch, and
-  `close_loop` says what that is.
-- `add_global_table` has all of a table in every task, of a topic or of another app (`AppTable`);
-  `join_global` joins by any key, and `reads=[...]` lets a processor look rows up.
+- `add_table` (from a topic), `to_table` and `aggregate_table` (from streams) return a `Table` or
+  `VersionedTable`; `join_table` and `join_tables` join by key, `to_stream` returns a stream. See
+  `kstreams.joins`.
+- `add_loop` returns a `Loop`, a node with records that the topology sends to its own next batch,
+  and `close_loop` connects the node that sends them.
+- `add_global_table` replicates a table to every task, from a topic or from another app
+  (`AppTable`); `join_global` joins by any key, and `reads=[...]` lets a processor look up rows.
 - Sinks write to a `Topic`, to one chosen for each record (`kstreams.io.topic_by`), to standard
-  output (`to_stdout`), to a function (`to_function`) or to another place (`kstreams.sinks`).
-- `on_error=` says what becomes of a record that fails: `"fail"`, `"skip"` or `DeadLetter(topic)`.
-- `event_time=wall_clock()` of a source takes the time of processing for the time of a record.
+  output (`to_stdout`), to a function (`to_function`) or to another destination (`kstreams.sinks`).
+- `on_error=` is the policy for a failed record: `"fail"`, `"skip"` or `DeadLetter(topic)`.
+- `event_time=wall_clock()` of a source uses the processing time as the time of a record.
 - `feed(node, update)` is an input of `TopologyBuilder.cogroup`, a table of several inputs.
 - `TopologyBuilder.validate` forwards bad records as `Invalid`.
-- `PartitionGroup` and the classes named `...Node` describe a topology that was built.
+- `PartitionGroup` and the classes named `...Node` describe a built topology.
 
 Example:
     >>> from kstreams import INT64, TEXT, Topic

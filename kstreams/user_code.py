@@ -1,4 +1,4 @@
-"""Which code is the user's: scripts, and frames of tracebacks."""
+"""User code: scripts, and frames in tracebacks."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ _MOST = 30_000
 
 
 def user_traceback_of(exc: BaseException) -> str:
-    """Return the traceback of an exception in user code, without the library's own frames.
+    """Return the traceback of an exception in user code, without frames of the library.
 
-    The frames of the user's modules are kept, and the innermost frame where it belongs to
-    another package that the user calls. An exception without any frame of the user's has all of
-    them: then the library is what failed. Causes are treated likewise.
+    The text has the frames of the user's modules, and the innermost frame if it belongs to another
+    package that the user calls. If no frame is the user's, the text has all frames, because the
+    library failed. Causes are treated the same way.
     """
     try:
         shown = traceback.TracebackException(type(exc), exc, exc.__traceback__)
@@ -55,9 +55,9 @@ def user_traceback_of(exc: BaseException) -> str:
 
 
 def is_script(module: ModuleType) -> bool:
-    """Return whether a module is a running program, which no other process can import.
+    """Return whether a module is a running program that other processes cannot import.
 
-    That is a script, a notebook, or what `runpy.run_path` runs.
+    Examples are a script, a notebook, and a program of `runpy.run_path`.
     """
     name = module.__name__
     if name in _MAIN:
@@ -87,7 +87,7 @@ def library_packages() -> frozenset[str]:
 
 
 def _shorten(shown: traceback.TracebackException, seen: set[int]) -> None:
-    """Remove frames from an exception and from those that it is shown with."""
+    """Remove library frames from an exception and from its causes."""
     if id(shown) in seen:
         return
     seen.add(id(shown))

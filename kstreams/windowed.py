@@ -16,13 +16,13 @@ NEVER_ENDS: Final = (1 << 63) - 1
 class Windowed(Generic[K_co]):
     """A key and a window. Immutable; compares by value.
 
-    A plain class for the reason that `Record` is one.
+    This class is not a dataclass, for the same reason as `Record`.
 
     Args:
         key: The key.
-        start_ms: Start of the window, ms since the epoch, inclusive.
-        end_ms: Its end: exclusive for tumbling, hopping, calendar and unlimited windows,
-            inclusive for sliding windows and sessions.
+        start_ms: The start of the window in ms since the epoch, inclusive.
+        end_ms: The end of the window: exclusive for tumbling, hopping, calendar and unlimited
+            windows, inclusive for sliding windows and sessions.
 
     Source: `org.apache.kafka.streams.kstream.Windowed`.
     """

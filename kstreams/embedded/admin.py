@@ -48,7 +48,7 @@ class EmbeddedAdmin:
         return self.ends(topic).offsets
 
     def ends(self, topic: str) -> TopicEnds:
-        """Return the same, with the id that the topic was given when it was created."""
+        """Return the end offsets, and the id that the topic got at its creation."""
         info = self._log.topic(topic)
         offsets = {n: self._log.end_offset(topic, n) for n in range(info.partitions)}
         return TopicEnds(info.incarnation, offsets)

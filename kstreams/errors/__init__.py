@@ -1,26 +1,26 @@
 """Every error that the library raises, by phase.
 
-All are a `KStreamsError`: a message that says what was found and what was expected, `where` (node,
-store, topic, partition, offset and key, as far as they are known) and a `hint` that says what to
-do. Most are of a builtin kind too, such as `ValueError`.
+All are a `KStreamsError`: a message with the expected and the actual value, `where` (the known ones
+of node, store, topic, partition, offset and key) and a `hint` with the next step. Most derive from
+a builtin exception, too, such as `ValueError`.
 
-- `TopologyError`, `CompileError`, `PluginError`: before anything runs. Change what was asked for.
+- `TopologyError`, `CompileError`, `PluginError`: before anything runs. Change the topology or the
+  settings.
 - `SerializationError`, `DeserializationError`: keys and values against their serdes.
-- `ProcessingError`: user code raised. `LimitError`: a limit is reached that a setting raises.
-  `LoopError`: a record has gone round a loop too often.
+- `ProcessingError`: user code raised. `LimitError`: a limit is reached; a setting raises the limit.
+  `LoopError`: a record has passed a loop too often.
 - `UnknownTopicError`, `DataLossError`, `RecordRefusedError`, `BrokerUnavailableError`: topics.
-- `SinkError`, `SinkUnavailableError`: places of results that are no topics. `IntakeError`,
-  `IntakeUnavailableError`: sources whose messages come once.
-- `SourceError`, `SourceUnavailableError`, `FileChangedError`: places of records that are no topics.
-- `StoreError` and what derives from it: state, and the durable log.
+- `SinkError`, `SinkUnavailableError`: sinks other than topics. `IntakeError`,
+  `IntakeUnavailableError`: sources that deliver each message once.
+- `SourceError`, `SourceUnavailableError`, `FileChangedError`: sources other than topics.
+- `StoreError` and its subclasses: state and the durable log.
 - `CheckpointMismatchError`, `NoCheckpointError`, `SavepointError`, `AppLockedError`: checkpoints.
-- `ReplayError`: a committed batch cannot be run again.
+- `ReplayError`: a committed batch cannot be replayed.
 
 A `LostChangesWarning` is no error: `TopologyBuilder.build` warns of a function that changes its own
 object.
 
-They survive pickling, for those who use pools of processes. docs/errors.md says what to do about
-each.
+The errors can be pickled. docs/errors.md lists the next step for each.
 
 Example:
     >>> from kstreams import TopologyBuilder

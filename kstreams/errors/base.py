@@ -31,12 +31,12 @@ E = TypeVar("E", bound="KStreamsError")
 
 @dataclass(frozen=True)
 class Where:
-    """The place an error speaks of; None for what is not known.
+    """The place of an error. An unknown part is None.
 
-    Topic, partition, offset, timestamp and key are those of one record. Of a result that
-    does not go into its topic, `target` is that topic, and they are those of the record
-    that the result comes of; key and timestamp are the result's where that is not known.
-    Where the record comes from a file, it is the one of this number in it, from 1 on.
+    Topic, partition, offset, timestamp and key describe one record. If a topic rejects a result,
+    `target` is that topic, and the other attributes describe the input record of the result; an
+    unknown key or timestamp is that of the result. For a record of a file, `file` names the file,
+    and `record` is the record's number in the file, counted from 1.
     """
 
     app: str | None = None
@@ -67,16 +67,15 @@ class Where:
 
 
 class KStreamsError(Exception):
-    """Root of all errors of the library.
+    """The base class of all errors of the library.
 
-    Its text is safe to log and to print, whatever it quotes; `message` is as it was given.
+    The text of an error is safe to log and print: quoted parts are escaped. `message` is unchanged.
 
     Args:
-        message: What went wrong, expected against got.
-        hint: What the reader can do about it; shown on a line of its own.
-        where: The place; parts that become known further out are added with `at`.
-        place: Where the record stands among all that its task has taken, until it is known
-            which one that is.
+        message: The problem, with the expected and the actual value.
+        hint: The next step for the reader, printed on a separate line.
+        where: The place. Callers add parts with `at`.
+        place: The position of the record in the input of its task, until the record is known.
     """
 
     message: str = ""

@@ -1,4 +1,4 @@
-"""Errors of what is asked for, before anything runs: a topology, settings, plugins."""
+"""Errors of topologies, settings and plugins, raised before anything runs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CompileError(KStreamsError):
 
 
 class OptionError(TopologyError, CompileError):
-    """An option has a value that it does not take; the message lists those that it takes."""
+    """An option has an invalid value. The message lists the valid values."""
 
 
 class UnknownNodeError(TopologyError, KeyError):
@@ -65,7 +65,7 @@ class KafkaOptionsError(CompileError, ValueError):
 class LostChangesWarning(UserWarning):
     """A function of a topology changes its own object, and later batches do not see the change.
 
-    Given by `TopologyBuilder.build`. Keep what has to last in a store.
+    `TopologyBuilder.build` issues this warning. Keep lasting data in a store.
 
     Attributes:
         node: The node that calls the function.

@@ -77,7 +77,7 @@ class ProcessingError(ExecutionError):
 
     @classmethod
     def of(cls, exc: BaseException, *, hint: str = "") -> ProcessingError:
-        """Return the error for what a user's code raised, of bounded length."""
+        """Return the error for an exception of user code, with a bounded length."""
         error = cls(
             f"{kind_of(exc)} in a processor: {safe_text(text_of(exc), _MAX_CHARS)}",
             cause_type=one_line(f"{type(exc).__module__}.{type(exc).__qualname__}", _MAX_NAME),
@@ -103,7 +103,10 @@ class RegistryUnavailableError(ExecutionError):
 
 
 class ReplayError(ExecutionError):
-    """A committed batch cannot be run again: what it needs is gone, or it would call outside."""
+    """A committed batch cannot be replayed.
+
+    Its data is gone, or the replay would call an external system.
+    """
 
 
 class SinkError(ExecutionError):
@@ -131,7 +134,7 @@ class IntakeError(ExecutionError):
 
 
 class IntakeUnavailableError(IntakeError):
-    """A source of messages does not answer; what was not settled comes again."""
+    """A message source does not answer. Unsettled messages are delivered again."""
 
 
 class SourceError(ExecutionError):
@@ -146,7 +149,7 @@ class SourceUnavailableError(SourceError):
 
 
 class LoopError(ProcessingError):
-    """What comes of a record has gone round a loop as often as it may, and would once more."""
+    """A record or its results have passed a loop the maximum number of times."""
 
 
 class EventTimeError(ProcessingError):
@@ -169,14 +172,14 @@ class OutsideBatchError(ExecutionError):
 
 
 class WorkerDiedError(ExecutionError):
-    """A batch has ended its worker process, too often to be tried again.
+    """A batch ended its worker process in each attempt.
 
     Args:
-        message: What died, and what was under way.
-        deaths: How often, over Spark's attempts of the task and repeats of the batch.
-        under_way: What was being read: topic, partition, first offset, offset after the last.
-        hint: What to do.
-        where: Group, and what else is known.
+        message: The dead worker and the running batch.
+        deaths: The number of deaths, over all Spark attempts of the task and repeats of the batch.
+        under_way: The input: topic, partition, first offset, and the offset after the last one.
+        hint: The next step.
+        where: The group and other known parts of the place.
     """
 
     def __init__(
@@ -194,7 +197,7 @@ class WorkerDiedError(ExecutionError):
 
 
 class AppLockedError(ExecutionError):
-    """Another process runs an app on this checkpoint; `owner` tells which."""
+    """Another process runs an app on this checkpoint. `owner` identifies the process."""
 
     def __init__(self, message: str, *, owner: str = "", hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -206,10 +209,10 @@ class FencedError(ExecutionError):
 
 
 class JavaNotFoundError(ExecutionError):
-    """There is no Java that Spark runs on. Install one, or point JAVA_HOME to one.
+    """Spark needs Java, and none was found. Install Java, or set JAVA_HOME.
 
     Attributes:
-        looked_at: What was looked at, and why it was not taken, in that order.
+        looked_at: The rejected candidates in the order of the search, each with the reason.
     """
 
     def __init__(self, message: str, *, looked_at: tuple[str, ...] = (), hint: str = "") -> None:

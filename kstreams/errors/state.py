@@ -31,7 +31,7 @@ class StoreError(KStreamsError):
 
 
 class StoreKindError(StoreError, LookupError):
-    """A kind of store is not known here, or does not offer what was asked of it."""
+    """The kind of a store is unknown, or does not support the call."""
 
 
 class ServerUnavailableError(StoreError, ConnectionError):
@@ -81,7 +81,7 @@ class StateCorruptError(StoreError):
 
 
 class LogMismatchError(StateCorruptError):
-    """The durable log is not what the checkpoint stands on: moved, emptied, older, another's."""
+    """The durable log does not match the checkpoint: it was moved, emptied or replaced."""
 
     WAY_ON: ClassVar[str] = (
         "bring the log back, or name the right one; or begin again from a savepoint, or with "

@@ -49,7 +49,7 @@ class DataLossError(ExecutionError):
 
 
 class FileChangedError(DataLossError):
-    """A file is not what it was when its records were planned; they are not read from it."""
+    """A file has changed since its records were planned, so they are not read."""
 
 
 class TopicRecreatedError(DataLossError):
@@ -96,12 +96,12 @@ class RecordRefusedError(ExecutionError, ValueError):
 
 
 class BrokerUnavailableError(ExecutionError):
-    """No broker answered in time, or none let the client in; trying again is safe.
+    """No broker answered in time, or no broker accepted the client. A retry is safe.
 
     Attributes:
-        bootstrap: The addresses tried, as they were given.
-        reason: What the client said last.
-        code: librdkafka's or Kafka's name of the error, such as `_TRANSPORT`, if there is one.
+        bootstrap: The configured addresses.
+        reason: The last message of the client.
+        code: The name of the error in librdkafka or Kafka, such as `_TRANSPORT`; empty without one.
     """
 
     def __init__(self, bootstrap: str, reason: str, code: str = "") -> None:
@@ -148,13 +148,13 @@ class DeliveryError(ExecutionError):
 
 
 class TransactionError(ExecutionError):
-    """The cluster did not do a transaction of results; nobody sees a part of it.
+    """The cluster rejected a transaction of results. No consumer sees a part of the transaction.
 
-    The batch is committed, and published at the next start of the app.
+    The batch is committed. The next start of the app publishes the results.
 
     Attributes:
-        code: librdkafka's or Kafka's name of the error, such as `COORDINATOR_NOT_AVAILABLE`; empty
-            if there is none.
+        code: The name of the error in librdkafka or Kafka, such as `COORDINATOR_NOT_AVAILABLE`;
+            empty without one.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ class InvalidTopicError(ExecutionError, ValueError):
 
 
 class RowsRefusedError(ExecutionError, ValueError):
-    """These rows cannot stand in a topic; nothing was written. Fix them and append again."""
+    """A topic cannot hold these rows. Nothing was written; fix the rows and append them again."""
 
 
 class UnknownPartitionError(UnknownTopicError):

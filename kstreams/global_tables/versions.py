@@ -1,4 +1,4 @@
-"""The versions of global tables that batches read, and those that must be kept."""
+"""The versions of global tables that batches read, and the versions that must be retained."""
 
 from __future__ import annotations
 

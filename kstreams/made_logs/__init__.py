@@ -1,6 +1,7 @@
-"""Logs of records that nobody has to put anywhere: for tests, demonstrations and load.
+"""Generated logs: lists and numbers as records, for tests, demonstrations and load.
 
-Read `items` first, then `rate`. Both are a `NumberedLog`: what a record is follows from its number.
+Read `items` first, then `rate`. Both are a `NumberedLog`: the number of a record determines its
+content.
 """
 
 from __future__ import annotations

@@ -67,13 +67,13 @@ class BoundedLog(Generic[K, V]):
 
 
 def bounded(log: Log[K, V]) -> BoundedLog[K, V]:
-    """Return a log of which each run reads what it holds at the start of the run, and no more.
+    """Return a log of which each run reads only the records that exist at the start of the run.
 
-    An app with bounded sources alone ends by itself once they are read; see `App.run`. The next
-    run goes on behind the last record, and reads what came in between.
+    An app with only bounded sources ends when it has read them; see `App.run`. The next run
+    continues after the last record, and reads the records that were added.
 
     Args:
-        log: Such as a `folder` of files or the rows of a database table.
+        log: A log, such as a `folder` of files or the rows of a database table.
 
     Example:
         >>> from datetime import datetime, timezone

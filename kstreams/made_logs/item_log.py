@@ -28,7 +28,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 @dataclass(frozen=True)
 class ItemLog(Generic[V]):
-    """What `items` returns: a `Log` of values that are sent along with the topology."""
+    """The `Log` of `items`: values that are part of the topology."""
 
     name: str
     given: tuple[V, ...] = field(repr=False)
@@ -58,7 +58,7 @@ class ItemLog(Generic[V]):
 
     @property
     def label(self) -> str:
-        """How many there are."""
+        """The number of values."""
         return f"{len(self.given)} items"
 
     def count(self, clock: Clock) -> int:
@@ -91,24 +91,24 @@ def items(
     start: datetime = _EPOCH,
     every: timedelta = timedelta(0),
 ) -> ItemLog[V]:
-    """Return the log that some values are: of a list, or of an iterator, which is read to its end.
+    """Return a log of values: of a list, or of an iterator, which is read to its end.
 
-    The log is bounded: an app with bounded sources alone ends by itself.
+    The log is bounded: an app with only bounded sources ends by itself.
 
-    They are sent to workers with the topology: thousands of them, not millions. Other values
-    are another log: an app that has read some of the former ones is told so.
+    The values are sent to workers with the topology, so use thousands of them, not millions. Other
+    values are another log: an app that has read earlier values raises an error.
 
     Args:
-        name: Of the log, for its positions in checkpoints.
-        values: In their order. Keys are null: give records keys by `map_` or `rekey`.
-        value: Serde of the values.
-        partitions: How many; values are dealt to them in turn.
-        start: Time of the first one.
-        every: How much later each other one is, whole milliseconds.
+        name: The name of the log in checkpoints.
+        values: The values in order. Keys are null: set keys with `map_` or `rekey`.
+        value: The serde of the values.
+        partitions: The number of partitions; values are distributed round-robin.
+        start: The time of the first value.
+        every: The time between two values, in whole milliseconds.
 
     Raises:
-        CompileError: The name or the number of partitions cannot be.
-        SerializationError: A value is none of the serde's.
+        CompileError: The name or the number of partitions is invalid.
+        SerializationError: The serde cannot write a value.
         ValueError: `every` is negative, or `start` is naive.
 
     Example:

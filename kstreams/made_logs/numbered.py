@@ -19,7 +19,7 @@ _AT_ONCE = 10_000
 
 
 class NumberedLog(Protocol):
-    """What is to be known of such a log: number `n` is in partition `n % partitions`."""
+    """The interface of a generated log: number `n` is in partition `n % partitions`."""
 
     @property
     def name(self) -> str:
@@ -28,7 +28,7 @@ class NumberedLog(Protocol):
 
     @property
     def partitions(self) -> int:
-        """How many there are."""
+        """The number of partitions."""
         ...
 
     @property
@@ -58,8 +58,8 @@ class NumberedContents:
     """Implements `kstreams.log.LogContents`.
 
     Args:
-        log: What is in it.
-        clock: Says how many records there are by now.
+        log: The log.
+        clock: The clock that determines the current number of records.
     """
 
     look_every_s = 0.0
@@ -107,14 +107,14 @@ class NumberedContents:
         return None
 
     def close(self) -> None:
-        """Do nothing: there is nothing to let go of."""
+        """Do nothing, because there are no resources."""
 
 
 class NumberedReader:
     """Implements `kstreams.log.LogReader`.
 
     Args:
-        log: What is in it.
+        log: The log.
     """
 
     def __init__(self, log: NumberedLog) -> None:
@@ -124,8 +124,8 @@ class NumberedReader:
         """Return the records of a piece.
 
         Raises:
-            DataLossError: The log has fewer of them than were planned.
-            SerializationError: A value is none of the serde's.
+            DataLossError: The log has fewer records than the plan.
+            SerializationError: The serde cannot write a value.
         """
         log, parts = self._log, self._log.partitions
         columns: list[pa.Array] = []

@@ -21,7 +21,7 @@ __all__ = ("RateLog", "rate")
 
 @dataclass(frozen=True)
 class RateLog:
-    """What `rate` returns: a `Log` of the numbers from 0 on, as many as the time has brought."""
+    """The `Log` of `rate`: numbers from 0 on, at a fixed rate."""
 
     name: str
     per_second: int
@@ -73,22 +73,22 @@ class RateLog:
 
 
 def rate(name: str, per_second: int, *, start: datetime, partitions: int = 1) -> RateLog:
-    """Return the log of the numbers 0, 1, 2, ..., so many a second: a load to measure by.
+    """Return a log of the numbers 0, 1, 2, ... at a fixed rate, for measurements under load.
 
-    A number is there from its time on, and is the same in each run; what an app has not read while
-    it stood still waits for it. In `TopologyTestDriver(real_sources=True)` the driver's clock
-    says how many there are: `advance_wall_clock` brings more.
+    A number exists from its time on, and is the same in each run; a stopped app reads the missed
+    numbers later. In `TopologyTestDriver(real_sources=True)` the driver's clock determines the
+    current number: `advance_wall_clock` adds records.
 
     Args:
-        name: Of the log, for its positions in checkpoints.
-        per_second: How many come in a second, in all partitions together.
-        start: When number 0 comes, aware; the same at each start of an app.
-        partitions: How many; numbers are dealt to them in turn.
+        name: The name of the log in checkpoints.
+        per_second: The numbers per second, over all partitions.
+        start: The time of number 0, with a time zone; the same at each start of an app.
+        partitions: The number of partitions; numbers are distributed round-robin.
 
     Raises:
-        CompileError: The name or the number of partitions cannot be.
+        CompileError: The name or the number of partitions is invalid.
         ValueError: `per_second` is below 1, or `start` is naive.
 
-    Source: Spark's source `rate`, whose beginning is that of the query.
+    Source: Spark's source `rate`, which starts with the query.
     """
     return RateLog(name, per_second, start=start, partitions=partitions)

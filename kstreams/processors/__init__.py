@@ -1,18 +1,18 @@
-"""Processors: the classes to derive from when no operator fits.
+"""Processors: base classes for processing that no operator covers.
 
-- `FixedKeyProcessor`: for each record, when the key stays. Take it first.
-- `Processor`: for each record, when the key may change.
-- `BatchProcessor`, `FixedKeyBatchProcessor`: for a batch of records as one Arrow table, where
-  Arrow or NumPy does in one call what would be a call for each record.
+- `FixedKeyProcessor`: for each record, if the key stays. The usual choice.
+- `Processor`: for each record, if the key may change.
+- `BatchProcessor`, `FixedKeyBatchProcessor`: for a batch of records as one Arrow table, if Arrow or
+  NumPy can replace a call for each record.
 
-Stores and punctuators (`ProcessorContext.schedule`, by stream time or wall clock) are asked for in
-`init`, and so are tables that are only read (`ProcessorContext.reader`, a `TableReader` or
-`VersionedReader`). What must last belongs into a store: a processor object may live for one batch
-only. What is held back to the end of the batch (`ProcessorContext.hold`) keeps its `Origin`, by
-which it may fail late.
+Stores and punctuators (`ProcessorContext.schedule`, by stream time or wall clock) are requested in
+`init`, as are readers of tables (`ProcessorContext.reader`, a `TableReader` or `VersionedReader`).
+Keep lasting data in a store: a processor object may exist for one batch only. Data that a processor
+buffers until the end of the batch (`ProcessorContext.hold`) keeps its `Origin`, so that a late
+failure names the record.
 
-A `Supplier` makes processors: a class is one, and so is what an operator returns. An `Interceptor`
-wraps the processors of an app, to measure or to trace.
+A `Supplier` creates processors: a processor class, or the result of an operator. An `Interceptor`
+wraps the processors of an app, for measurements or traces.
 
 Example:
     >>> from kstreams import FixedKeyProcessor, Record

@@ -93,25 +93,23 @@ def aggregate(
     emit: EachUpdate | OncePerBatch = _ONCE,
     execution: Execution = "auto",
 ) -> AggregateSupplier[K, V, A]:
-    """Aggregate all records of a key, and forward results; brings its store.
+    """Aggregate all records of a key and forward results; the store is added to the topology.
 
-    A result's timestamp is the highest of its records. Null keys and null values are
-    dropped, as `null-key` and `null-value`.
+    The timestamp of a result is the highest timestamp of its records. Null keys and null values are
+    dropped and counted as `null-key` and `null-value`.
 
     Args:
-        aggregator: What becomes of the records.
-        store: Definition of the store: a `timestamped_store` whose `value` is the
-            aggregator's `state`.
-        emit: When results are forwarded: `once_per_batch()` (the default), or
-            `each_update()`.
-        execution: `auto` aggregates by columns where the results are the same: built-in
-            aggregators of numbers, directly below sources and repartition edges; with one
-            result a batch also `reducing`, `max_` and `min_` of text, and `over` any function
-            with these. `records` never does, and `columns` is an error at `build()` where it
-            cannot be. `Topology.describe` tells which it will be, and why.
+        aggregator: The aggregation.
+        store: A `timestamped_store` whose `value` is the aggregator's `state`.
+        emit: The emission of results: `once_per_batch()` (the default) or `each_update()`.
+        execution: `auto` aggregates by columns if the results are the same: for built-in
+            aggregators of numbers, directly below sources and repartition edges; with one result a
+            batch also for `reducing`, for `max_` and `min_` of text, and for `over` with these.
+            `records` aggregates by records. `columns` is an error in `build()` if columns are not
+            possible. `Topology.describe` shows the execution and the reason.
 
     Raises:
-        TopologyError: The store is of another kind, or holds something else.
+        TopologyError: The store has another kind or another value serde.
 
     Source: `org.apache.kafka.streams.kstream.KGroupedStream#aggregate`.
     """
@@ -122,15 +120,15 @@ def aggregate(
 def check_states(
     aggregator: Aggregator[Any, Any, Any, Any], store: StoreSpec[Any], needs: str
 ) -> None:
-    """Make sure that a store is there for the states of an aggregator.
+    """Check that a store fits the states of an aggregator.
 
     Args:
-        aggregator: Whose states they are.
-        store: What it is given.
-        needs: Who needs it, for the message: `aggregate needs`.
+        aggregator: The aggregator.
+        store: The store.
+        needs: The beginning of the error message: `aggregate needs`.
 
     Raises:
-        TopologyError: The store is of another kind, or holds something else.
+        TopologyError: The store has another kind or another value serde.
     """
     check_kind(store, TIMESTAMPED, needs)
     if store.value != aggregator.state:
@@ -151,15 +149,15 @@ def reduce(
 ) -> AggregateSupplier[K, V, V]:
     """Combine all values of a key, two at a time, and forward results.
 
-    By columns the function is called for the same pairs of a key, in the same order, but for one
-    key after the other.
+    By columns, the function gets the same pairs of a key in the same order, but one key after
+    another.
 
     Args:
-        function: Of what was and what comes, makes what is.
-        store: Definition of the store: a `timestamped_store`.
-        emit: When results are forwarded, as for `aggregate`.
-        execution: As for `aggregate`; by columns where results come once a batch and values
-            are numbers, text, bools, or of a serde whose objects cannot be changed.
+        function: Combines the previous result and a new value.
+        store: A `timestamped_store`.
+        emit: The emission of results, as for `aggregate`.
+        execution: As for `aggregate`; by columns if results are emitted once per batch, and values
+            are numbers, text, bools or immutable objects of a serde.
 
     Source: `org.apache.kafka.streams.kstream.KGroupedStream#reduce`.
     """
@@ -209,7 +207,7 @@ class _Aggregate(ClosureProcessor[K, V_contra, K, A_co]):
 def _last_of_each(
     key: Serde[Any], forward: Callable[[Record[Any, Any]], None]
 ) -> Callable[[Sequence[Record[Any, Any]]], None]:
-    """Return what forwards the last record of each key, in the order of the first ones."""
+    """Return a function that forwards the last record of each key, ordered by first records."""
     by_object, encode = key.hashes_by_bytes, key.ordered.serialize
 
     def release(records: Sequence[Record[Any, Any]]) -> None:

@@ -24,13 +24,13 @@ __all__ = ("AggregateColumns",)
 
 
 class AggregateColumns(ColumnProcessor):
-    """What `aggregate` does, by columns.
+    """`aggregate` by columns.
 
     Args:
-        form: What is made of the records.
-        store: Definition of the store.
-        source: What the records come from.
-        each: Forward each update, rather than the last of each batch and key.
+        form: The column form of the aggregator.
+        store: The store.
+        source: The source of the records.
+        each: Whether to forward each update instead of the last one of each batch and key.
     """
 
     def __init__(

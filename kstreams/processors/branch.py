@@ -17,7 +17,10 @@ __all__ = ("Branch", "PassThrough")
 
 
 class PassThrough(ClosureProcessor[K, V, K, V]):
-    """Forwards what comes: `process` is the context's own `forward`, and costs no call."""
+    """Forwards each record: `process` is the `forward` method of the context.
+
+    So a record needs no extra call.
+    """
 
     hands_on: ClassVar[HandsOn] = "one"
     keeps_key: ClassVar[bool] = True

@@ -32,30 +32,30 @@ def call_async(
     timeout: timedelta | None = None,
     loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop,
 ) -> Supplier[K, V, K, V2]:
-    """Replace each value by the answer of a party outside, many calls under way at once.
+    """Replace each value by the response of an external system, with many concurrent calls.
 
-    The records of a micro-batch wait for its end, then all are asked for, and the answers are
-    forwarded in the order of the records. Runs on the executor, at least once, as
-    `call_external`. Coroutines run in one event loop a worker, in a thread of its own, which
-    stays from batch to batch, and so may clients; they see no store.
+    The records of a micro-batch are buffered until its end, then all calls are made, and the
+    results are forwarded in the order of the records. The calls run on the executor, at least once,
+    as for `call_external`. Coroutines run in one event loop per worker, in a separate thread. The
+    loop stays from batch to batch, so clients may be reused; coroutines cannot use stores.
 
     Args:
         function: A coroutine function; gets the whole record and returns the new value.
-        at_once: How many records are asked for at the same time, 1 or more.
-        per_key: Ask for records of one key one after the other, in their order.
-        retries: Calls after the first one; 0 calls once.
+        at_once: The maximum number of concurrent calls, 1 or more.
+        per_key: Make the calls for one key sequentially, in the order of the records.
+        retries: The number of calls after the first one; 0 calls once.
         backoff: Delay before the second call; it doubles from call to call.
         max_backoff: Longest delay between two calls.
-        retry_on: Exceptions that are worth another call; others fail at once, as they are. Clients
-            whose errors are no `OSError`, such as httpx, need theirs named.
-        timeout: Time for all calls and delays of one record; a call that is under way then is
-            cancelled. None: no limit.
-        loop: Makes the event loop; a test gives `kstreams.testing.VirtualTimeLoop`.
+        retry_on: Exceptions that are retried; other exceptions fail at once. Name the exceptions of
+            clients that do not derive them from `OSError`, such as httpx.
+        timeout: The maximum time for all calls and delays of one record, after which a running call
+            is cancelled. None: no limit.
+        loop: Creates the event loop; a test passes `kstreams.testing.VirtualTimeLoop`.
 
     Raises:
-        ValueError: `at_once` is below 1, or a delay negative.
-        ProcessingError: From the processor, when the last call failed: the source's
-            `on_error` decides what becomes of the record. Others are forwarded all the same.
+        ValueError: `at_once` is below 1, or a delay is negative.
+        ProcessingError: From the processor, when the last call failed. The source's `on_error`
+            applies to the record; other records are forwarded.
 
     Source: ordered mode of Flink's `AsyncDataStream`, within a micro-batch.
     """
@@ -93,7 +93,7 @@ class _CallAsync(ClosureProcessor[K, V, K, V2]):
 
 
 class _Failure:
-    """What came instead of an answer."""
+    """A failure instead of a response."""
 
     def __init__(self, error: BaseException) -> None:
         self.error = error
@@ -138,7 +138,7 @@ class _Calls(Generic[K, V, V2]):
         return list(turns.values())
 
     async def _settled(self, record: Record[K, V]) -> V2 | _Failure:
-        """Return an answer, or what came instead; what one call does spoils no other."""
+        """Return the response or the failure of a call, so that one call does not affect others."""
         timeout = self._retries.timeout
         most_s = None if timeout is None else timeout.total_seconds()
         asking = asyncio.ensure_future(self._answer(record))
@@ -174,7 +174,7 @@ class _Calls(Generic[K, V, V2]):
 
 
 def _identity(key: object) -> object:
-    """Return what equal keys have in common, hashable or not."""
+    """Return a hashable value that equal keys share, for hashable and other keys."""
     try:
         hash(key)
     except TypeError:

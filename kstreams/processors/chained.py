@@ -31,14 +31,14 @@ _PIECE = 4_096
 
 @dataclass(frozen=True)
 class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
-    """Makes processors by records, or by columns for what a column processor forwards."""
+    """Creates processors by records, or by columns below a column processor."""
 
     by_records: Callable[[], BaseProcessor[KIn, VIn, KOut, VOut]]
     by_columns: Callable[[], Chained]
     found: tuple[str, ...] = field(default=(), kw_only=True)
 
     def problems(self) -> tuple[str, ...]:
-        """Return what is wrong with the user's function."""
+        """Return the problems of the user's function."""
         return self.found
 
     def __call__(self) -> BaseProcessor[KIn, VIn, KOut, VOut]:
@@ -50,7 +50,7 @@ class ChainSupplier(Generic[KIn, VIn, KOut, VOut]):
         return self.by_columns()
 
     def in_pieces(self) -> ColumnProcessor:
-        """Return one for tables of which nothing is kept below: it lets go of what it has made."""
+        """Return a processor that releases its results, for tables that no later node keeps."""
         made = self.by_columns()
         made.rows = _PIECE
         return made
@@ -60,11 +60,11 @@ class Chained(EachRow):
     """Calls a function for each row.
 
     Args:
-        function: The user's.
+        function: The user's function.
 
     Attributes:
-        rows: How many of a table it works on at once, if its objects are of no use to anybody
-            once they were forwarded: new ones then take the memory of those before. None for all.
+        rows: The number of rows of a table to process at once, if no later node keeps the forwarded
+            objects: new objects then reuse the memory of earlier ones. None for all rows.
     """
 
     rows: int | None = None
@@ -91,13 +91,13 @@ class Chained(EachRow):
         """Return the rows to forward."""
 
     def _results(self, table: pa.Table) -> list[Any]:
-        """Return what the function makes of keys and values."""
+        """Return the results of the function for keys and values."""
         keys, values = objects_of(table.column("key")), objects_of(table.column("value"))
         return each_row(self._function, table, keys, values)
 
 
 class ChainedMapValues(Chained):
-    """What `map_values` does, by columns."""
+    """`map_values` by columns."""
 
     def _made(self, table: pa.Table) -> pa.Table:
         values = objects_of(table.column("value"))
@@ -105,21 +105,21 @@ class ChainedMapValues(Chained):
 
 
 class ChainedMapValuesWithKey(Chained):
-    """What `map_values` does with a function of key and value, by columns."""
+    """`map_values` by columns, with a function of key and value."""
 
     def _made(self, table: pa.Table) -> pa.Table:
         return self.with_results(table, value=self._results(table))
 
 
 class ChainedRekey(Chained):
-    """What `rekey` does, by columns."""
+    """`rekey` by columns."""
 
     def _made(self, table: pa.Table) -> pa.Table:
         return self.with_results(table, key=self._results(table))
 
 
 class ChainedMap(Chained):
-    """What `map_` does, by columns."""
+    """`map_` by columns."""
 
     def _made(self, table: pa.Table) -> pa.Table:
         pairs = self._results(table)
@@ -138,11 +138,11 @@ class ChainedMap(Chained):
 
 
 class ChainedFilter(Chained):
-    """What `filter_` does, by columns.
+    """`filter_` by columns.
 
     Args:
         function: The predicate.
-        keeps: What it says of the rows that are kept.
+        keeps: The result of the predicate for kept rows.
     """
 
     def __init__(self, function: Callable[..., Any], *, keeps: bool) -> None:

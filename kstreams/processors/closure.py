@@ -13,19 +13,19 @@ from kstreams.record import Record
 __all__ = ("ClosureProcessor", "HandsOn")
 
 HandsOn = Literal["one", "all", "some", "any"]
-"""How a processor forwards: once for each record, to all children; to all children; each record
-to a child that it names; or in any way."""
+"""How a processor forwards: `one` record for each record, to all children; to `all` children; each
+record to `some` named child; or in `any` way.
+"""
 
 
 class ClosureProcessor(Processor[KIn, VIn, KOut, VOut]):
-    """A processor whose `process` is whatever `bind` returns.
+    """A processor whose `process` is the result of `bind`.
 
-    The closure has the context's methods and the user's function in its cells, so that
-    a record costs no look-up of attributes. Whoever runs a processor reads its `process`
-    after `init`.
+    The closure has the methods of the context and the user's function in its cells, so a record
+    needs no attribute lookup. The caller reads `process` after `init`.
 
     Attributes:
-        hands_on: How it forwards: spares a count of its calls.
+        hands_on: The way of forwarding, which saves a counter of calls.
     """
 
     hands_on: ClassVar[HandsOn] = "any"
@@ -37,7 +37,7 @@ class ClosureProcessor(Processor[KIn, VIn, KOut, VOut]):
 
     @abstractmethod
     def bind(self, context: ProcessorContext[KOut, VOut]) -> Callable[[Record[KIn, VIn]], None]:
-        """Return what handles a record, bound to a context."""
+        """Return the function that processes a record, bound to a context."""
 
     def process(self, record: Record[KIn, VIn]) -> None:
         """Fail: `init` replaces this method."""

@@ -38,8 +38,9 @@ __all__ = (
 )
 
 Execution = Literal["auto", "records", "columns"]
-"""How a node runs: by columns where it can (`auto`), never (`records`), or always (`columns`,
-which is an error where it cannot)."""
+"""The execution of a node: by columns if possible (`auto`), by records (`records`), or by columns
+(`columns`, an error if that is not possible).
+"""
 
 STREAM_TIME = "stream_time"
 """The column (int64, ms) with the task's stream time as of each row."""
@@ -55,11 +56,11 @@ LAST_PLACE = (1 << 40) - 1
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """What a node's records come from.
+    """The input of a node.
 
     Args:
-        key: Serde of the keys.
-        value: Serde of the values.
+        key: The serde of the keys.
+        value: The serde of the values.
         nulls: Whether values may be null.
         punctuated: Whether a node below has a stream-time punctuator.
     """
@@ -73,20 +74,20 @@ class ColumnSource:
         """Return the objects of a column of values.
 
         Raises:
-            DeserializationError: A value is not what the serde reads.
+            DeserializationError: The serde cannot read a value.
         """
         return carried_objects(self.value, column.combine_chunks())
 
 
 class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
-    """What a record processor does, by columns.
+    """A record processor in its form for columns.
 
-    Directly below sources or repartition edges `process_batch` gets columns `key` (binary,
-    as the keys came, known to decode; null keys where they pass), `value` (as values are
-    `carried`, or nulls unless `reads_values`), `timestamp`, `headers`, `stream_time` and
-    `place`. Below another column processor it gets what that forwards:
-    keys and values of any type. What it forwards may have a column `stream_time` too: a
-    record processor below then sees it as the present one.
+    Directly below sources or repartition edges, `process_batch` gets the columns `key` (binary, as
+    in the topic, known to decode; null where nulls pass), `value` (in the `carried` form, or null
+    unless `reads_values`), `timestamp`, `headers`, `stream_time` and `place`. Below another column
+    processor it gets the table that the processor forwards: keys and values of any type. A
+    forwarded table may have a column `stream_time`: a record processor below then sees it as the
+    current stream time.
     """
 
     @property
@@ -114,7 +115,7 @@ class ColumnProcessor(BatchProcessor[Any, Any, Any, Any]):
 
 
 class ColumnJoinProcessor(ColumnProcessor):
-    """What a processor with two inputs does, by columns: takes both sides, then joins."""
+    """A processor with two inputs in its form for columns: it takes both sides, then joins."""
 
     def process_batch(self, table: pa.Table) -> None:
         """Fail: there are two inputs."""
@@ -130,7 +131,7 @@ class ColumnJoinProcessor(ColumnProcessor):
 
     @abstractmethod
     def join(self) -> None:
-        """Join what was taken, in order of `place`; forward results in that order."""
+        """Join the taken tables in the order of `place`, and forward results in that order."""
 
 
 @runtime_checkable
@@ -181,10 +182,10 @@ class ColumnChangesSupplier(Protocol):
     """A supplier of processors that keep a table and forward its changes."""
 
     def column_changes(self, source: ColumnSource | None) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none.
+        """Return a new column processor, or the reason why there is none.
 
         Args:
-            source: What the records come from; None for another column processor.
+            source: The input; None below another column processor.
         """
         ...
 
@@ -213,10 +214,10 @@ class ColumnAnswerSupplier(Protocol):
     """A supplier of joins that take changes of a table, and read it when a batch ends."""
 
     def column_answer(self, source: ColumnSource) -> ColumnProcessor:
-        """Return a new processor that works by columns.
+        """Return a new column processor.
 
         Args:
-            source: What the left input comes from; the right one is a table by columns.
+            source: The left input; the right input is a table by columns.
         """
         ...
 
@@ -231,10 +232,10 @@ class ColumnLookupSupplier(Protocol):
         ...
 
     def column_lookup(self, source: ColumnSource | None) -> ColumnProcessor | str:
-        """Return a new processor of the left input by columns, or why there is none.
+        """Return a new column processor of the left input, or the reason why there is none.
 
         Args:
-            source: What the left input comes from; None for another column processor.
+            source: The left input; None below another column processor.
         """
         ...
 
@@ -254,7 +255,7 @@ class ChainedSupplier(Protocol):
     """A supplier of record processors that keep nothing, and can follow a column processor."""
 
     def chained(self) -> ColumnProcessor | str:
-        """Return a new processor for what a column processor forwards, or why there is none."""
+        """Return a new processor for tables of a column processor, or the reason why there is none."""
         ...
 
 
@@ -268,7 +269,7 @@ class ColumnInterceptor(Protocol):
     def bind_columns(
         self, node: str, task: TaskId, process_batch: Callable[[pa.Table], None]
     ) -> Callable[[pa.Table], None]:
-        """Return what is called in place of `process_batch`; of a join, for each input's table.
+        """Return the replacement of `process_batch`; for a join, of each input's call.
 
         The join runs within the last of these calls.
         """

@@ -1,4 +1,4 @@
-"""What a processor sees of the engine."""
+"""The context of a processor: its access to the task."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 """Type of a table's values."""
 T = TypeVar("T")
-"""Type of what is held back."""
+"""The type of a buffered item."""
 
 
 class PunctuationType(Enum):
@@ -50,19 +50,19 @@ class Cancellable(Protocol):
 
 
 class Origin(Protocol):
-    """Where a record came from, for who finds its failure later; see `origin`."""
+    """The input record of a buffered item, for a late failure; see `origin`."""
 
     def fail(self, error: BaseException) -> None:
-        """Let the record's source decide, by its `on_error`, as if the record failed now.
+        """Apply the `on_error` of the record's source, as if the record failed now.
 
-        What was done with the record stays. Raises the error where the source says so, and
-        for what comes of no record.
+        Earlier effects of the record stay. Raises the error if the policy is `fail`, or if there is
+        no record.
         """
         ...
 
 
 class _Common(Protocol):
-    """What record and batch processors share."""
+    """The common part of record and batch contexts."""
 
     @property
     def node(self) -> str:
@@ -89,10 +89,10 @@ class _Common(Protocol):
 
     @property
     def wall_time(self) -> int:
-        """The micro-batch's recorded wall time, ms since the epoch.
+        """The recorded wall time of the micro-batch, in ms since the epoch.
 
-        Equal on every attempt and replay of the batch: use it in place of a clock. It is
-        what the machine's clock showed, so it may be less than in the batch before.
+        The time is equal in every attempt and replay of the batch: use it instead of a clock. It
+        comes from the machine's clock, so it may be earlier than in the previous batch.
         """
         ...
 
@@ -112,15 +112,15 @@ class _Common(Protocol):
         self,
         table: StoreSpec[TimestampedStore[K, V]] | StoreSpec[VersionedKeyValueStore[K, V]],
     ) -> TableReader[K, V]:
-        """Return what reads a table that this node was registered with, and never writes.
+        """Return a read-only view of a table that this node was added with.
 
-        It sees what this batch has put before the present record.
+        The view includes the writes of this batch before the current record.
 
         Args:
             table: The definition of the table's store.
 
         Raises:
-            TopologyError: The node was added without it in `reads=[...]`.
+            TopologyError: The node was added without the table in `reads=[...]`.
         """
         ...
 
@@ -167,10 +167,10 @@ class _Common(Protocol):
     def on_end_of_run(self, callback: Callable[[], None]) -> None:
         """Call `callback` at the end of a run that closes windows. Only in `init`.
 
-        It is called once for each task, after all records, parents before their children: by
+        The callback runs once for each task, after all records, parents before their children: in
         `App.run(until="end", close_windows=True)`, `App.drain(close_windows=True)`, bounded
-        DataFrames and `TopologyTestDriver.close_windows()`. A run that ends without
-        `close_windows`, and `App.close`, do not call it. The app may go on later.
+        DataFrames and `TopologyTestDriver.close_windows()`. A run without `close_windows`, and
+        `App.close`, do not call it. The app may continue later.
 
         Raises:
             TopologyError: Called outside `init`.
@@ -211,12 +211,12 @@ class ProcessorContext(_Common, Protocol[KOut_contra, VOut_contra]):
         ...
 
     def origin(self) -> Origin:
-        """Return the present record's origin, to be kept with what `hold` takes."""
+        """Return the origin of the current record, to keep with a held item."""
         ...
 
     @property
     def metadata(self) -> RecordMetadata | None:
-        """Where the present record came from; None in `init` and in punctuators."""
+        """The origin of the current record; None in `init` and in punctuators."""
         ...
 
 
@@ -224,12 +224,12 @@ class BatchContext(_Common, Protocol):
     """A batch processor's side of the engine; valid from `init` to `close`."""
 
     def forward(self, table: pa.Table, /) -> None:
-        """Hand a table to every child, in the order they were added.
+        """Forward a table to every child, in the order of their addition.
 
-        Columns `key`, `value` (of the types of what the child reads: a batch processor
-        gets them as they are, a sink's serde takes its `arrow_type`, a record processor
-        gets Python objects), `timestamp` (int64, ms since the epoch, not null) and
-        optionally `headers` (null = none); others are ignored.
+        Columns: `key` and `value` (a batch processor gets them unchanged, a sink needs the
+        `arrow_type` of its serde, a record processor gets Python objects), `timestamp` (int64, ms
+        since the epoch, not null) and optionally `headers` (null means none); other columns are
+        ignored.
         """
         ...
 

@@ -38,7 +38,7 @@ I = TypeVar("I", bound=Hashable)  # noqa: E741  # an id
 """Type of the ids."""
 
 LatePolicy = Literal["forward", "drop"]
-"""What becomes of a record that is too late for telling whether it came before."""
+"""The policy for a record that is too late to be recognized as a duplicate."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class _DeduplicateSupplier(Generic[K, V]):
 
     @property
     def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store, where records are told apart by their keys."""
+        """Return the store if ids are keys."""
         return self.stores if self.is_by_key else ()
 
     @property
@@ -143,34 +143,33 @@ def deduplicate(
     late: LatePolicy = "forward",
     changelog: str | None = None,
 ) -> Any:
-    """Forward a record unless one of the same id was forwarded whose time is near.
+    """Forward a record unless a record with the same id and a near timestamp was forwarded.
 
-    Near is a time at most `within` before or after, by the records' timestamps. The first
-    that comes is forwarded, whichever is older; a duplicate is counted as dropped, with the
-    reason `duplicate`, and does not make its id be remembered for longer. Ids are forgotten
-    when stream time is twice `within` beyond them.
+    A timestamp is near if it is at most `within` earlier or later. The first arriving record is
+    forwarded, even if it is the newer one. A duplicate is counted as dropped, with the reason
+    `duplicate`, and does not extend the retention of its id. An id is removed when stream time is
+    twice `within` beyond its timestamp.
 
-    A record that is more than `within` before stream time is late: its id may have been
-    forgotten. It is dropped if it is a duplicate of what is remembered; else `late` decides.
-    A record without an id is forwarded: it is like no other.
+    A record more than `within` before stream time is late, because its id may have been removed. A
+    late duplicate of a retained id is dropped; `late` is the policy for other late records. A
+    record without an id is forwarded.
 
-    Ids are compared within a task: records of equal ids need equal keys, or to be
-    repartitioned first. Made for the seam of a fork onto another cluster: with it in the
-    original's topology, the fork remembers what the original has had, and may begin to read
-    somewhat too early.
+    Ids are compared within a task: records with equal ids need equal keys, or a repartition first.
+    The operator also helps with a fork to another cluster: if the original topology has it, the
+    fork knows the original's ids, and may start to read somewhat too early.
 
     Args:
-        by: Returns a record's id: `by_key()`, `by_header("name")` or a custom function.
-        id: Serde of the ids.
-        within: How far apart duplicates may be; the memory needed grows with it.
-        store: Name of the store, unique in the topology.
-        late: What becomes of late records: `forward`, so that nothing is lost; or `drop`,
-            counted as `late`, so that nothing comes twice.
-        changelog: Name of the store's changelog topic; none by default.
+        by: Returns the id of a record: `by_key()`, `by_header("name")` or a custom function.
+        id: The serde of the ids.
+        within: The maximum time between duplicates; the size of the state grows with it.
+        store: The name of the store, unique in the topology.
+        late: The policy for late records: `forward`, so that no record is lost; or `drop`, counted
+            as `late`, so that no record is forwarded twice.
+        changelog: The name of the store's changelog topic; none by default.
 
     Raises:
         TopologyError: The span is negative.
-        OptionError: `late` is something else.
+        OptionError: `late` has another value.
 
     Source: KIP-655 (`KStream#distinct`), with the time of the first record in the middle.
     """
@@ -185,12 +184,12 @@ def deduplicate(
 
 
 def by_header(name: str) -> HeaderId:
-    """Return what finds a header's value, the last of its name, for `deduplicate`."""
+    """Return the id of `deduplicate` that is the last header of a name."""
     return HeaderId(name)
 
 
 def by_key() -> KeyId:
-    """Return what finds a record's key, for `deduplicate`."""
+    """Return the id of `deduplicate` that is the key."""
     return KeyId()
 
 

@@ -34,7 +34,7 @@ class EachRow(ColumnProcessor):
         self.held = HeldObjects()
 
     def advance(self, stream_time_ms: int) -> None:
-        """Let go of the batch's objects."""
+        """Release the objects of the batch."""
         self.held.clear()
 
     def with_results(self, table: pa.Table, **columns: list[Any]) -> pa.Table:
@@ -50,12 +50,12 @@ def replaced(table: pa.Table, **columns: pa.Array) -> pa.Table:
 
 
 def each_row(function: Callable[..., Any], table: pa.Table, *columns: Sequence[Any]) -> list[Any]:
-    """Return what a function makes of each row.
+    """Return the results of a function for each row.
 
     Args:
-        function: The user's.
-        table: The rows; a failure names key and timestamp of one.
-        columns: Its arguments.
+        function: The user's function.
+        table: The rows; a failure names key and timestamp of its row.
+        columns: The arguments of the function.
 
     Raises:
         ProcessingError: The function raised.
@@ -68,12 +68,12 @@ def each_row(function: Callable[..., Any], table: pa.Table, *columns: Sequence[A
 
 @contextmanager
 def naming(table: pa.Table, key: Serde[Any], rows: Ints | None = None) -> Iterator[None]:
-    """Make errors of what users' functions raise within, which name the record.
+    """Convert exceptions of users' functions in the block to errors that name the record.
 
     Args:
-        table: The records as they came, their keys encoded.
-        key: Serde of the keys.
-        rows: Which record each row is that they are called for; None for as many as there are.
+        table: The input records with encoded keys.
+        key: The serde of the keys.
+        rows: The record of each called row; None if rows and records are the same.
 
     Raises:
         ProcessingError: A function raised.
@@ -87,12 +87,12 @@ def naming(table: pa.Table, key: Serde[Any], rows: Ints | None = None) -> Iterat
 
 
 def row_error(table: pa.Table, row: int, reason: BaseException) -> KStreamsError:
-    """Return the error of a row at which a user's function raised.
+    """Return the error for a row whose function call raised.
 
     Args:
-        table: The rows; the error names key, timestamp and place of the one.
-        row: Its number.
-        reason: What was raised.
+        table: The rows; the error names key, timestamp and place of the row.
+        row: The number of the row.
+        reason: The exception.
     """
     one = table.slice(row, 1)
     if isinstance(reason, KStreamsError) and isinstance(reason.where, Where):

@@ -80,23 +80,23 @@ def on_close() -> OnClose:
 
 
 def once_per_batch() -> OncePerBatch:
-    """Forward the last result of each key and window that a micro-batch has changed.
+    """Forward the last result of each key and window that the micro-batch changed.
 
-    At the end of the batch, by window and key (deleted sessions first; without windows as the
-    keys first came), and without headers. What comes out depends on how the input is cut
-    into batches; the last result of each window does not.
+    Results are forwarded at the end of the batch without headers, ordered by window and key,
+    deleted sessions first; without windows, in the order in which keys first arrived. The results
+    depend on the division of the input into batches; the last result of each window does not.
     """
     return OncePerBatch()
 
 
 def every(interval: timedelta) -> Every:
-    """Forward what has changed whenever stream time reaches the end of an interval.
+    """Forward the changed results whenever stream time reaches the end of an interval.
 
-    Intervals are counted from the epoch. After the record by which stream time reaches the
-    end of one, the windows that changed before that record are forwarded, each once and
-    with its last result: deleted sessions first, then by window and key, without headers.
-    So results depend neither on batches nor on the speed of the input. The last result of
-    a window always comes, if need be after the window has closed.
+    Intervals are aligned to the epoch. After the record that moves stream time to the end of an
+    interval, each window that changed before that record is forwarded once with its last result,
+    without headers: deleted sessions first, then by window and key. Results depend neither on
+    batches nor on the rate of the input. The last result of a window is always forwarded, if
+    necessary after the window has closed.
 
     Args:
         interval: 1 ms or more, in stream time.
@@ -104,21 +104,20 @@ def every(interval: timedelta) -> Every:
     Raises:
         ValueError: The interval is not positive.
 
-    Source: Flink's `ContinuousEventTimeTrigger`, which forwards windows that have not
-    changed too.
+    Source: Flink's `ContinuousEventTimeTrigger`, which also forwards unchanged windows.
     """
     return Every(interval, positive_ms("interval", interval))
 
 
 def at_most_every(interval: timedelta) -> AtMostEvery:
-    """Forward a key's changes at once, but no closer together than an interval.
+    """Forward changes of a key immediately, but at most once in each interval.
 
-    For records without windows, `kstreams.operators.limit_rate` takes it.
+    For records without windows, pass it to `kstreams.operators.limit_rate`.
 
-    A change that comes too early waits, with what else changes of that key, until stream
-    time allows it; then the last result of each of the key's changed windows is forwarded:
-    deleted sessions first, then by window, and without headers. The last result of a
-    window always comes. Results do not depend on batches.
+    An early change is buffered with further changes of the key until stream time reaches the end of
+    the interval. The last result of each changed window of the key is then forwarded, without
+    headers: deleted sessions first, then by window. The last result of a window is always
+    forwarded. Results do not depend on batches.
 
     Args:
         interval: 1 ms or more, in stream time.
@@ -126,7 +125,6 @@ def at_most_every(interval: timedelta) -> AtMostEvery:
     Raises:
         ValueError: The interval is not positive.
 
-    Source: none in Kafka Streams, whose `Suppressed#untilTimeLimit` delays the first
-    change too.
+    Source: none in Kafka Streams; its `Suppressed#untilTimeLimit` also delays the first change.
     """
     return AtMostEvery(interval, positive_ms("interval", interval))

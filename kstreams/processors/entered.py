@@ -17,11 +17,13 @@ __all__ = ("Entered",)
 
 
 class Entered(ColumnProcessor):
-    """Hands records on to an operator as column processors forward them: keys and values typed.
+    """Converts records to typed keys and values for an operator by columns.
+
+    The operator gets tables as column processors forward them.
 
     Args:
-        operator: Takes what a column processor forwards.
-        source: What the records come from.
+        operator: The operator.
+        source: The input of the records.
     """
 
     def __init__(self, operator: ColumnProcessor, source: ColumnSource) -> None:
@@ -48,7 +50,7 @@ class Entered(ColumnProcessor):
         self._operator.process_batch(replaced(table, key=keys, value=values))
 
     def advance(self, stream_time_ms: int) -> None:
-        """Let go of the batch's objects."""
+        """Release the objects of the batch."""
         self._objects.clear()
         self._operator.advance(stream_time_ms)
 

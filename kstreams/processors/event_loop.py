@@ -13,24 +13,24 @@ from typing import Any, TypeVar
 __all__ = ("run_in",)
 
 T = TypeVar("T")
-"""What a coroutine returns."""
+"""The result type of a coroutine."""
 
 _Factory = Callable[[], asyncio.AbstractEventLoop]
 
 _LOCK = threading.Lock()
 _LOOPS: dict[tuple[int, _Factory], asyncio.AbstractEventLoop] = {}
-"""By process, for those that are forked, and by what has made it."""
+"""The event loops by process id, because processes are forked, and by factory."""
 
 
 def run_in(factory: _Factory, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine in the process's event loop, and return what it returns.
+    """Run a coroutine in the event loop of the process, and return its result.
 
-    The loop runs on when the coroutine has ended, so that clients may stay. The caller may be
-    in an event loop of its own: it waits.
+    The loop continues after the coroutine, so that clients can be reused. The caller may run in
+    another event loop, which it blocks.
 
     Args:
-        factory: Makes the loop, at its first use in a process.
-        work: Makes the coroutine.
+        factory: Creates the loop at its first use in a process.
+        work: Creates the coroutine.
     """
     future = asyncio.run_coroutine_threadsafe(work(), _loop(factory))
     try:

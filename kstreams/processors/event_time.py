@@ -1,4 +1,4 @@
-"""Where a record's time comes from."""
+"""The event time of records."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ _SET_MS = 1_000_000_000_000
 """A wall clock that shows an earlier time (2001) is a test's, or was never set."""
 
 InvalidTime = Literal["fail", "skip", "partition-time"]
-"""What becomes of a record that has no time (an extractor returns None or a negative one),
-or one too far ahead: it fails as if a processor had raised; it is dropped and counted as
-`no-event-time` or `too-far-ahead`; or it gets the highest good time that its partition has
-had so far, and fails if there is none."""
+"""The policy for a record without a valid time: an extractor returns None or a negative time, or
+the time is too far ahead. `fail` fails as if a processor had raised. `skip` drops the record and
+counts it as `no-event-time` or `too-far-ahead`. `partition-time` uses the highest valid time of the
+partition so far, and fails if there is none.
+"""
 
 DEFAULT_MAX_AHEAD: Final = timedelta(days=1)
-"""How far ahead of the wall clock a record's time may lie, unless its source says it.
+"""The default maximum lead of a record's time against the wall clock.
 
-More than the wrong time zone of a producer makes, so that what was merely sloppy goes on;
-little enough that a stream time which was moved so far is caught up within a day. A replay
-is earlier than the wall clock. The one default that a wall clock before 2001 does not judge by:
-that is a clock of tests, or one that was never set.
+The limit exceeds the error of a wrong time zone, so that imprecise producers work. A wrong stream
+time within the limit is caught up within a day. In a replay, times are before the wall clock. A
+wall clock before 2001 disables this default: it is a clock of tests, or was never set.
 """
 
 TimeExtractor = Callable[[Record[K, V]], "datetime | int | None"]
@@ -64,13 +64,14 @@ def wall_clock() -> WallClock:
 
 @dataclass(frozen=True)
 class EventTime:
-    """How a source gets the time of its records.
+    """The event time of a source.
 
     Args:
-        extract: Takes it from a record, whose `timestamp` is the topic's; None takes that.
-        invalid: What becomes of records that have none, or one too far ahead.
-        ahead_ms: How far ahead of the batch's wall time a time may lie; None: any time.
-        unset_clocks: Whether `ahead_ms` holds by a wall clock that was never set, too.
+        extract: Returns the time of a record, whose `timestamp` is that of the topic; None uses
+            that timestamp.
+        invalid: The policy for records without a valid time.
+        ahead_ms: The maximum lead of a time against the wall time of the batch; None: any time.
+        unset_clocks: Whether `ahead_ms` also applies with a wall clock that was never set.
     """
 
     extract: Callable[[Record[Any, Any]], datetime | int | None] | WallClock | None = None

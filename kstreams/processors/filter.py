@@ -1,4 +1,4 @@
-"""Keep the records that a predicate holds for, or those that it does not hold for.
+"""Keep the records that match a predicate, or those that do not.
 
 See `kstreams.processors.map` for the underscore in `filter_`.
 """
@@ -20,12 +20,12 @@ __all__ = ("filter_", "filter_not")
 
 
 def filter_(predicate: Callable[[K, V], bool]) -> Supplier[K, V, K, V]:
-    """Forward the records that a predicate holds for.
+    """Forward the records that match a predicate.
 
-    What is filtered out is not counted as dropped: that is what was asked for.
+    Other records are removed as requested, so they are not counted as dropped.
 
     Args:
-        predicate: Takes key and value.
+        predicate: A function of key and value.
 
     Source: `KStream#filter`.
     """

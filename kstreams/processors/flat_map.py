@@ -26,13 +26,13 @@ _UNPACKED: Unpacked = "pairs of key and value"
 def flat_map(
     function: Callable[[K, V], Iterable[tuple[K2, V2]]],
 ) -> Supplier[K, V, K2, V2]:
-    """Forward a record for each pair that a function makes, in its order.
+    """Forward a record for each pair that a function returns, in its order.
 
-    Timestamp and headers stay. Counts as changing the key: what has a store below needs
-    a repartition between.
+    Timestamp and headers stay. The operator may change the key: a node with a store below needs a
+    repartition between.
 
     Args:
-        function: Makes pairs of key and value of a key and value, or none.
+        function: Returns any number of pairs of key and value for a key and a value.
 
     Source: `KStream#flatMap`.
     """

@@ -12,7 +12,7 @@ from kstreams.record import Record
 __all__ = ("Interceptor", "checked_call", "checked_interceptors")
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
-"""What takes records, or tables of them."""
+"""A function of records or of tables of records."""
 
 
 class Interceptor(Protocol):
@@ -26,15 +26,16 @@ class Interceptor(Protocol):
     def bind(
         self, node: str, task: TaskId, process: Callable[[Record[object, object]], None]
     ) -> Callable[[Record[object, object]], None]:
-        """Return what is called in place of `process`; called once a node and batch."""
+        """Return the replacement of `process`; called once for each node and batch."""
         ...
 
 
 def checked_call(interceptor: object, node: str, made: _Call) -> _Call:
-    """Return what an interceptor has made for a node, if it is a function.
+    """Return the function that an interceptor returned for a node.
 
     Raises:
-        ProcessingError: It is none; names the interceptor's class and the node.
+        ProcessingError: The interceptor did not return a function. The message has its class and
+            the node.
     """
     if callable(made):
         return made

@@ -34,7 +34,7 @@ class LimitSupplier(Protocol):
 
     @property
     def count(self) -> int:
-        """How many records pass the node, in all its tasks together."""
+        """The number of records that pass the node, over all its tasks."""
         ...
 
     def __call__(self) -> BaseProcessor[K, V, K, V]:
@@ -96,7 +96,7 @@ class _Limit(ClosureProcessor[K, V, K, V]):
 
 
 class _ChainedLimit(Chained):
-    """What `limit` does, by columns."""
+    """`limit` by columns."""
 
     def __init__(self) -> None:
         super().__init__(_no_function)

@@ -1,8 +1,8 @@
-"""Replace each key and value by what a function makes of them.
+"""Replace each key and value by the result of a function.
 
-The function is called `map_`, and its sibling `filter_`: they are Kafka Streams' words,
-with the underscore that PEP 8 gives to names a builtin has already. `from kstreams import
-map` would silently break every other `map(...)` of the importing module.
+The names `map_` and `filter_` are those of Kafka Streams, with the underscore that PEP 8 recommends
+for names of builtins. With `from kstreams import map`, every other `map(...)` of the module would
+break.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ("map_",)
 def map_(function: Callable[[K, V], tuple[K2, V2]]) -> Supplier[K, V, K2, V2]:
     """Replace each key and value; timestamp and headers stay.
 
-    Counts as changing the key: what has a store below needs a repartition between.
+    The operator may change the key: a node with a store below needs a repartition between.
 
     Args:
-        function: Makes a new key and value of a key and value.
+        function: Returns a new key and value for a key and a value.
 
     Source: `KStream#map`.
     """

@@ -1,4 +1,4 @@
-"""Replace each value by what a function makes of it."""
+"""Replace each value by the result of a function."""
 
 from __future__ import annotations
 

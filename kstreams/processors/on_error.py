@@ -1,4 +1,4 @@
-"""What becomes of a record that does not decode, or whose processing fails."""
+"""The policy for records that cannot be decoded or processed."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ class DeadLetter:
 
 
 OnError = Literal["fail", "skip"] | DeadLetter
-"""Stop the app (the default; after a restart the record comes again), count it and go on,
-or set it aside. In each case nothing remains of what the record had done."""
+"""Stop the app (the default; after a restart the record is processed again), count and skip the
+record, or send it to a dead-letter topic. In each case all effects of the record are rolled back.
+"""
 
 
 def dead_letter_topic(policy: DeadLetter) -> Topic[bytes | None, bytes | None]:

@@ -17,12 +17,12 @@ __all__ = ("peek", "without_peek")
 
 
 def peek(function: Callable[[K, V], object]) -> Supplier[K, V, K, V]:
-    """Call a function with each key and value, then forward the record as it is.
+    """Call a function with each key and value, then forward the record unchanged.
 
-    Runs on the executor, at least once: a batch that is tried again calls it again.
+    The call runs on the executor, at least once: a repeated batch repeats the call.
 
     Args:
-        function: What it returns is not looked at.
+        function: The function; its result is ignored.
 
     Source: `KStream#peek`.
     """
@@ -47,7 +47,7 @@ class _Peek(ClosureProcessor[K, V, K, V]):
 
 
 def without_peek(supplier: object) -> Callable[[], Processor[Any, Any, Any, Any]] | None:
-    """Return what forwards as a `peek` does and calls nothing; None for other suppliers."""
+    """Return a supplier that forwards like a `peek` without its call; None for other suppliers."""
     if isinstance(supplier, partial) and supplier.func is _Peek:
         return partial(_Peek, _nothing)
     return None

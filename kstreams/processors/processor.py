@@ -37,21 +37,22 @@ VOut = TypeVar("VOut", covariant=True, default=VIn)
 
 
 class BaseProcessor(ABC, Generic[KIn, VIn, KOut, VOut]):
-    """What `Processor` and `BatchProcessor` have in common; derive from one of those.
+    """The common base of `Processor` and `BatchProcessor`; derive from one of those.
 
-    One class above both, so that `TopologyBuilder.add_processor` has one signature:
-    type checkers infer lambdas through a plain signature, but not through overloads.
+    With one base class, `TopologyBuilder.add_processor` has one signature: type checkers infer
+    lambdas through a plain signature, but not through overloads.
     """
 
     keeps_key: ClassVar[bool] = False
     """True when every record is forwarded under the key it came with."""
 
     calls_outside: ClassVar[bool] = False
-    """True when it asks parties outside, or tells them something: then `kstreams explain` runs
-    no batch of it again unless it is told to."""
+    """True if the processor calls external systems. `kstreams explain` then replays no batch of it
+    unless an option allows it.
+    """
 
     def close(self) -> None:
-        """Let go of what `init` took."""
+        """Release the resources of `init`."""
 
 
 class Processor(BaseProcessor[KIn, VIn, KOut, VOut]):
@@ -91,15 +92,14 @@ class FixedKeyProcessor(Processor[K, VIn, K, VOut]):
 
 
 class BatchProcessor(BaseProcessor[KIn, VIn, KOut, VOut]):
-    """Handles many records at a time as one Arrow table, on the executor.
+    """Processes many records at once as an Arrow table, on the executor.
 
-    `process_batch` gets the records of a micro-batch in the order a record processor
-    would get them, cut after each record that makes a punctuator due. Columns: `key` and
-    `value` (of the serde's `arrow_type`; null where nulls pass), `timestamp` (int64, ms
-    since the epoch), `partition` (int32), `offset` (int64) - both null below a processor
-    that makes new records -, `headers` (list of struct `key` string, `value` binary;
-    null = none). The table is never empty. What it does must not depend on where the
-    table is cut, if results shall not depend on batches.
+    `process_batch` gets the records of a micro-batch in the order of a record processor, divided
+    after each record that makes a punctuator due. Columns: `key` and `value` (of the `arrow_type`
+    of the serde; null where nulls pass), `timestamp` (int64, ms since the epoch), `partition`
+    (int32), `offset` (int64) (both null below a processor that creates records), `headers` (list of
+    struct `key` string, `value` binary; null means none). The table is never empty. For results
+    that do not depend on batches, the processor must not depend on the division into tables.
     """
 
     def init(self, context: BatchContext) -> None:

@@ -19,10 +19,10 @@ __all__ = ("rekey",)
 def rekey(function: Callable[[K, V], K2]) -> Supplier[K, V, K2, V]:
     """Replace each key; value, timestamp and headers stay.
 
-    Counts as changing the key: what has a store below needs a repartition between.
+    The operator changes the key: a node with a store below needs a repartition between.
 
     Args:
-        function: Makes a new key of a key and value.
+        function: Returns a new key for a key and a value.
 
     Source: `KStream#selectKey`.
     """

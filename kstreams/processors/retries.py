@@ -1,4 +1,4 @@
-"""How often an outside party is asked again, and what is said when it does not answer."""
+"""Retries of calls to external systems, and the error after the last one."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ("Retries", "gave_up")
 
 @dataclass(frozen=True)
 class Retries:
-    """How often a failed call is made again, and after what delays.
+    """The number of retries of a failed call, and their delays.
 
-    The delays are `backoff`, twice that, four times, and so on, never above
-    `max_backoff`; without jitter, so that a replay takes the same course.
+    The delays are `backoff`, twice that, four times, and so on, up to `max_backoff`; without
+    jitter, so that a replay has the same delays.
 
     Args:
-        count: Calls after the first one; 0 calls once.
-        backoff: Delay before the second call.
-        max_backoff: Longest delay between two calls.
-        retry_on: Exceptions that are worth another call; others fail at once.
-        timeout: Time for all calls and delays of one record. No call is started that
-            would begin later. None: no limit.
+        count: The number of calls after the first one; 0 calls once.
+        backoff: The delay before the second call.
+        max_backoff: The maximum delay between two calls.
+        retry_on: Exceptions that are retried; others fail at once.
+        timeout: The maximum time for all calls and delays of one record; no call starts later.
+            None: no limit.
     """
 
     count: int = 3

@@ -29,20 +29,20 @@ TEXT_TYPES = (str, bytes, bytearray, memoryview)
 """Types that an operator never unpacks."""
 
 Unpacked = Literal["values", "pairs of key and value", "records", "a pair of key and value"]
-"""What an operator takes from what a function returns."""
+"""The items that an operator takes from the result of a function."""
 
 _BY_NAME: dict[str, type] = {kind.__name__: kind for kind in TEXT_TYPES}
 
 
 @dataclass(frozen=True)
 class FunctionSupplier(Generic[KIn, VIn, KOut, VOut]):
-    """Makes the processors of an operator that unpacks what a function returns.
+    """Creates the processors of an operator that unpacks the result of a function.
 
     Args:
-        operator: Name of the operator.
+        operator: The name of the operator.
         function: The user's function.
-        unpacked: What the operator takes from a result.
-        make: Makes a processor.
+        unpacked: The items that the operator takes from a result.
+        make: Creates a processor.
     """
 
     operator: str

@@ -1,4 +1,4 @@
-"""What makes processors: suppliers, with what they bring along and check."""
+"""Suppliers, which create processors, and the stores and checks that belong to them."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class ParameterSupplier(Protocol):
 
     @property
     def store_parameters(self) -> StoreParameters:
-        """Return them by store."""
+        """Return the parameters by store."""
         ...
 
 
@@ -115,7 +115,7 @@ class CheckedSupplier(Protocol):
     """A supplier that `TopologyBuilder.build` asks for problems of its own."""
 
     def problems(self) -> Sequence[str]:
-        """Return what is wrong, each in a sentence that says what to do; none if all is well."""
+        """Return the problems, each as a sentence with the next step; empty without problems."""
         ...
 
 
@@ -130,9 +130,9 @@ class KeyedSupplier(Protocol):
 
 
 def keyed_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:
-    """Return the stores that a supplier fills by the keys of its records, as far as it says so.
+    """Return the stores that a supplier fills by the keys of its records, if it declares them.
 
-    A processor of the user's may use any keys.
+    A user's processor may use any keys.
     """
     if isinstance(supplier, type) or not isinstance(supplier, KeyedSupplier):
         return ()
@@ -150,14 +150,14 @@ class ValuedSupplier(Protocol):
 
 
 def valued_stores_of(supplier: object) -> tuple[StoreSpec[object], ...]:
-    """Return the stores that a supplier fills with the values of its records, if it says so."""
+    """Return the stores that a supplier fills with values of its records, if it declares them."""
     if isinstance(supplier, type) or not isinstance(supplier, ValuedSupplier):
         return ()
     return supplier.valued_stores
 
 
 def problems_of(supplier: object) -> tuple[str, ...]:
-    """Return what a supplier says is wrong; a class or function says nothing."""
+    """Return the problems of a supplier; none for a class or function."""
     if isinstance(supplier, type) or not isinstance(supplier, CheckedSupplier):
         return ()
     return tuple(supplier.problems())

@@ -19,14 +19,14 @@ __all__ = ("transform", "transform_values")
 def transform(
     function: Callable[[Record[K, V]], Iterable[Record[K2, V2]]],
 ) -> Supplier[K, V, K2, V2]:
-    """Forward every record that a function makes of a record, in its order.
+    """Forward every record that a function returns for a record, in its order.
 
-    Counts as changing the key: what has a store below needs a repartition between.
+    The operator may change the key: a node with a store below needs a repartition between.
 
     Args:
-        function: Makes records of a record, or none; a generator does well.
+        function: Returns any number of records for a record; a generator works well.
 
-    Source: `KStream#process` with a processor that has no store.
+    Source: `KStream#process` with a processor without a store.
     """
     return FunctionSupplier("transform", function, "records", partial(_Transform, function))
 

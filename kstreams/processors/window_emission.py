@@ -1,4 +1,4 @@
-"""What the builder passes on about the emission of windowed aggregations."""
+"""The emission settings that the builder passes to windowed aggregations."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class Failure:
         ms: Time of the failure, ms since the epoch.
         run: Id of the driver.
         kind: Name of the error's class.
-        cause: Name of the class that user code raised; empty for other failures.
+        cause: Class name of the exception of user code; empty for other failures.
         message: The error message; None if it may quote a record.
         hint: The hint of the error.
         where: The known parts of the error's `Where`, except the key.
