@@ -255,7 +255,7 @@ class ChainedSupplier(Protocol):
     """A supplier of record processors that keep nothing, and can follow a column processor."""
 
     def chained(self) -> ColumnProcessor | str:
-        """Return a new processor for tables of a column processor, or the reason why there is none."""
+        """Return a new processor for tables of a column processor, or the reason against it."""
         ...
 
 

@@ -1,13 +1,13 @@
 """Testing: a driver for topologies, a clock, and suites for plugins. Needs no Spark.
 
-- `TopologyTestDriver` runs a topology in this process, with the code that runs on Spark. Take it
-  first.
-- `TopicLimits` says what a topic of the driver refuses. `FakeClock` is a clock to move by hand,
-  `VirtualTimeLoop` an event loop in which nobody waits.
-- `RecordingSink` keeps results by the commit that they came under.
+- `TopologyTestDriver` runs a topology in this process, with the code that runs on Spark. The usual
+  choice.
+- `TopicLimits` limits a topic of the driver. `FakeClock` is a clock that the test advances,
+  `VirtualTimeLoop` an event loop without real delays.
+- `RecordingSink` records results by commit.
 - `SerdeContract`, `LogContract`, `IntakeContract`, `SinkContract`, `WorkingStoreContract`,
   `ObjectStoreContract`: derive a pytest class from them to test a serde, a log, an intake, a sink,
-  a state backend or a durable storage. `WrittenBytes` are of an older version.
+  a state backend or a durable storage. `WrittenBytes` has bytes of an older version.
 
 Example:
     >>> from kstreams import INT64, TEXT, Topic, TopologyBuilder, aggregate, timestamped_store

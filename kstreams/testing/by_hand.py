@@ -16,10 +16,10 @@ _WRITES = ("put", "put_many", "delete_range")
 
 
 class ByHand(Overlay):
-    """An overlay of the same contents, whose stores take what is put at any time.
+    """An overlay with the content of the task's overlay, whose stores accept puts at any time.
 
     Args:
-        overlay: The task's own; what is put here goes with its next batch.
+        overlay: The overlay of the task, whose next batch includes the puts.
     """
 
     def __init__(self, overlay: Overlay) -> None:

@@ -52,38 +52,39 @@ S = TypeVar("S")
 
 
 class TopologyTestDriver(DriverOutside):
-    """Runs a topology on made-up topics, and lets a test look at everything.
+    """Runs a topology on topics in memory, and shows the test everything.
 
-    The tasks are the very ones that run on Spark; each call of `pipe` or `pipe_batch` is
-    one micro-batch, committed at its end. What groups write to each other's topics, and to
-    loops, goes on, batch after batch, until all is quiet. When a call raises, nothing of the
-    batch that failed is kept, and its records come again with the next call.
+    The tasks are those that run on Spark; each call of `pipe` or `pipe_batch` is one micro-batch,
+    which is committed at its end. Records that groups write to each other's topics and to loops are
+    processed in further batches until none is left. If a call raises, the failed batch is rolled
+    back, and the next call processes its records again.
 
-    `totals` are what nodes have counted so far, as commits have it; `dropped` of that, by reason.
+    `totals` has the counts of nodes so far, as in commits; `dropped` has the dropped records by
+    reason.
 
     Args:
-        topology: What to run.
-        partitions: Of every topic, or by topic name.
-        start: Wall-clock time at the start: aware, or ms since the epoch.
-        interceptors: As an app's.
-        state: Backend of the stores; None keeps them in memory.
-        directory: Where a backend that keeps files has its home; None is a temporary
-            directory, removed by `close`.
-        recreate_processors: Make new processors for each batch, as Spark may: finds
+        topology: The topology.
+        partitions: The partition count of every topic, or the count by topic name.
+        start: The wall-clock time at the start: a datetime with a time zone, or ms since the epoch.
+        interceptors: The interceptors, as for an app.
+        state: The backend of the stores; None keeps them in memory.
+        directory: The directory of a backend with files; None is a temporary directory, which
+            `close` removes.
+        recreate_processors: Create new processors for each batch, as Spark may: a test then finds
             instance attributes that are used as state.
-        check_keys: Refuse a key that reaches a stateful node in a partition that is not
-            the key's: equal keys could meet in two tasks.
-        limits: By topic name, what it takes: as Kafka does by its configuration. Other
-            topics take anything.
-        real_sinks: Whether sinks that are no topics are written to. Else what they get is kept,
-            and `results` returns it.
-        real_sources: Whether logs are read in their places: `run` reads what is new there. Else
-            they are made-up, as topics are.
+        check_keys: Raise an error if a key reaches a stateful node in another partition than its
+            own, because equal keys could be in two tasks.
+        limits: The limits of topics, by name, as Kafka has by its configuration. Other topics have
+            no limits.
+        real_sinks: Whether to write to sinks other than topics. Otherwise `results` returns their
+            results.
+        real_sources: Whether to read real logs: `run` reads their new records. Otherwise logs are
+            in memory, as topics are.
 
     Raises:
-        PartitionCountError: Topics of a group differ in partition count, or one has none, or
-            more than `MAX_PARTITIONS`.
-        KStreamsError: A serde finds that it cannot read or write its topic.
+        PartitionCountError: Topics of a group differ in partition count, or a count is zero or
+            above `MAX_PARTITIONS`.
+        KStreamsError: A serde cannot read or write its topic.
 
     Source: `org.apache.kafka.streams.TopologyTestDriver`, with partitions.
     """
@@ -184,15 +185,16 @@ class TopologyTestDriver(DriverOutside):
         headers: Headers = (),
         partition: int | None = None,
     ) -> None:
-        """Write one record to a topic and process it as a batch of one.
+        """Write one record to a topic, and process it as a batch.
 
         Args:
-            topic: A source's topic, or log.
-            key: Its key.
-            value: Its value.
-            timestamp: Event time, aware or ms since the epoch; the driver's clock if None.
-            headers: Its headers.
-            partition: Where to put it; None: where the topic's partitioner says.
+            topic: The topic or log of a source.
+            key: The key.
+            value: The value.
+            timestamp: The event time: a datetime with a time zone, or ms since the epoch; None is
+                the time of the driver's clock.
+            headers: The headers.
+            partition: The partition; None uses the topic's partitioner.
 
         Raises:
             UnknownTopicError: No source reads the topic.
@@ -254,7 +256,7 @@ class TopologyTestDriver(DriverOutside):
         self._topics.append(record, source.partitioner, partition)
 
     def run(self) -> None:
-        """Process what was written as one batch, and on until all topics are quiet."""
+        """Process the written records as one batch, and continue until no record is left."""
         pipelines = self.topology.pipelines()
         while sum(self._run_pipeline(groups) for groups in pipelines):
             pass
@@ -278,7 +280,7 @@ class TopologyTestDriver(DriverOutside):
         self.run()
 
     def close_windows(self) -> None:
-        """Close what is open, as `App.drain(close_windows=True)` does."""
+        """Close the open windows, as `App.drain(close_windows=True)` does."""
         for groups in self.topology.pipelines():
             self._run_pipeline(groups, always=True, close_windows=True)
             self.run()
@@ -291,7 +293,7 @@ class TopologyTestDriver(DriverOutside):
         return [decoded(topic, row) for row in self._topics.read(topic.name)]
 
     def read_values(self, topic: Topic[K, V]) -> dict[K, V]:
-        """Return the last value of each key of what `read` would return."""
+        """Read the records of a topic, as `read` does, and return the last value of each key."""
         return {record.key: record.value for record in self.read(topic)}
 
     def read_rows(self, topic: str) -> list[RawRecord]:
@@ -299,10 +301,10 @@ class TopologyTestDriver(DriverOutside):
         return self._topics.read(topic)
 
     def results(self, sink: Sink[K, V]) -> list[Record[K, V]]:
-        """Return what a sink that is no topic got, and was not returned before.
+        """Return the new results of a sink other than a topic.
 
         Raises:
-            TopologyError: The topology does not have it, or sinks are written to.
+            TopologyError: The topology does not have the sink, or the driver has `real_sinks`.
         """
         return self._sinks.read(sink)
 
@@ -321,10 +323,10 @@ class TopologyTestDriver(DriverOutside):
         return tasks[partition or 0].state.store(spec)
 
     def store_contents(self, spec: StoreSpec[Ranges[K, tuple[K, V]]]) -> dict[K, V]:
-        """Return all that a store of rows by key holds, over all partitions, by partition.
+        """Return the content of a store with rows by key, of all partitions, ordered by partition.
 
-        Values are what the store's own `range` has: of a timestamped store pairs of value and
-        time (ms), of a list store all elements.
+        Values are those of the store's `range`: for a timestamped store pairs of value and time
+        (ms), for a list store all elements.
         """
         contents: dict[K, V] = {}
         for task in self._store_tasks(spec):

@@ -28,10 +28,10 @@ class DriverBatch:
 
     Attributes:
         tasks: The tasks, in order of their stages, with the number of the stage.
-        slices: What each task reads.
+        slices: The input of each task.
         limits: The limits of the groups.
         read: Reads slices.
-        discard: Removes what the tasks have written.
+        discard: Discards the output of the tasks.
     """
 
     tasks: Sequence[tuple[int, DriverTask]]
@@ -41,15 +41,15 @@ class DriverBatch:
     discard: Callable[[], None]
 
     def run(self, call: TaskCall, looped: Sequence[LoopPart], number: int) -> list[TaskStatus]:
-        """Run the tasks, again as long as one has more records than its share of a limit.
+        """Run the tasks; repeat the run while a task has more records than its share of a limit.
 
         Args:
-            call: What all tasks are called with.
+            call: The call for all tasks.
             looped: The records in loops.
             number: The number of the batch.
 
         Raises:
-            KStreamsError: A task fails; all tasks are as they were before the batch.
+            KStreamsError: A task failed; all tasks are rolled back to the state before the batch.
         """
         passed = passed_by(self.tasks)
         records = {

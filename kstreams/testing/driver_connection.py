@@ -20,7 +20,7 @@ class DriverConnection:
 
     Args:
         topics: The driver's topics.
-        run: Processes what was written.
+        run: Processes the written records.
     """
 
     def __init__(self, topics: DriverTopics, run: Callable[[], None]) -> None:
@@ -84,7 +84,7 @@ class _DriverAdmin:
         return {partition: len(rows) for partition, rows in enumerate(self._log(topic))}
 
     def ends(self, topic: str) -> TopicEnds:
-        """Return the same, with the topic's id."""
+        """Return the end offsets and the id of the topic."""
         return TopicEnds(self._topics.id_of(topic), self.end_offsets(topic))
 
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
@@ -132,11 +132,11 @@ class _DriverReader:
 
 
 class _DriverWriter:
-    """Implements `TopicWriter` on the driver's topics: what is written is processed at once.
+    """Implements `TopicWriter` on the driver's topics; written records are processed immediately.
 
     Args:
-        topics: The driver's topics.
-        run: Processes what was written.
+        topics: The topics of the driver.
+        run: Processes the written records.
     """
 
     def __init__(self, topics: DriverTopics, run: Callable[[], None]) -> None:
@@ -178,7 +178,7 @@ class _DriverWriter:
         self._queued = True
 
     def flush(self) -> None:
-        """Process what was queued as one batch."""
+        """Process the queued records as one batch."""
         if self._queued:
             self._queued = False
             self._run()

@@ -1,4 +1,4 @@
-"""How tasks of the test driver read and write its topics."""
+"""The topics of the test driver, as its tasks read and write them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ("DriverIO",)
 
 
 class DriverIO:
-    """A `TopicIO` on lists of records: what a batch writes waits until all its tasks are done.
+    """A `TopicIO` on lists of records; output is published when all tasks of the batch are done.
 
     Args:
         topics: The lists.
-        limits: By topic name, what it takes; others take anything.
+        limits: The limits of topics, by name; other topics have none.
     """
 
     def __init__(self, topics: DriverTopics, limits: Mapping[str, TopicLimits]) -> None:
@@ -41,7 +41,7 @@ class DriverIO:
         """Do nothing: all is in memory."""
 
     def limits(self, topic: str) -> TopicLimits:
-        """Return what a topic takes."""
+        """Return the limits of a topic."""
         return self._limits.get(topic, NO_LIMITS)
 
     def write(
@@ -75,11 +75,11 @@ class DriverIO:
         return ()
 
     def publish(self) -> None:
-        """Make what was written visible, in the order of writing."""
+        """Publish the output in the order of writing."""
         for rows in self._waiting:
             self._topics.add(rows)
         self._waiting.clear()
 
     def discard(self) -> None:
-        """Forget what was written and not published."""
+        """Discard the unpublished output."""
         self._waiting.clear()

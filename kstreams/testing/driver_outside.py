@@ -1,4 +1,4 @@
-"""What surrounds a topology under test: emitters, views, and state that is there in advance."""
+"""The environment of a topology under test: emitters, views, and state that exists in advance."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ S = TypeVar("S")
 
 
 class DriverOutside:
-    """The part of the test driver that other processes have in production.
+    """The part of the test driver that belongs to other processes in production.
 
     Attributes:
-        topology: What the driver runs.
-        clock: Its wall clock.
+        topology: The topology.
+        clock: The wall clock of the driver.
     """
 
     topology: Topology
@@ -52,7 +52,7 @@ class DriverOutside:
         self._views: list[View[Any]] = []
 
     def run(self) -> None:
-        """Process what was written."""
+        """Process the written records."""
         raise NotImplementedError
 
     @property
@@ -123,24 +123,24 @@ class DriverOutside:
     def fill(
         self, store: StoreSpec[Any], rows: Mapping[Any, Any], *, partition: int | None = None
     ) -> None:
-        """Put rows into a store or a table, without a record that passes through the topology.
+        """Put rows into a store or a table without processing a record.
 
-        Values are those that the store's own reads yield, as for `store_contents`: of a
-        timestamped store, which most tables are, pairs of value and time (ms); of a list store
-        tuples; of a versioned store `VersionedValue`s. Keys of window and session stores are
-        `Windowed`. The rows of a table are there for joins, and downstream nodes get no change.
+        Values are those of the store's read methods, as for `store_contents`: for a timestamped
+        store, which most tables are, pairs of value and time (ms); for a list store tuples; for a
+        versioned store `VersionedValue`s. Keys of window and session stores are `Windowed`. Joins
+        use the rows of a table; downstream nodes get no change.
 
-        A global table is filled by its store, another app's table too: that app need not be
-        there then.
+        A global table is filled by its store, also a table of another app, which need not exist
+        then.
 
         Args:
-            store: The topology's own definition of the store.
-            rows: Values by key; a key that has a value gets the new one.
-            partition: Where to put all of them; None is where each key belongs.
+            store: The topology's definition of the store.
+            rows: The values by key; they replace existing values.
+            partition: The partition of all rows; None is the partition of each key.
 
         Raises:
-            TopologyError: There is no such store or partition; or it is not known where keys
-                belong, as the store's keys are not those of the topics.
+            TopologyError: The store or the partition does not exist; or the partition of a key is
+                unknown, because the store has other keys than the topics.
             StoreKindError: The store's kind cannot be filled.
 
         Source: goka's `Tester.SetTableValue`.

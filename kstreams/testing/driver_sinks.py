@@ -1,4 +1,4 @@
-"""What becomes of results of the test driver that go to no topic."""
+"""Results of the test driver for sinks other than topics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ("DriverSinks",)
 
 @dataclass(frozen=True)
 class _Kept(SinkWriters):
-    """Writers that keep what they get, whatever the sink."""
+    """Writers that record results for any sink."""
 
     sinks: dict[str, RecordingSink[Any, Any]] = field(default_factory=dict)
 
@@ -30,14 +30,14 @@ class _Kept(SinkWriters):
 
 
 class DriverSinks:
-    """The sinks of a topology that are no topics.
+    """The sinks of a topology other than topics.
 
     Args:
-        topology: What is run.
-        real: Whether they are written to; else what they get is kept.
+        topology: The topology.
+        real: Whether to write to the sinks; otherwise their results are recorded.
 
     Raises:
-        SinkUnavailableError, SinkError: As `Sink.prepare`.
+        SinkUnavailableError, SinkError: As for `Sink.prepare`.
     """
 
     def __init__(self, topology: Topology, *, real: bool) -> None:
@@ -56,10 +56,10 @@ class DriverSinks:
             self.writers = _Kept(sinks=self._kept)
 
     def read(self, sink: Sink[K, V]) -> list[Record[K, V]]:
-        """Return what a sink got, once, by the node that has it.
+        """Return the new results of a sink.
 
         Raises:
-            TopologyError: There is no such sink, or it is written to.
+            TopologyError: The sink does not exist, or its results are not recorded.
         """
         names = [name for name, found in self._given.items() if found is sink]
         if not names:
@@ -75,7 +75,7 @@ class DriverSinks:
         return records
 
     def publish(self, statuses: Iterable[TaskStatus]) -> None:
-        """Let sinks show what a batch has written."""
+        """Publish the results of a batch."""
         publish_receipts(self._sinks, [each for status in statuses for each in status.receipts])
 
     def close(self) -> None:

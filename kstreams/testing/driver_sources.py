@@ -1,4 +1,4 @@
-"""What the test driver's tasks read: made-up topics, and logs in their places."""
+"""The input of the test driver: topics in memory and real logs."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ class DriverSources:
     """The sources of a topology under test.
 
     Args:
-        topology: What is run.
-        topics: Made-up topics, which stand for logs, too, unless those are real.
-        real: Whether logs are read in their places.
-        clock: The driver's.
+        topology: The topology.
+        topics: The topics in memory, which also replace logs unless `real` is set.
+        real: Whether to read real logs.
+        clock: The clock of the driver.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class DriverSources:
                 self._ends[name] = self._contents[name].ends()
 
     def fresh(self, task: DriverTask, stopped: Collection[str] = ()) -> tuple[Slice, ...]:
-        """Return what a task has to read.
+        """Return the new input of a task.
 
         Args:
             task: The task.
@@ -79,7 +79,7 @@ class DriverSources:
         return tuple(found)
 
     def are_finished(self, tasks: Sequence[tuple[int, DriverTask]], limits: QueryLimits) -> bool:
-        """Tell whether a pipeline's tasks get no more records that have an effect."""
+        """Return whether the tasks of a pipeline get no more records that have an effect."""
         stopped = limits.stopped(passed_by(tasks))
         sources = {node.topic.name for _, task in tasks for node in task.group.sources} - stopped
         bounded = {name for name, log in self._logs.items() if is_bounded(log)}
@@ -95,11 +95,11 @@ class DriverSources:
         return [Slice(node.name, name, partition, p.start, p.stop, p.place) for p in pieces]
 
     def io(self, topics: TopicIO) -> TopicIO:
-        """Return what reads for tasks, beside what reads made-up topics."""
+        """Return the reader of all sources of tasks, given the reader of topics in memory."""
         return LogIO(topics, self._logs) if self._logs else topics
 
     def topic(self, source: Topic[K, V] | Log[K, V]) -> Topic[K, V]:
-        """Return the topic that a source is, or that stands for it."""
+        """Return the topic of a source, or the topic that replaces a log."""
         if isinstance(source, Topic):
             return source
         if source.name in self._logs:
@@ -122,7 +122,7 @@ class DriverSources:
         return found
 
     def close(self) -> None:
-        """Let go of what logs hold."""
+        """Release the resources of logs."""
         close_readers(self._logs)
         while self._contents:
             self._contents.popitem()[1].close()

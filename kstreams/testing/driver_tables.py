@@ -1,4 +1,4 @@
-"""How the tasks of the test driver read global tables: at what was committed last."""
+"""Global tables of the test driver, at their last commit."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ __all__ = ("DriverTables",)
 class DriverTables:
     """The global tables of a topology.
 
-    A batch is kept before the next one begins, so that a table of the topology is simply read
-    from its tasks; another app's is brought to its newest commit before each batch.
+    Each batch is committed before the next one starts, so a table of the topology is read directly
+    from its tasks. A table of another app is updated to its last commit before each batch.
 
     Args:
-        topology: What is run.
+        topology: The topology.
         tasks: Returns the tasks of a group.
 
     Raises:
-        CheckpointMismatchError: The app whose table is to be read has no such table.
+        CheckpointMismatchError: The other app has no such table.
     """
 
     def __init__(self, topology: Topology, tasks: Callable[[str], list[DriverTask]]) -> None:
@@ -77,18 +77,18 @@ class DriverTables:
             spec.kind.fill(store, key, value)
 
     def forget(self, store: str) -> None:
-        """Read a table of the topology anew: a test has filled it."""
+        """Read a table of the topology again, because a test has filled it."""
         self._now.pop(store, None)
 
     def of(self, store: str) -> TableAccess:
-        """Return what reads a table, from batch to batch."""
+        """Return the reader of a table, for all batches."""
         return moving(self._tables[store].store, lambda: self._present(store))
 
     def refresh(self) -> None:
-        """Bring the tables of other apps to what these have committed.
+        """Update the tables of other apps to their last commits.
 
         Raises:
-            NoCheckpointError: An app is not there, and its table was not filled.
+            NoCheckpointError: An app does not exist, and its table was not filled.
         """
         for missing in self._missing.values():
             raise missing.with_traceback(None)

@@ -33,22 +33,22 @@ def opened_store(
 
 
 class DriverTask:
-    """Runs a task batch after batch; each is kept or undone together with those of others.
+    """Runs a task batch by batch; the driver commits or rolls back the batches of all tasks.
 
     Args:
-        settings: What the task is made of.
-        working: Its stores.
-        objects: Where what is in loops waits for the next batch.
-        wall_ms: Wall time at the start, ms since the epoch.
+        settings: The settings of the task.
+        working: The stores.
+        objects: The records in loops until the next batch.
+        wall_ms: The wall time at the start, ms since the epoch.
 
     Attributes:
-        group: Its nodes, as the topology has them.
-        partition: Its partition.
-        state: Its state.
-        runner: Runs its batches.
+        group: The nodes of the task's group.
+        partition: The partition.
+        state: The state.
+        runner: Runs the batches.
 
     Raises:
-        ProcessingError: A supplier or an `init` raised; names the node.
+        ProcessingError: A supplier or an `init` raised; the error names the node.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class DriverTask:
         self.runner.prepare(self.state, wall_ms)
 
     def takes(self, part: LoopPart) -> bool:
-        """Tell whether records in a loop are for this task."""
+        """Return whether records in a loop are for this task."""
         loops = (loop.name for loop in self.group.loops)
         return part.task == self.partition and part.loop in loops
 
@@ -74,7 +74,7 @@ class DriverTask:
         }
 
     def fill(self, spec: StoreSpec[S], rows: Mapping[Any, Any]) -> tuple[Changes, ...]:
-        """Put rows into a store between two batches, and return what changed, in order.
+        """Put rows into a store between two batches, and return the changes in order.
 
         Raises:
             StoreKindError: The store's kind cannot be filled.
@@ -91,14 +91,14 @@ class DriverTask:
         return waiting, changes
 
     def keep(self) -> Changes:
-        """Keep what the batch did, and return what that changed."""
+        """Commit the batch, and return its changes."""
         changes = self.state.keep()
         if not self.runner.has_processors:
             self.state.overlay.forget()
         return changes
 
     def undo(self) -> None:
-        """Return to what was kept last, with new processors."""
+        """Roll back to the last commit, with new processors."""
         self.state.undo()
         with suppress(KStreamsError):  # what failed may well not close either
             self.runner.discard()

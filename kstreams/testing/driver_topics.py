@@ -72,12 +72,12 @@ class DriverTopics:
     def append(
         self, record: RawRecord, partitioner: Partitioner, partition: int | None = None
     ) -> None:
-        """Add a record; those of null key take turns, by the topic's length.
+        """Append a record; records with null keys are distributed round-robin.
 
         Args:
-            record: The record; its own partition and offset do not count.
-            partitioner: Which partition its key belongs to.
-            partition: Where to put it instead.
+            record: The record; its partition and offset are ignored.
+            partitioner: Chooses the partition of the key.
+            partition: The partition to use instead.
         """
         topic = record.topic
         logs = self.records(topic)
@@ -125,11 +125,11 @@ class DriverTopics:
             raise TopologyError(f"topic {topic!r} has {count} partitions, not {partition}")
 
     def read(self, topic: str) -> list[RawRecord]:
-        """Return what was not read before, in the order it was written."""
+        """Return the unread records in the order of writing."""
         return self._unread.pop(topic, [])
 
     def fresh(self, node: SourceNode, task: DriverTask) -> Slice | None:
-        """Return what a source has that a task has not processed, or None."""
+        """Return the records of a source that a task has not processed, or None."""
         topic, partition = node.topic.name, task.partition
         start = task.state.meta.next_offsets.get(TopicPartition(topic, partition), 0)
         logs = self.records(topic)

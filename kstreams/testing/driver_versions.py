@@ -39,19 +39,19 @@ class _Resident:
 class DriverVersions:
     """A durable log of the driver's batches in memory. Implements `ViewedQuery`.
 
-    It has the form of an app's log, so that a `View` of the driver's stores is a real one.
+    The log has the format of an app's log, so a `View` of the driver's stores is a real view.
 
     Args:
-        topology: The driver's.
-        tasks: The driver's tasks by group.
-        batch: Number of the version that holds what the stores have now.
-        wall_ms: Its time, ms since the epoch.
+        topology: The topology of the driver.
+        tasks: The tasks of the driver, by group.
+        batch: The number of the version with the current content of the stores.
+        wall_ms: The time of the version, ms since the epoch.
         uneven: Stores with fewer partitions than their group has tasks.
 
     Attributes:
-        topology: The driver's.
-        name: Name of the topology.
-        log: Settings of the durable log.
+        topology: The topology of the driver.
+        name: The name of the topology.
+        log: The settings of the durable log.
     """
 
     def __init__(
@@ -92,12 +92,12 @@ class DriverVersions:
         return found
 
     def keep(self, batch: int, wall_ms: int, changed: Iterable[tuple[DriverTask, Changes]]) -> None:
-        """Write what a batch has changed, as the next version.
+        """Write the changes of a batch as the next version.
 
         Args:
-            batch: Its number.
-            wall_ms: Its time, ms since the epoch.
-            changed: Tasks with their changes.
+            batch: The number of the batch.
+            wall_ms: The time of the batch, ms since the epoch.
+            changed: The tasks with their changes.
         """
         for task, changes in changed:
             name = TaskId(task.group.name, task.partition)

@@ -146,7 +146,7 @@ def _without_windows(key: Any, serde: Serde[Any]) -> Any:  # noqa: ANN401  # era
 
 
 def _is_anywhere(topic: Topic[Any, Any]) -> bool:
-    """Tell whether keys are not where their bytes say: in a frame there is more than the key."""
+    """Return whether the bytes do not determine the partition: a frame has more than the key."""
     return topic.misplaced == "count" or topic.key.plain is not topic.key
 
 

@@ -43,11 +43,11 @@ class LogContract(Generic[K, V]):
         raise NotImplementedError("say how the log is made: override make()")
 
     def add(self, values: Sequence[str]) -> None:
-        """Put records with these values in the place, behind those that are there."""
+        """Append records with these values to the source."""
         raise NotImplementedError("say how records come to the place: override add()")
 
     def text(self, value: V) -> str:
-        """Return what was added for a value; by default that is the value itself."""
+        """Return the added text of a value; by default the value itself."""
         return str(value)
 
     def test_an_empty_place_has_no_records(self) -> None:

@@ -18,11 +18,11 @@ __all__ = ("ObjectStoreContract",)
 _THREADS = 8
 
 T = TypeVar("T")
-"""What a thread returns."""
+"""The result type of a thread."""
 
 
 class ObjectStoreContract:
-    """Derive a test class and say how the storage is opened; pytest finds the tests.
+    """Derive a test class that opens the storage; pytest finds the tests.
 
     Example:
         class TestMine(ObjectStoreContract):

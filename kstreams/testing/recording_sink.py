@@ -1,4 +1,4 @@
-"""A sink that keeps what it gets, for tests."""
+"""A sink that records its results, for tests."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ __all__ = ("RecordingSink",)
 
 
 class RecordingSink(Generic[K, V]):
-    """Keeps results by the commit that they came under, in this process, exactly once.
+    """Records results by commit in this process, exactly once.
 
-    They are seen after their batch is committed, as what is staged.
+    The results are staged, and visible after the commit of their batch.
 
     Args:
-        refuses: Returns why a result is not taken, or None to take it.
+        refuses: Returns the reason to reject a result, or None to accept it.
 
     Attributes:
-        commits: What was published, by commit.
-        writes: Each commit that was written, in order; one that was repeated comes again.
+        commits: The published results, by commit.
+        writes: Each written commit in order, including repeated ones.
     """
 
     label = "recording"
@@ -60,7 +60,7 @@ class RecordingSink(Generic[K, V]):
         return ("staged",)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Show what is staged."""
+        """Publish the staged results."""
         for commit in receipts:
             if commit in self._staged:
                 self.commits[commit] = self._staged.pop(commit)

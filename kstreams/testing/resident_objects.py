@@ -1,4 +1,4 @@
-"""Objects in memory: where the test driver keeps what is in loops."""
+"""Objects in memory: the records in loops of the test driver."""
 
 from __future__ import annotations
 

@@ -26,21 +26,21 @@ _NO_TRAFFIC = Traffic()
 
 
 class ResidentState:
-    """A `TaskState` with one version, and the batch that may become the next.
+    """A `TaskState` with one version, and the batch that may become the next version.
 
-    The same overlay serves all batches, so that processors may stay, and stores that were
-    handed out by `store` stay valid.
+    One overlay serves all batches, so processors may stay, and stores that `store` returned stay
+    valid.
 
     Args:
-        working: Its stores.
-        objects: Where what is in loops waits for the next batch.
-        partition: Number of the task.
+        working: The stores.
+        objects: The records in loops until the next batch.
+        partition: The number of the task.
 
     Attributes:
         working: The stores.
-        overlay: Over the stores.
-        meta: What the task remembers besides.
-        folder: None: output waits where the system has its temporary files.
+        overlay: The overlay of the stores.
+        meta: The other state of the task.
+        folder: None: output is in temporary files of the system.
         restored: False: there is no durable log.
     """
 
@@ -57,7 +57,7 @@ class ResidentState:
         self._kept = self.meta.to_json()
 
     def open(self, pointer: str | None, batch: int) -> ResidentState:  # there is one version
-        """Return itself; see `TaskState`."""
+        """Return this object; see `TaskState`."""
         return self
 
     def __enter__(self) -> ResidentState:
@@ -72,15 +72,15 @@ class ResidentState:
         """Do nothing: `undo` is called for all tasks of a batch that failed."""
 
     def rows(self) -> dict[str, int]:
-        """Return nothing: nobody is told."""
+        """Return no counts, because no report uses them."""
         return {}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Return what is in loops for the task."""
+        """Return the records in loops for the task."""
         return read_loops(self._objects, parts)
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Write what the task sends into loops."""
+        """Write the records that the task sends to loops."""
         attempt = Attempt(new_attempt(), 0)
         return write_loops(self._objects, "loops/", attempt, self._partition, records)
 
@@ -97,7 +97,7 @@ class ResidentState:
         return _NO_TRAFFIC
 
     def keep(self) -> Changes:
-        """Make what was committed last the version that counts, and return its changes."""
+        """Make the last commit the current version, and return its changes."""
         self.working.write(self._changes)
         self.overlay.committed()
         self._kept = self.meta.to_json()
@@ -109,7 +109,7 @@ class ResidentState:
         self.overlay.forget()
 
     def write_waiting(self) -> Changes:
-        """Write what a test has put into stores since the last batch, and return it."""
+        """Write the puts of a test since the last batch, and return them."""
         waiting = self.overlay.changes()
         self.write(waiting)
         return waiting
@@ -120,7 +120,7 @@ class ResidentState:
         self.meta = TaskMeta.from_json(self._kept)
 
     def store(self, spec: StoreSpec[S]) -> S:
-        """Return a live store, which also takes what is put between batches."""
+        """Return a live store, which also accepts puts between batches."""
         return spec.open(ByHand(self.overlay))
 
     def close(self) -> None:

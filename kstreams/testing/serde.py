@@ -36,9 +36,9 @@ T = TypeVar("T")
 
 
 class SerdeContract(Generic[T]):
-    """Derive a test class, say which serde and which values; pytest finds the tests.
+    """Derive a test class that returns the serde and values; pytest finds the tests.
 
-    Each test takes `values()`, and with `strategy()` what hypothesis finds too.
+    Each test uses `values()`, and with `strategy()` also examples of Hypothesis.
 
     Example:
         class TestMine(SerdeContract[Order]):
@@ -50,8 +50,8 @@ class SerdeContract(Generic[T]):
 
     Attributes:
         recorded_name: The name that stores have recorded, if it must stay.
-        sorts: Stores find keys in the order of the objects, not of their bytes alone. It is
-            checked without being said where `ordered` is another serde.
+        sorts: Stores find keys in the order of the objects, not of their bytes alone. It is checked
+            without being said where `ordered` is another serde.
         examples: How many lists of values hypothesis tries in each test.
     """
 
@@ -62,7 +62,7 @@ class SerdeContract(Generic[T]):
     # ------------------------------------------------------------ to override
 
     def serde(self) -> Serde[T]:
-        """Return the serde to prove, made anew at each call."""
+        """Return a new instance of the tested serde."""
         raise NotImplementedError("say which serde: override serde()")
 
     def values(self) -> Sequence[T]:
@@ -90,11 +90,11 @@ class SerdeContract(Generic[T]):
         return {}
 
     def in_column(self, value: T) -> object:
-        """Return what `objects_of` makes of a value in a column of the serde's `arrow_type`."""
+        """Return the `objects_of` form of a value in a column of the serde's `arrow_type`."""
         return value
 
     def same(self, one: object, other: object) -> bool:
-        """Compare an object with what was read; NaN may be what is alike in text alone."""
+        """Return whether a read object equals the original; objects with NaN compare by `repr`."""
         return type(one) is type(other) and (one == other or repr(one) == repr(other))
 
     # ------------------------------------------------------------ singly
@@ -339,7 +339,7 @@ class SerdeContract(Generic[T]):
             self._assert_all_same(objects_of(column), expected)
 
     def _assert_alike(self, serde: Serde[T], data: bytes, good: bytes) -> None:
-        """Check that bytes of any kind give in bulk what they give singly."""
+        """Check that the column form and the single form of any bytes give the same result."""
         column = pa.array([good, None, data], pa.binary())
         found: Any = outcome(lambda: serde.deserialize(data))
         if isinstance(found, DeserializationError):

@@ -1,4 +1,4 @@
-"""What the suite of serdes feeds them with, and what it asks of objects."""
+"""The inputs of the serde suite, and its questions about objects."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ E = TypeVar("E", bound=Exception)
 
 @dataclass(frozen=True)
 class WrittenBytes(Generic[T]):
-    """Bytes that somebody else or an earlier version has written, and what they stand for.
+    """Bytes of another program or an earlier version, and their object.
 
     Args:
         data: The bytes.
-        value: The object that they must be read as.
-        schema: What they were written by, if that is another schema than the serde's own.
-        golden: The serde writes the object as these bytes too.
+        value: The object of the bytes.
+        schema: The schema of the writer, if it is not that of the serde.
+        golden: Whether the serde writes the object as these bytes.
     """
 
     data: bytes
@@ -78,7 +78,7 @@ def error_of(kind: type[E], action: Callable[[], object]) -> E:
 
 
 def outcome(action: Callable[[], object]) -> object:
-    """Return what an action returns, or the `DeserializationError` that it ends with."""
+    """Return the result of an action, or its `DeserializationError`."""
     try:
         return action()
     except DeserializationError as error:
@@ -92,7 +92,7 @@ def outcome(action: Callable[[], object]) -> object:
 
 
 def damaged(data: Sequence[bytes]) -> Iterator[bytes]:
-    """Yield what becomes of good bytes on their way, and what was never good."""
+    """Yield damaged forms of good bytes, and bytes that were never valid."""
     random = Random(1)
     yield from (b"", b"\x00", b"\xff" * 9, b"\x80" * 11, b"[" * 5000)
     for good in data:
@@ -123,7 +123,7 @@ def field_of(value: object, name: str) -> object:
 
 
 def can_change(value: Any) -> bool:  # noqa: ANN401  # whatever a serde makes
-    """Tell whether an object, or one that it holds, can be changed in place."""
+    """Return whether an object, or an object inside it, is mutable."""
     if isinstance(value, _UNCHANGING):
         return False
     if isinstance(value, (tuple, frozenset)):

@@ -27,12 +27,12 @@ class _Killed(BaseException):
 
 @dataclass
 class GivenResults:
-    """A `Results` of a test: some records, and which of them were refused.
+    """The `Results` of a test: some records, and their rejections.
 
     Args:
         given: The records.
-        fails: Whether `refuse` raises, as under `on_refused="fail"`.
-        refused: What was refused.
+        fails: Whether `refuse` raises, as with `on_refused="fail"`.
+        refused: The rejected rows.
     """
 
     given: Sequence[Record[Any, Any]]
@@ -48,7 +48,7 @@ class GivenResults:
         return self.given
 
     def columns(self) -> pa.Table:
-        """Return them as a table."""
+        """Return the results as a table."""
         return SinkInput([list(self.given)]).columns()
 
     def refuse(self, row: RefusedRow) -> None:
@@ -85,7 +85,7 @@ class SinkContract:
         raise NotImplementedError("say how the sink is made: override make()")
 
     def seen(self) -> Iterable[tuple[str, int]]:
-        """Return what others see in the place: keys and values."""
+        """Return the visible results in the destination: keys and values."""
         raise NotImplementedError("say how the place is read: override seen()")
 
     def test_a_commit_is_seen_after_it_is_published(self) -> None:

@@ -1,4 +1,4 @@
-"""An event loop whose time passes at once, for tests of what waits."""
+"""An event loop whose time advances without delay, for tests of delays."""
 
 from __future__ import annotations
 
@@ -19,11 +19,10 @@ class _HasFileno(Protocol):
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """An event loop in which nobody waits: when all sleep, it is the time that the first awakes.
+    """An event loop whose time jumps to the next timer when all coroutines sleep.
 
-    What coroutines sleep and time-outs cost nothing, and come in the order that they would;
-    answers from sockets and threads are waited for only where nothing sleeps. Give the class to
-    `call_async(..., loop=VirtualTimeLoop)`.
+    Sleeps and timeouts take no real time and keep their order. The loop waits for sockets and
+    threads only if no coroutine sleeps. Pass the class to `call_async(..., loop=VirtualTimeLoop)`.
     """
 
     def __init__(self) -> None:

@@ -89,40 +89,38 @@ def windowed_aggregate(
     emit: Emission = _ONCE,
     execution: Execution = "auto",
 ) -> WindowedSupplier[Any, Any, Any]:
-    """Aggregate records by key and window, in event time; brings its store.
+    """Aggregate records by key and window in event time; the store is added to the topology.
 
-    A result's timestamp is the highest of its window's records (for a session its end).
-    Stream time is the task's own: a window takes records until stream time has passed its
-    end by the grace, and keeps its state until then - with `on_close()` until its final
-    result is forwarded, however far stream time jumps. What comes later is counted as
-    dropped for the reason `late`, once for each window (once for sliding windows and
-    sessions); see `split_late`. A null key is dropped (`null-key`), for sliding windows a
-    null value too (`null-value`), and a time outside of all windows (`no-window`).
+    The timestamp of a result is the highest timestamp of its window's records (for a session its
+    end). Stream time is that of the task: a window accepts records until stream time has passed its
+    end by the grace, and keeps its state until then; with `on_close()` until its final result is
+    forwarded, however far stream time jumps. A later record is counted as dropped for the reason
+    `late`, once for each window (once for sliding windows and sessions); see `split_late`. Null
+    keys are dropped (`null-key`), for sliding windows also null values (`null-value`), and times
+    outside of all windows (`no-window`).
 
-    A session that is merged into another is deleted first: a record with value None and
-    the session's end as timestamp. `kstreams.windows.rules` has the rules in full.
+    A session that is merged into another is deleted first: a record with value None and the
+    session's end as timestamp. `kstreams.windows.rules` has all rules.
 
     Args:
-        windows: The kind of windows: `TumblingWindows`, `HoppingWindows`,
-            `CalendarWindows`, `UnlimitedWindows` or custom `TimeWindows` with a
-            `window_store`; `SlidingWindows` with a `sliding_store`; `SessionWindows` with
-            a `session_store`.
-        aggregator: What becomes of the records of a window.
-        store: Definition of the store; its `value` is the aggregator's `state`.
-        emit: When results are forwarded: `once_per_batch()` (the default), `each_update()`,
-            `on_close()`, `every(interval)` or `at_most_every(interval)`. The last two keep
-            what they hold back in a second store, `<store>-waiting`.
-        execution: `auto` aggregates by columns where the results are the same: built-in
-            aggregators of numbers, directly below sources, by tumbling, hopping, sliding,
-            calendar, unlimited and session windows, but not with `at_most_every`, nor
-            sessions and sliding windows with `every`. `records` never does, and `columns`
-            is an error at `build()` where it cannot be. `Topology.describe` tells which
-            it will be, and why.
+        windows: The kind of windows: `TumblingWindows`, `HoppingWindows`, `CalendarWindows`,
+            `UnlimitedWindows` or custom `TimeWindows` with a `window_store`; `SlidingWindows` with
+            a `sliding_store`; `SessionWindows` with a `session_store`.
+        aggregator: The aggregation of a window's records.
+        store: The store; its `value` is the aggregator's `state`.
+        emit: The emission of results: `once_per_batch()` (the default), `each_update()`,
+            `on_close()`, `every(interval)` or `at_most_every(interval)`. The last two buffer
+            results in a second store, `<store>-waiting`.
+        execution: `auto` aggregates by columns if the results are the same: built-in aggregators of
+            numbers, directly below sources, by tumbling, hopping, sliding, calendar, unlimited and
+            session windows, but not with `at_most_every`, nor sessions and sliding windows with
+            `every`. `records` aggregates by records. `columns` is an error in `build()` if columns
+            are not possible. `Topology.describe` shows the execution and the reason.
 
     Raises:
-        TopologyError: The store is of another kind than the windows need, or of other
-            windows; its value serde is not the aggregator's; or sessions and sliding windows
-            have an aggregator that cannot merge states.
+        TopologyError: The windows need another kind of store; the store has other windows; its
+            value serde is not that of the aggregator; or the aggregator of sessions or sliding
+            windows cannot merge states.
 
     Example:
         >>> from kstreams import INT64, TEXT
@@ -137,8 +135,8 @@ def windowed_aggregate(
         ... )
 
     Source: `TimeWindowedKStream#aggregate`, `SessionWindowedKStream#aggregate`. Departs
-    where Kafka Streams breaks its own rules: finals are not lost in a jump of stream time,
-    none comes twice, and a late record's windows exist.
+    where Kafka Streams breaks its own rules: final results are not lost in a jump of stream time,
+    none is repeated, and the windows of a late record exist.
     """
     by_records, store_kind = _kinds(windows)
     check_kind(store, store_kind, f"{type(windows).__name__} need")

@@ -1,4 +1,4 @@
-"""What becomes of a record that comes too late."""
+"""The values of late records."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ __all__ = ("Late",)
 
 @dataclass(frozen=True)
 class Late(Generic[V]):
-    """A value that a closed window refused; `split_late` makes a stream of them.
+    """A value that a closed window rejected; `split_late` returns a stream of them.
 
     Args:
         value: The value.
-        start_ms: Start of the window, ms since the epoch.
-        end_ms: End of the window.
-        stream_time_ms: Stream time when the record came, or as of which windows had been
-            closed early, if that is later.
-        lateness_ms: How long ago, by that time, the window closed.
+        start_ms: The start of the window, ms since the epoch.
+        end_ms: The end of the window, ms since the epoch.
+        stream_time_ms: The stream time at the arrival of the record, or the later time as of which
+            windows were closed early.
+        lateness_ms: The time between the close of the window and `stream_time_ms`.
     """
 
     value: V

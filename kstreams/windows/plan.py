@@ -1,4 +1,4 @@
-"""What a windowed aggregation is made of."""
+"""The definition of a windowed aggregation."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ class Routes:
 
 @dataclass(frozen=True)
 class AggregationPlan:
-    """All that a windowed aggregation is made of, types erased; both engines run it.
+    """The definition of a windowed aggregation for both engines, without types.
 
     Args:
-        windows: The kind of windows.
-        aggregator: What becomes of the records of a window.
-        store: Keeps the states of windows.
-        emit: When results are forwarded.
-        execution: How the node is to run.
-        routes: Children by what they take; None: all take results.
+        windows: The windows.
+        aggregator: The aggregation of a window's records.
+        store: The store of the states.
+        emit: The emission of results.
+        execution: The requested execution of the node.
+        routes: The children by their input; None: all children get results.
     """
 
     windows: Any
@@ -62,10 +62,10 @@ class AggregationPlan:
 
     @property
     def holds_back(self) -> bool:
-        """Whether changes are held back, for a batch's end or longer.
+        """Whether changes are buffered until the end of the batch or longer.
 
-        Then a session is deleted whenever a record changes it, even if it comes back with
-        the same bounds: that tells whoever holds it back that it was there before.
+        A session is then deleted at each change, even if its bounds stay: the deletion shows the
+        buffer that the session existed before.
         """
         return not isinstance(self.emit, (EachUpdate, OnClose))
 

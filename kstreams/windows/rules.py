@@ -1,47 +1,46 @@
 """The rules of windowed aggregation: lateness, drops, closing, order of final results.
 
-They are said once, here, in words and in code. Records are aggregated one by one
-(`records/`) or by columns (`columns/`), and both engines call these functions: each
-takes one number or a column of numbers. The models in the tests do not call them. They
-spell the rules out again, on purpose, so that a mistake made here is found there.
+This module defines the rules once, in words and in code. Records are aggregated one by one
+(`records/`) or by columns (`columns/`), and both engines call these functions: each takes one
+number or a column of numbers. The models in the tests define the rules again, so that the tests
+find a mistake in this module.
 
-**Time.** Windows follow *stream time*: the highest timestamp that the task has seen in any
-of its topics and keys, the present record's included. It never goes back.
+**Time.** Windows follow *stream time*: the highest timestamp that the task has read from any of its
+topics and keys, including the current record. Stream time never decreases.
 
-**Closing.** A window that ends at E closes when stream time reaches
-`E + close_delay_ms`: the grace; one more where the end belongs to the window; and for
-sessions the gap, in which a record could still join them. So at any moment one number
-says which windows are closed: those that end at `closed_end(...)` or before. It does not
-matter whether they were forwarded or deleted yet. A run to the end may close what is open
-early (`advance_close_time`). From then on lateness is measured by the time that would have
-closed it, until stream time is further (`lateness_time`): what is closed stays closed.
+**Closing.** A window that ends at E closes when stream time reaches `E + close_delay_ms`: the
+grace; one more if the end belongs to the window; and for sessions the gap, in which a record could
+still join them. So one number determines the closed windows: those that end at `closed_end(...)` or
+before, whether they were forwarded and deleted or not. A run to the end may close open windows
+early (`advance_close_time`). Lateness is then measured by the time that would have closed them,
+until stream time is later (`lateness_time`): a closed window stays closed.
 
-**Drops.** Each is counted under its reason. The first that holds is the one:
+**Drops.** Each drop is counted under its reason, the first one that applies:
 
-1. `too-far-ahead`: the time lies too far in the future; decided at the source, before
-   stream time moves (`add_source(max_ahead=...)`).
-2. `null-key`: there is no key.
-3. `null-value`: there is no value; sliding windows alone.
-4. `no-window`: no window holds the time: it is negative, before the start of
-   `UnlimitedWindows`, or outside of the calendar.
+1. `too-far-ahead`: the time is too far in the future; decided at the source, before stream time
+   advances (`add_source(max_ahead=...)`).
+2. `null-key`: the key is null.
+3. `null-value`: the value is null; only for sliding windows.
+4. `no-window`: no window contains the time: it is negative, before the start of `UnlimitedWindows`,
+   or outside of the calendar.
 5. `late`: the window is closed.
-   - Tumbling, hopping, calendar, custom: each window of a record counts for itself, so a
-     record may be late for one and in time for the next; each refusal is a drop.
-   - Sliding: the last window that could hold the record, `[t, t + difference]`, is
-     closed. Else the record is added, and changes only those windows that are open.
-   - Sessions: no open session is within the gap, and a session of the record alone,
-     `[t, t]`, would be closed. A closed session is never joined, nor merged.
+   - Tumbling, hopping, calendar, custom: each window of a record counts separately, so a record may
+     be late for one window and on time for the next; each rejection is a drop.
+   - Sliding: the last possible window of the record, `[t, t + difference]`, is closed. Otherwise
+     the record is added, and changes only open windows.
+   - Sessions: no open session is within the gap, and a session of the record alone, `[t, t]`, would
+     be closed. A closed session is never joined or merged.
 
-**Final results** (`on_close()`): each window has exactly one, with its state at closing.
-It is forwarded with the record that moves stream time so far, and as of that time.
-What one record closes comes in the order of start and key bytes (`by_start`), sessions in
-that of end, start and key bytes (`by_end`).
+**Final results** (`on_close()`): each window has exactly one, with its state at closing. The result
+is forwarded with the record that advances stream time to the closing, as of that time. Results of
+one record are ordered by start and key bytes (`by_start`), sessions by end, start and key bytes
+(`by_end`).
 
 Source: `KStreamWindowAggregate`, `KStreamSlidingWindowAggregate` and
-`KStreamSessionWindowAggregate` of Kafka Streams, KIP-450 and KIP-825. We depart from them:
-stream time is the task's, not the processor's; finals are not lost when stream time jumps,
-and none comes twice; closed sessions take part in no merge; and a record that is out of
-order, but not late, also makes the sliding window that begins after it.
+`KStreamSessionWindowAggregate` of Kafka Streams, KIP-450 and KIP-825. Differences: stream time
+belongs to the task, not to the processor; final results are not lost when stream time jumps, and
+none is repeated; closed sessions are never merged; and an out-of-order record that is not late also
+creates the sliding window that begins after it.
 """
 
 from __future__ import annotations
@@ -118,10 +117,10 @@ def interval_end(stream_time: T, interval_ms: int) -> T:
 
 
 def by_start(start: A, key: B) -> tuple[A, B]:
-    """Return what final results are sorted by: start, then key bytes."""
+    """Return the sort key of final results: start, then key bytes."""
     return start, key
 
 
 def by_end(end: A, start: A, key: B) -> tuple[A, A, B]:
-    """Return what final results of sessions are sorted by: end, start, then key bytes."""
+    """Return the sort key of final results of sessions: end, start, then key bytes."""
     return end, start, key

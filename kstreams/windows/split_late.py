@@ -27,18 +27,18 @@ def split_late(
     supplier: WindowedSupplier[K, V, A],
     *parents: Node[K, V],
 ) -> tuple[Node[Windowed[K], A], Node[K, Late[V]]]:
-    """Add a windowed aggregation with two outputs: its results, and what came too late.
+    """Add a windowed aggregation with two outputs: its results and its late records.
 
-    A late record comes once for each window that refused it (once in all, for sliding
+    A late record is forwarded once for each window that rejected it (once in total for sliding
     windows and sessions), and is still counted as dropped for the reason `late`.
 
     Args:
-        builder: Where it is added.
-        name: Name of the aggregation; the outputs are `<name>.results`, `<name>.late`.
-        supplier: What `windowed_aggregate` returned.
-        parents: Where the records come from.
+        builder: The builder of the topology.
+        name: The name of the aggregation; the outputs are `<name>.results` and `<name>.late`.
+        supplier: The result of `windowed_aggregate`.
+        parents: The input nodes.
 
-    Source: departs from Kafka Streams, which only counts late records.
+    Source: differs from Kafka Streams, which only counts late records.
     """
     routes = Routes(f"{name}.results", f"{name}.late")
     root: Node[Any, Any] = builder.add_processor(name, supplier.routed(routes), *parents)

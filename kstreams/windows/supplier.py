@@ -95,7 +95,7 @@ class WindowedSupplier(Generic[K, V, A]):
         return self.by_columns(self.plan, source)
 
     def problems(self) -> tuple[str, ...]:
-        """Return what is wrong with the definition."""
+        """Return the problems of the definition."""
         windows = self.plan.windows
         if not isinstance(windows, HoppingWindows):
             return ()

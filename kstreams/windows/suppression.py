@@ -19,7 +19,7 @@ __all__ = (
 )
 
 Full = Literal["fail", "emit-early"]
-"""What happens when there is no room: stop the app, or release what stands first."""
+"""The policy for a full buffer: stop the app, or release the first records."""
 
 
 @checks_options
@@ -54,24 +54,24 @@ class UntilTimeLimit:
 def until_window_closes(
     windows: Closing, *, max_records: int | None = None, max_bytes: int | None = None
 ) -> UntilWindowCloses:
-    """Release a window's last result when stream time has closed the window; once only.
+    """Release the last result of a window once, when stream time has closed the window.
 
-    Deleted sessions are removed from the buffer. With a bound, one record more is a
-    `LimitError`, which stops the app: final results cannot be released early. Below an
-    aggregation that emits `once_per_batch()`, results are released at the end of the batch.
-    `UnlimitedWindows` are released at the end of a run with `close_windows=True` only.
+    Deleted sessions are removed from the buffer. With a bound, a full buffer is a `LimitError`,
+    which stops the app: final results cannot be released early. Below an aggregation that emits
+    `once_per_batch()`, results are released at the end of the batch. `UnlimitedWindows` are
+    released only at the end of a run with `close_windows=True`.
 
     Args:
-        windows: The windows of the aggregation above; their end and grace decide.
-        max_records: How many results a task holds back at most; None: any number, which
-            fill the store and not the memory.
-        max_bytes: How many bytes of keys and records, as they are stored.
+        windows: The windows of the aggregation above; their end and grace determine the release.
+        max_records: The maximum number of results in the buffer of a task; None: no maximum,
+            because the buffer is in the store, not in memory.
+        max_bytes: The maximum bytes of stored keys and records.
 
     Raises:
         ValueError: A bound is below 0.
 
-    Source: `org.apache.kafka.streams.kstream.Suppressed#untilWindowCloses`; it closes
-    windows by the very rule of the aggregation.
+    Source: `org.apache.kafka.streams.kstream.Suppressed#untilWindowCloses`; windows close by the
+    rule of the aggregation.
     """
     _check(max_records, max_bytes)
     return UntilWindowCloses(windows, max_records, max_bytes)
@@ -85,19 +85,19 @@ def until_time_limit(
     max_bytes: int | None = None,
     full: Full = "emit-early",
 ) -> UntilTimeLimit:
-    """Release a key's last record when stream time is `limit` after its first.
+    """Release the last record of a key when stream time is `limit` after its first record.
 
-    A record that is older than stream time by the limit is released at once.
+    A record that is older than stream time by the limit is released immediately.
 
     Args:
-        limit: Stream time from the timestamp of the first record in the buffer until the
-            release; later records of the key do not restart it. With `forever`, records are
-            released by the bounds, or at the end of a run that closes windows.
-        max_records: Most records in a task's buffer; None: no bound, as the buffer is in the
-            store and not in memory.
-        max_bytes: How many bytes of keys and records, as they are stored.
-        full: With one record more: `emit-early` releases those that stand first, `fail`
-            is a `LimitError`, which stops the app.
+        limit: Stream time from the timestamp of the first record in the buffer until the release;
+            later records of the key do not restart it. With `forever`, records are released by the
+            bounds, or at the end of a run that closes windows.
+        max_records: The maximum number of records in the buffer of a task; None: no maximum,
+            because the buffer is in the store, not in memory.
+        max_bytes: The maximum bytes of stored keys and records.
+        full: The policy for a full buffer: `emit-early` releases the first records, `fail` raises a
+            `LimitError`, which stops the app.
 
     Raises:
         ValueError: The limit is negative, or a bound below 0.

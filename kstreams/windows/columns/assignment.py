@@ -22,13 +22,13 @@ __all__ = ("Assigned", "Assigner", "assigner")
 
 @dataclass(frozen=True)
 class Assigned:
-    """Pairs of a record and a window that holds its time, records in order, then starts.
+    """Pairs of a record and a window that contains its time, ordered by record, then by start.
 
     Attributes:
         rows: The record of each pair.
-        starts: The window's start, ms.
-        ends: Its end, ms.
-        grid: A span that all differences between starts are multiples of, ms.
+        starts: The start of each window, ms.
+        ends: The end of each window, ms.
+        grid: A common divisor of all differences between starts, ms.
     """
 
     rows: Ints
@@ -41,12 +41,12 @@ class Assigner:
     """Assigns times to the windows of one definition.
 
     Args:
-        assign: Makes the pairs.
-        closed_before: Returns the start that separates windows which have ended at a given
-            time or before from all others; None when no window has ended.
-        most: How many windows hold a time at most.
-        pane_ms: Where windows overlap, a span: all times from one multiple of it up to the next
-            have the same windows. 0 where they do not.
+        assign: Returns the pairs.
+        closed_before: Returns the start that separates windows that have ended by a given time from
+            all others; None if no window has ended.
+        most: The maximum number of windows that contain a time.
+        pane_ms: For overlapping windows a span: all times from one multiple of it to the next have
+            the same windows. 0 for other windows.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Assigner:
 
 
 def assigner(windows: Any) -> Assigner | None:  # noqa: ANN401  # any kind of windows
-    """Return what assigns times to windows, or None for custom kinds."""
+    """Return the assigner of the windows, or None for custom kinds."""
     match windows:
         case TumblingWindows(size_ms=size):
             return Assigner(_tumbling(size), lambda closed: closed - size + 1)

@@ -18,11 +18,11 @@ __all__ = ("Batch",)
 
 
 class Batch:
-    """Records, each with a key; what is asked of them is computed once.
+    """Records with keys, and derived columns that are computed once.
 
     Args:
-        table: Their columns, as a `ColumnProcessor` gets them.
-        source: What they come from.
+        table: The columns, as a `ColumnProcessor` gets them.
+        source: The input of the records.
         close_time_ms: The stream time as of which windows were closed early, ms.
     """
 
@@ -63,10 +63,10 @@ class Batch:
         return ValueColumn(self.table.column("value").combine_chunks(), self.source.value)
 
     def naming(self, rows: Ints) -> AbstractContextManager[None]:
-        """Make errors of what users' functions raise within, which name the record.
+        """Convert exceptions of users' functions in the block to errors that name the record.
 
         Args:
-            rows: Which record each row is that they are called for.
+            rows: The record of each called row.
         """
         return naming(self.table, self.source.key, rows)
 

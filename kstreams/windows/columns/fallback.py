@@ -38,12 +38,12 @@ def late_keys(batch: Batch, grace_ms: int) -> Bools:
 
 
 def out_of_order_keys(batch: Batch, stored_rows: Ints, stored_times: Ints) -> Bools:
-    """Return which keys have a record that is earlier than another before it.
+    """Return which keys have a record that is earlier than a previous record.
 
     Args:
         batch: The records.
-        stored_rows: Keys, by number, of what was stored before them.
-        stored_times: The last time of each, ms.
+        stored_rows: The keys of stored rows, by number.
+        stored_times: The last time of each stored row, ms.
     """
     codes, times = batch.keys.codes, batch.times
     found = np.zeros(len(batch.keys), bool)
@@ -58,14 +58,14 @@ def out_of_order_keys(batch: Batch, stored_rows: Ints, stored_times: Ints) -> Bo
 
 
 class RecordFallback:
-    """Aggregates some records of a batch as the record execution does, and returns columns.
+    """Aggregates some records of a batch with the record engine, and returns columns.
 
     Args:
         plan: The aggregation.
-        source: What the records come from.
-        form: Makes results of states.
-        bind: Returns what aggregates a record, given the last end (ms) that is closed; of
-            what takes states, and what takes late records.
+        source: The input of the records.
+        form: Converts states to results.
+        bind: Returns the function that aggregates a record, for the last closed end (ms), a
+            receiver of states, and a receiver of late records.
     """
 
     def __init__(
@@ -89,15 +89,15 @@ class RecordFallback:
         self._call = bind(UpdateEmitter(_itself, self._forward), self._refuse)
 
     def aggregate(self, batch: Batch, rows: Ints) -> tuple[Ints, Ints, Results]:
-        """Aggregate records, in order.
+        """Aggregate records in order.
 
         Args:
             batch: All records.
-            rows: Which of them.
+            rows: The numbers of the records to aggregate.
 
         Returns:
-            The places of those that came too late; then the place of the record that each
-            result comes of, and the results, null if deleted.
+            The places of the late records; then the place of the record of each result, and the
+            results, null if deleted.
         """
         self._results, self._late = [], []
         table = batch.table.take(pa.array(rows))

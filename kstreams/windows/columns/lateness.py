@@ -1,4 +1,4 @@
-"""Late records by columns, as they go on to whoever takes them."""
+"""Late records by columns, in the form in which they are forwarded."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ("LateRecords",)
 
 
 class LateRecords:
-    """Makes what is forwarded of late records.
+    """Creates the forwarded tables of late records.
 
     Args:
-        close_delay_ms: From a window's end until it closes.
+        close_delay_ms: The time from the end of a window to its close.
     """
 
     def __init__(self, close_delay_ms: int) -> None:
@@ -34,7 +34,7 @@ class LateRecords:
 
         Args:
             batch: All records.
-            pairs: Those that are late, and the windows that refuse them.
+            pairs: The late records, and the closed windows.
         """
         source, rows = batch.source, batch.table.take(pa.array(pairs.rows))
         times = batch.lateness_times[pairs.rows]
@@ -54,11 +54,11 @@ class LateRecords:
 
 
 class _LateType(ObjectType):
-    """Values that a closed window refused.
+    """The type of values that a closed window rejected.
 
     Args:
-        value: Type of the values.
-        serde: Decodes those that come as bytes.
+        value: The type of the values.
+        serde: Decodes values in bytes.
     """
 
     def __init__(self, value: pa.DataType, serde: Serde[Any]) -> None:

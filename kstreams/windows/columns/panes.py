@@ -1,7 +1,7 @@
-"""Records of windows that overlap, put together once rather than in each of their windows.
+"""Panes: records of overlapping windows, combined once instead of in each of their windows.
 
-Times that have all their windows in common are a pane. What is made of a key's records in a pane
-then goes into each of its windows, as one record would.
+Times with the same windows form a pane. The combined state of a key's records in a pane is then
+added to each of its windows, like one record.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ __all__ = ("Panes", "merge_in_any_order", "panes_of")
 
 @dataclass(frozen=True)
 class Panes:
-    """Keys' panes, sorted by time, then by key.
+    """Panes of keys, ordered by time, then by key.
 
     Attributes:
         codes: The keys by number.
-        state: What became of their records.
-        pairs: Pairs of a pane, by its place, and a window that it lies in.
+        state: The combined states of the records.
+        pairs: Pairs of a pane, by its place, and a window that contains it.
     """
 
     codes: Ints

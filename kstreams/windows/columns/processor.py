@@ -1,4 +1,4 @@
-"""What windowed aggregations by columns share, whatever the kind of windows."""
+"""The common part of windowed aggregations by columns."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = ("WindowedColumns",)
 
 
 class WindowedColumns(ColumnProcessor):
-    """A windowed aggregation by columns, all but what the kind of windows decides.
+    """A windowed aggregation by columns, without the part of the window kind.
 
-    For each table: `aggregate` drops what no window takes, brings the rest together with
-    what is stored, and returns final results; they are forwarded here, in their order.
+    For each table, `aggregate` drops records without a window, combines the others with the stored
+    states, and returns final results, which this class forwards in order.
 
     Args:
         plan: The aggregation.
-        source: What the records come from.
-        reads_values: Whether the aggregator looks at values.
+        source: The input of the records.
+        reads_values: Whether the aggregator uses values.
     """
 
     finals_sorted: ClassVar[bool] = False
@@ -55,7 +55,7 @@ class WindowedColumns(ColumnProcessor):
         return self._reads_values or self.plan.routes is not None
 
     def init(self, context: BatchContext) -> None:
-        """Hold back what is forwarded once a batch."""
+        """Buffer results that are emitted once per batch."""
         super().init(context)
         self.hold = context.hold(self._release)
         context.on_end_of_run(self._close_early)
@@ -69,29 +69,29 @@ class WindowedColumns(ColumnProcessor):
         self._forward_finals(self.aggregate(table, closed), stream)
 
     def advance(self, stream_time_ms: int) -> None:
-        """Close what has ended by then."""
+        """Close the windows that have ended by the stream time."""
         if stream_time_ms > self._closed_by:
             self._closed_by = stream_time_ms
             self._close_until(closed_end(stream_time_ms, self.close_delay))
 
     @abstractmethod
     def aggregate(self, table: pa.Table, closed_ms: int) -> Sequence[Results]:
-        """Aggregate a table, and delete what has ended by its end.
+        """Aggregate a table, and delete the windows that have ended by its end.
 
         Args:
-            table: Records, null keys among them.
+            table: The records, including those with null keys.
             closed_ms: Windows that end at this time or before are closed after the table.
 
         Returns:
-            The results of the windows that are closed by it, if results are final.
+            The results of the closed windows, if results are final.
         """
 
     @abstractmethod
     def take_ended(self, closed_ms: int) -> Sequence[Results]:
-        """Delete what is stored of windows that ended at a time or before.
+        """Delete the stored windows that ended at a time or before.
 
         Returns:
-            Their results, if results are final.
+            The results of the windows, if results are final.
         """
 
     @abstractmethod
@@ -127,7 +127,7 @@ class WindowedColumns(ColumnProcessor):
             self.context.forward_to(routes.late, self._late.table(batch, pairs))
 
     def stored_keys(self, keys: Sequence[bytes]) -> pa.Array:
-        """Return keys as results have them, of those that a store has."""
+        """Convert keys of a store to the form of results."""
         return self.source.key.ordered.to_arrow(pa.array(keys, pa.binary()))
 
     def forward_updates(self, batch: Batch, rows: Ints, results: Results) -> None:

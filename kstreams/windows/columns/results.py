@@ -20,15 +20,15 @@ __all__ = ("Placed", "Results", "by_place", "joined", "order_by")
 
 @dataclass(frozen=True)
 class Results:
-    """Results of windows, one a row.
+    """Results of windows, one per row.
 
     Attributes:
-        keys: The keys, as their serde's `to_arrow` makes them.
-        starts: Of the windows, ms.
-        ends: Of the windows, ms.
+        keys: The keys, in the form of their serde's `to_arrow`.
+        starts: The starts of the windows, ms.
+        ends: The ends of the windows, ms.
         values: The results; null is a deleted session.
-        times: Their timestamps, ms.
-        unique: Whether each key and window comes once.
+        times: The timestamps, ms.
+        unique: Whether each key and window occurs once.
     """
 
     keys: pa.Array
@@ -60,7 +60,7 @@ class Results:
     def table(
         self, *, headers: pa.Array | None = None, stream_times: Ints | None = None
     ) -> pa.Table:
-        """Return them as they are forwarded."""
+        """Return the results in the form in which they are forwarded."""
         kind = WindowedType(self.keys.type)
         columns = {
             "key": kind.of(self.keys, pa.array(self.starts), pa.array(self.ends)),

@@ -34,12 +34,12 @@ __all__ = ("SessionWindowColumns",)
 
 
 class SessionWindowColumns(WindowedColumns):
-    """What `SessionAggregate` does, by columns.
+    """`SessionAggregate` by columns.
 
-    Sorted by key and time, records fall into runs, and runs join what is stored: that
-    gives what they give one by one as long as none of them meets a session that has
-    closed, which takes a record later than the grace. Keys with such a record are
-    aggregated one by one; for updates, keys whose records are out of order are too.
+    Sorted by key and time, records form runs, and runs join stored sessions. The results equal
+    those of single records unless a record joins a closed session, and so is later than the grace.
+    Keys with such a record are aggregated record by record; for updates, also keys with records out
+    of order.
     """
 
     def __init__(self, plan: AggregationPlan, source: ColumnSource, form: ColumnForm) -> None:
@@ -120,15 +120,15 @@ class SessionWindowColumns(WindowedColumns):
     def _joined(
         self, batch: Batch, fallback: Bools, stored: Sessions
     ) -> tuple[Sessions, SessionRuns, Joined] | None:
-        """Join records with the open sessions of before; None without any.
+        """Join records with the stored open sessions; None without any.
 
         Args:
             batch: The records.
-            fallback: Which keys are left out; gets those whose states would come out otherwise.
+            fallback: The excluded keys; the method adds keys whose states would differ.
             stored: The open sessions.
 
         Returns:
-            The keys' sessions of before, runs of their records, and what both make.
+            The stored sessions of the keys, the runs of their records, and the joined sessions.
         """
         rows = np.flatnonzero(~fallback[batch.keys.codes])
         if not len(rows):
@@ -155,7 +155,7 @@ class SessionWindowColumns(WindowedColumns):
         keys: KeyCodes,
         closed: int,
     ) -> Sequence[Results]:
-        """Write the rows of keys; return what has ended, which is not written, if final."""
+        """Write the rows of keys; return ended sessions instead if results are final."""
         passed, found = parts
         whole = Sessions(
             np.concatenate((passed.rows, found.rows)),
@@ -181,7 +181,7 @@ class SessionWindowColumns(WindowedColumns):
         )
 
     def _changes(self, before: Sessions, found: Joined, keys: KeyCodes) -> Results:
-        """Return deletions of what was swallowed, then the sessions that were changed."""
+        """Return deletions of merged sessions, then the changed sessions."""
         after = found.sessions
         same = (before.starts == after.starts[found.owner]) & (
             before.ends == after.ends[found.owner]
@@ -194,8 +194,8 @@ class SessionWindowColumns(WindowedColumns):
     ) -> Placed:
         """Return deletions and results after each record, and the place of each.
 
-        A key's records come in the order of time here, after what is stored of it: a run
-        continues one session at most.
+        The records of a key are in the order of time here, after its stored sessions: a run
+        continues at most one session.
         """
         run_start, run_end = runs.sessions.starts, np.full(len(runs.sessions.starts), -1)
         base = self._base(before, found)

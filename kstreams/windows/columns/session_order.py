@@ -22,9 +22,9 @@ class Arrivals:
     """The records of joined sessions, by session, then by arrival.
 
     Args:
-        stored: The open sessions of before.
-        runs: The batch's records.
-        found: What both make.
+        stored: The stored open sessions.
+        runs: The records of the batch.
+        found: The joined sessions.
     """
 
     def __init__(self, stored: Sessions, runs: SessionRuns, found: Joined) -> None:

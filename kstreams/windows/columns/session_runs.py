@@ -1,4 +1,4 @@
-"""Sessions of many keys: runs of records, joined with what is stored."""
+"""Sessions of many keys: runs of records, joined with stored sessions."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ("Joined", "SessionRuns", "joined_sessions", "session_runs")
 
 @dataclass(frozen=True)
 class SessionRuns:
-    """Records in runs of one key without a gap in them.
+    """Runs of records of one key without a gap between them.
 
     Attributes:
-        order: The records' places, by key, time and arrival.
-        runs: Runs of them.
-        times: The records' times, ms, in this order.
-        lifted: Their states.
-        sessions: What the runs make; `rows` are the keys' numbers.
+        order: The places of the records, by key, time and arrival.
+        runs: The runs.
+        times: The times of the records in this order, ms.
+        lifted: The states of the records.
+        sessions: The sessions of the runs; `rows` are the numbers of the keys.
     """
 
     order: Ints
@@ -37,13 +37,13 @@ class SessionRuns:
 
 @dataclass(frozen=True)
 class Joined:
-    """Sessions after a batch, and those of before that became part of them.
+    """Sessions after a batch, and the earlier sessions that they contain.
 
     Attributes:
-        sessions: By key, then by start.
-        changed: Which of them the batch has changed or made.
-        owner: For each stored session, which one it is part of now.
-        made: For each session of the batch, the same.
+        sessions: The sessions, by key, then by start.
+        changed: Which sessions the batch changed or created.
+        owner: For each stored session, the session that contains it now.
+        made: For each session of the batch, the session that contains it.
     """
 
     sessions: Sessions
@@ -68,12 +68,12 @@ def session_runs(
 
 
 def joined_sessions(form: ColumnForm, stored: Sessions, made: Sessions, gap_ms: int) -> Joined:
-    """Merge all sessions of a key that are no more than a gap apart.
+    """Merge all sessions of a key that are at most a gap apart.
 
     Args:
-        form: Merges their states; what was stored counts as earlier.
-        stored: The open ones of before, further than a gap from each other.
-        made: Those of the batch.
+        form: Merges states; stored states count as earlier.
+        stored: The stored open sessions, with more than a gap between them.
+        made: The sessions of the batch.
         gap_ms: The gap.
     """
     codes = np.concatenate((stored.rows, made.rows))

@@ -26,13 +26,13 @@ _PAIRS_AT_ONCE = 1 << 19
 
 @dataclass(frozen=True)
 class MergedSlices:
-    """What is stored and some records, sorted by key, time and arrival; slices are runs.
+    """Stored slices and some records, sorted by key, time and arrival; slices are runs.
 
     Attributes:
-        places: The records' places, -1 for what was stored.
-        state: Of each.
+        places: The places of the records, -1 for stored slices.
+        state: The state of each row.
         runs: The slices.
-        slices: What they hold.
+        slices: The content of the slices.
     """
 
     places: Ints
@@ -44,13 +44,13 @@ class MergedSlices:
 def merged_slices(
     form: ColumnForm, stored: SliceRows, records: SliceRows, places: Ints
 ) -> MergedSlices:
-    """Bring records, one or more, together with what is stored of their keys.
+    """Merge one or more records with the stored slices of their keys.
 
     Args:
         form: Merges states.
-        stored: The slices of before.
+        stored: The stored slices.
         records: A slice for each record, in the order of arrival.
-        places: Their places in the batch.
+        places: The places of the records in the batch.
     """
     codes = np.concatenate((stored.rows, records.rows))
     times = np.concatenate((stored.times, records.times))
@@ -83,10 +83,10 @@ class SliceWindows:
         return int(starts.max()) + self._span if len(starts) else None
 
     def changed(self, merged: MergedSlices, keys: pa.Array) -> Results:
-        """Return the windows that hold a record, or that a record has made right after it.
+        """Return the windows that contain a record, or that a record created right after it.
 
         Args:
-            merged: The records, and what was stored.
+            merged: The records and the stored slices.
             keys: The keys by number.
         """
         windows = sliding_ranges(merged.slices, self._span)
@@ -98,12 +98,12 @@ class SliceWindows:
         return self._results(merged.slices, windows.take(holds | made), keys)
 
     def ended(self, slices: SliceRows, keys: pa.Array, dones: Ints, closed: int) -> Results:
-        """Return the windows that have ended by `closed`, and were not done with before.
+        """Return the windows that have ended by `closed` and were not forwarded before.
 
         Args:
-            slices: What the windows are made of.
+            slices: The slices of the windows.
             keys: The keys by number.
-            dones: For each key, the time before which its windows are done with, ms.
+            dones: For each key, the time before which its windows were forwarded, ms.
             closed: The time, ms.
         """
         windows = sliding_ranges(slices, self._span)
@@ -114,15 +114,15 @@ class SliceWindows:
     def updates(
         self, merged: MergedSlices, keys: pa.Array, count: int
     ) -> Iterator[tuple[int, int, Placed]]:
-        """Yield results of records whose places are from one to another, with the places.
+        """Yield the results of ranges of records, with the first and the last place of each range.
 
-        A key's records come in the order of time here: a record changes the window that
-        ends with it, and those that begin right after each slice in that one.
+        The records of a key are in the order of time here: a record changes the window that ends
+        with it, and the windows that begin right after each slice in that window.
 
         Args:
-            merged: The records, and what was stored.
+            merged: The records and the stored slices.
             keys: The keys by number.
-            count: How many places there are.
+            count: The number of places.
         """
         rows = np.flatnonzero(merged.places >= 0)
         rows = rows[np.argsort(merged.places[rows])]
@@ -149,15 +149,15 @@ class SliceWindows:
         counts: Ints,
         partial: Columns | None,
     ) -> Placed:
-        """Return the windows that records change, with the records' places.
+        """Return the windows that records change, with the places of the records.
 
         Args:
-            merged: The records, and what was stored.
+            merged: The records and the stored slices.
             keys: The keys by number.
-            rows: Which of the records.
+            rows: The numbers of the records.
             first: The first slice of the window that ends with each slice.
-            counts: How many windows each record changes.
-            partial: The states of slices up to each record, where the order counts.
+            counts: The number of windows that each record changes.
+            partial: The states of slices up to each record, if the order matters.
         """
         slices, runs = merged.slices, merged.runs
         ramp = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -31,12 +31,12 @@ __all__ = ("SlidingWindowColumns",)
 
 
 class SlidingWindowColumns(WindowedColumns):
-    """What `SlidingAggregate` does, by columns.
+    """`SlidingAggregate` by columns.
 
-    Records join their key's slices, and windows are ranges of them. That gives what it
-    gives one by one as long as no record meets a window that has closed, which takes one
-    later than the grace. Keys with such a record are aggregated one by one; for updates,
-    keys whose records are out of order are too.
+    Records join the slices of their key, and windows are ranges of slices. The results equal those
+    of single records unless a record belongs to a closed window, and so is later than the grace.
+    Keys with such a record are aggregated record by record; for updates, also keys with records out
+    of order.
     """
 
     def __init__(self, plan: AggregationPlan, source: ColumnSource, form: ColumnForm) -> None:

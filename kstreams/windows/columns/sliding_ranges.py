@@ -38,11 +38,11 @@ class SlidingRanges:
 
 
 def sliding_ranges(slices: SliceRows, span: int) -> SlidingRanges:
-    """Return the windows of slices: those that end with one, and those right after one.
+    """Return the windows of slices: those that end with a slice, and those right after one.
 
     Args:
-        slices: Sorted by row, then by time.
-        span: From a window's start to its end, both inclusive, ms.
+        slices: The slices, sorted by row, then by time.
+        span: The time from the start of a window to its end, both inclusive, ms.
     """
     times, places = slices.times, _Places(slices)
     left = np.maximum(times, span) - span

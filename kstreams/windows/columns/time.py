@@ -41,7 +41,7 @@ _PAIRS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True)
 class _Windows:
-    """Keys' windows, sorted by start, then by key, with what the batch made of them.
+    """Windows of keys with the states of the batch, sorted by start, then by key.
 
     `state` begins with the timestamp.
     """
@@ -53,11 +53,11 @@ class _Windows:
 
 
 class TimeColumns(WindowedColumns):
-    """What `TimeAggregate` does, by columns.
+    """`TimeAggregate` by columns.
 
-    A table's pairs of key and window are grouped, those that may be stored are read at
-    once, and what is still open is written at once. Windows that open and close within a
-    table never reach the store.
+    The pairs of key and window of a table are grouped; possibly stored windows are read with one
+    call, and open windows are written with one call. Windows that open and close within a table are
+    never stored.
     """
 
     finals_sorted = True
@@ -134,7 +134,7 @@ class TimeColumns(WindowedColumns):
         return self._ended(windows, keys, stored, closed_ms)
 
     def advance(self, stream_time_ms: int) -> None:
-        """Forward what waited for an interval that is over, and close what has ended."""
+        """Forward the buffered results of ended intervals, and close ended windows."""
         if self._intervals is not None:
             self._intervals.release(stream_time_ms)
         super().advance(stream_time_ms)
@@ -153,7 +153,7 @@ class TimeColumns(WindowedColumns):
         return None if newest is None else int(self.plan.windows.end(newest))
 
     def _assigned(self, batch: Batch) -> Assigned:
-        """Return the pairs of records and open windows; drop what is in none."""
+        """Return the pairs of records and open windows; drop records without a window."""
         pairs = self._assigner.assign(batch.times)
         held = np.zeros(len(batch), bool)
         held[pairs.rows] = True
@@ -182,7 +182,10 @@ class TimeColumns(WindowedColumns):
         return tuple(column[places] for column in lifted)
 
     def _read(self, windows: _Windows, keys: KeyCodes) -> tuple[Ints, Columns]:
-        """Return which windows are stored, and as what; none newer than the newest is."""
+        """Return which windows are stored, and their states.
+
+        No window is newer than the newest stored one.
+        """
         count = int(np.searchsorted(windows.starts, self._newest, "right"))
         if not count:
             return np.zeros(0, np.int64), ()
@@ -225,13 +228,13 @@ class TimeColumns(WindowedColumns):
     def _ended(
         self, windows: _Windows, keys: KeyCodes, stored: Ints, closed: int
     ) -> Sequence[Results]:
-        """Delete what has ended; return the results of it and of the batch's own windows.
+        """Delete the ended windows; return their results and those of ended windows of the batch.
 
         Args:
-            windows: Those of the batch, with what was stored of them.
-            keys: Their keys.
-            stored: Which of them are stored.
-            closed: What ends at this time or before has ended.
+            windows: The windows of the batch, with their stored states.
+            keys: The keys of the windows.
+            stored: Which of the windows are stored.
+            closed: Windows that end at this time or before have ended.
         """
         if not self.plan.emits_on_close:
             return self.take_ended(closed)
@@ -268,7 +271,7 @@ class TimeColumns(WindowedColumns):
         return Changes(now, pairs.starts, pairs.ends, codes, batch.keys, state)
 
     def _forward_pending(self, taken: Taken, seen: Ints) -> None:
-        """Forward what has waited, as of stream times."""
+        """Forward buffered results, each as of its stream time."""
         starts, ends, keys, state = taken
         results = Results(keys, starts, ends, self._form.result(state), state[0])
         self.forward(results.table(stream_times=seen))

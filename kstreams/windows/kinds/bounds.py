@@ -17,7 +17,7 @@ Bounds = Sequence[tuple[int, int]]
 
 _MAX_SPANS = 1024
 _MAX_WINDOWS = 1 << 16
-"""How many spans, and windows, are remembered."""
+"""The maximum number of cached spans and windows."""
 
 
 class WindowBounds(dict[int, Bounds]):

@@ -14,7 +14,7 @@ from kstreams.times import span_ms
 __all__ = ("CalendarUnit", "CalendarWindows", "Weekday")
 
 CalendarUnit = Literal["day", "week", "month", "quarter", "year"]
-"""What a calendar window is made of."""
+"""The unit of a calendar window."""
 
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 """The day that a week begins with."""
@@ -32,27 +32,26 @@ _NONE = (-(1 << 63), -(1 << 63))
 @checks_options
 @dataclass(frozen=True)
 class CalendarWindows:
-    """Windows between midnights of a time zone, whatever its clocks do meanwhile.
+    """Windows between midnights of a time zone, with correct changes of daylight saving time.
 
-    A day has 23, 25 or 24 and a half hours where clocks are put forward or back. It
-    begins at the first moment whose local date is that day's: at 01:00 where midnight is
-    left out, at the first of two midnights; a day that the zone skips has no window.
-    Several units count from 1970-01-01 (weeks: from the week that holds it). A window that
-    begins before the year 1 or ends after the year 9999 is none: its records are dropped
-    as `no-window`.
+    A day has 23, 25 or 24.5 hours if clocks change. A day begins at the first moment with its local
+    date: at 01:00 if midnight does not exist, at the first of two midnights otherwise; a day that
+    the zone skips has no window. Several units count from 1970-01-01 (weeks: from its week).
+    Windows that begin before the year 1 or end after the year 9999 do not exist: their records are
+    dropped as `no-window`.
 
     Args:
         unit: `day`, `week`, `month`, `quarter` or `year`.
-        count: How many units a window has.
-        tz: IANA name of the zone.
-        week_start: First day of a week.
-        grace: Stream time after its end in which a window accepts records; or `forever`.
+        count: The number of units in a window.
+        tz: The IANA name of the time zone.
+        week_start: The first day of a week.
+        grace: The stream time after its end during which a window accepts records; or `forever`.
 
     Raises:
         ValueError: An unknown unit or weekday, a count below 1, a negative grace.
-        zoneinfo.ZoneInfoNotFoundError: No such zone.
+        zoneinfo.ZoneInfoNotFoundError: The zone does not exist.
 
-    Source: none in Kafka Streams; its `Windows` can be subclassed to this end.
+    Source: none in Kafka Streams; a subclass of its `Windows` can have calendar windows.
     """
 
     unit: CalendarUnit

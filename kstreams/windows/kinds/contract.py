@@ -1,4 +1,4 @@
-"""What a kind of windows is: the contracts that a custom kind fulfils."""
+"""The contracts of window kinds, which a custom kind implements."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 __all__ = ("MAX_WINDOWS", "Closing", "TimeWindows")
 
 MAX_WINDOWS = 5_000
-"""How many windows may hold a record, unless the kind of windows says otherwise."""
+"""The default maximum number of windows that contain a record."""
 
 
 class Closing(Protocol):
@@ -19,7 +19,10 @@ class Closing(Protocol):
 
     @property
     def close_delay_ms(self) -> int:
-        """Return how long after its end a window closes, ms: the grace, and what ends add."""
+        """Return the time from the end of a window to its close, ms.
+
+        The time is the grace and the addition of the kind.
+        """
         ...
 
     @property

@@ -14,18 +14,18 @@ __all__ = ("HoppingWindows",)
 
 @dataclass(frozen=True)
 class HoppingWindows:
-    """Windows `[n*advance, n*advance + size)`, overlapping where the advance is smaller.
+    """Windows `[n*advance, n*advance + size)`, which overlap if the advance is below the size.
 
     Args:
-        size: Of each window.
-        advance: From one start to the next; at most the size.
-        grace: Stream time after its end in which a window accepts records; or `forever`.
-        max_windows: How many windows may hold a record: it is aggregated in each of them.
-            `TopologyBuilder.build` refuses a definition by which there would be more.
+        size: The size of each window.
+        advance: The time between two starts; at most the size.
+        grace: The stream time after its end during which a window accepts records; or `forever`.
+        max_windows: The maximum number of windows that contain a record; the record is aggregated
+            in each of them. `TopologyBuilder.build` rejects a definition with more.
 
     Raises:
-        ValueError: A span is not positive, the advance above the size, the grace negative,
-            `max_windows` below 1.
+        ValueError: A span is not positive, the advance exceeds the size, the grace is negative, or
+            `max_windows` is below 1.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindows#advanceBy`.
     """

@@ -33,14 +33,14 @@ _TWO = struct.Struct(">qq")
 def windowed(
     key: Serde[K], windows: TimeWindows | SlidingWindows | SessionWindows
 ) -> Serde[Windowed[K]]:
-    """Return the serde of windowed keys, as other consumers of Kafka Streams' topics read it.
+    """Return the serde of windowed keys, in the format of Kafka Streams' topics.
 
-    Key bytes and start for windows of one size; key bytes, end and start for sessions.
-    Calendar windows have no counterpart there: key bytes, start and end.
+    Key bytes and start for windows of one size; key bytes, end and start for sessions. Calendar
+    windows do not exist in Kafka Streams: key bytes, start and end.
 
     Args:
-        key: Serde of the keys.
-        windows: The windows that the keys are of; tells the end of a start.
+        key: The serde of the keys.
+        windows: The windows of the keys, which determine the end of a window.
 
     Source: `WindowedSerdes.TimeWindowedSerde`, `WindowedSerdes.SessionWindowedSerde`.
     """
@@ -52,11 +52,11 @@ def windowed(
 
 
 class TimeWindowedSerde(CompositeSerde["Windowed[K]"]):
-    """Key bytes, then 8 bytes of start, big-endian.
+    """Key bytes, then the start in 8 bytes, big-endian.
 
     Args:
-        key: Serde of the keys.
-        windows: Tells the end of a start; part of what makes two serdes equal.
+        key: The serde of the keys.
+        windows: The windows, which determine the end; equal serdes have equal windows.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindowedSerializer`.
     """
@@ -148,7 +148,7 @@ class SpanWindowedSerde(CompositeSerde["Windowed[K]"]):
         self._kind = kind
 
     def serialize(self, value: Windowed[K]) -> bytes:
-        """Convert; what is no windowed key is a `SerializationError`."""
+        """Serialize a windowed key; other objects are a `SerializationError`."""
         bounds = _bounds(value)
         if self._kind == "session":
             bounds = bounds[::-1]

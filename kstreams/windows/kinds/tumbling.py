@@ -16,11 +16,11 @@ class TumblingWindows:
     """Windows of one size without gaps or overlaps, aligned to the epoch: `[n*size, +size)`.
 
     Args:
-        size: Of each window.
-        grace: Stream time after its end in which a window accepts records; or `forever`.
+        size: The size of each window.
+        grace: The stream time after its end during which a window accepts records; or `forever`.
 
     Raises:
-        ValueError: The size is not positive, the grace negative.
+        ValueError: The size is not positive, or the grace is negative.
 
     Source: `org.apache.kafka.streams.kstream.TimeWindows#ofSizeAndGrace`.
     """

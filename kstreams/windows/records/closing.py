@@ -13,7 +13,7 @@ from kstreams.windows.rules import close_time, closed_end
 __all__ = ("Closer", "schedule_closing")
 
 _CLEANUP_INTERVAL_MS = 1000
-"""Where nothing is emitted on closing, closed windows are deleted at most so often."""
+"""The minimum interval between deletions of closed windows that have no final results."""
 
 
 class Closer(Protocol):

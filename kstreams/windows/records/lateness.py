@@ -53,13 +53,13 @@ def late_call(
     close_delay_ms: int,
     routes: Routes | None,
 ) -> LateCall:
-    """Return what takes late records: it counts them, and forwards them to their child.
+    """Return a function that counts late records and forwards them to their child.
 
     Args:
-        context: The node's.
-        clock: Says how late they are.
-        close_delay_ms: From a window's end until it closes.
-        routes: Where they go; None: nowhere.
+        context: The context of the node.
+        clock: The clock that determines lateness.
+        close_delay_ms: The time from the end of a window to its close.
+        routes: The child of late records; None: no child.
     """
     drop = context.drop
     if routes is None:

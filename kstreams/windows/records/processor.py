@@ -28,11 +28,11 @@ A = TypeVar("A", covariant=True)
 
 
 class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
-    """What the aggregations of all kinds of windows share; read `bind` first.
+    """The common part of all windowed aggregations by records; read `bind` first.
 
-    A kind of windows says what a record does to the states in the store, and what closing
-    does. When a record is late, when windows close (`rules.py`) and when results are
-    forwarded (`emission/`) is the same for all. Nothing but stores outlives a batch.
+    A window kind defines the effect of a record and of closing on the states in the store.
+    Lateness, the closing of windows (`rules.py`) and the emission of results (`emission/`) are the
+    same for all kinds. Only stores exist longer than a batch.
     """
 
     keeps_key: ClassVar[bool] = True  # a windowed key stays in the partition of its key
@@ -41,7 +41,7 @@ class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
         self.plan = plan
 
     def bind(self, context: ProcessorContext[Windowed[K], A]) -> Callable[[Record[K, V]], None]:
-        """Return what processes a record."""
+        """Return the function that processes a record."""
         plan = self.plan
         store = context.store(plan.store)
         clock = lateness_clock(context)
@@ -60,12 +60,12 @@ class WindowedProcessor(ClosureProcessor[K, V, Windowed[K], A]):
         late: LateCall,
         drop: Callable[[DropReason], None],
     ) -> tuple[Process, Closer]:
-        """Return what processes a record, and what closes windows.
+        """Return the function that processes a record and the one that closes windows.
 
         Args:
-            store: Where states are.
-            clock: Shows the time that lateness is measured by.
-            emitter: Takes what changes, and final states if results are final.
-            late: Takes late records.
-            drop: Counts other records that are dropped, by reason.
+            store: The store of the states.
+            clock: The clock that determines lateness.
+            emitter: Accepts changes, and final states if results are final.
+            late: Accepts late records.
+            drop: Counts other dropped records, by reason.
         """

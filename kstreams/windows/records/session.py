@@ -45,7 +45,7 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
         late: LateCall,
         drop: Callable[[DropReason], None],
     ) -> tuple[Process, Closer]:
-        """Return what processes a record, and what closes sessions."""
+        """Return the function that processes a record and the one that closes sessions."""
         plan, delay = self.plan, self.plan.windows.close_delay_ms
         rows: SessionRows[Any, Any] = SessionRows.of(store)
         join = session_join(plan, rows, emitter, late)
@@ -67,16 +67,16 @@ class SessionAggregate(WindowedProcessor[K, V, A]):
 def session_join(
     plan: AggregationPlan, rows: SessionRows[Any, Any], emitter: Emitter, late: LateCall
 ) -> Callable[[Record[Any, Any], int], float]:
-    """Return what lets a record join sessions; it returns the end of the one it is in.
+    """Return a function that adds a record to its sessions and returns the end of its session.
 
-    Its second argument is the last end (ms) that is closed. For a late record it returns
+    The second argument of the function is the last closed end (ms). For a late record it returns
     infinity.
 
     Args:
         plan: The aggregation.
-        rows: Where sessions are.
-        emitter: Takes changes, unless results are final.
-        late: Takes late records.
+        rows: The sessions.
+        emitter: Accepts changes, unless results are final.
+        late: Accepts late records.
     """
     gap, aggregator, all_deletions = plan.windows.gap_ms, plan.aggregator, plan.holds_back
     row_of, replace_row = rows.get, rows.replace

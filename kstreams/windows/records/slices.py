@@ -74,12 +74,12 @@ class Slices:
         return max(self._ends(), default=None)
 
     def changed(self, time: int, opened: int, *, is_new: bool) -> Iterator[_Window]:
-        """Yield the open windows that a record at `time` has changed or made.
+        """Yield the open windows that a record at `time` changed or created.
 
         Args:
-            time: Of the record, which has been added.
+            time: The time of the added record.
             opened: Windows that end before it are closed.
-            is_new: Whether it is the first record of its time.
+            is_new: Whether the record is the first one of its time.
         """
         if not self._exact:
             yield from self._changed_in_order(time, opened, is_new=is_new)

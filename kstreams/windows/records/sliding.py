@@ -37,11 +37,10 @@ _Final = tuple[Any, int, Stamped]
 
 
 class SlidingAggregate(WindowedProcessor[K, V, A]):
-    """Keeps a state for each key and time, and merges those that a window is made of.
+    """Keeps a state for each key and time, and merges the states of a window.
 
-    Source: `org.apache.kafka.streams.kstream.internals.KStreamSlidingWindowAggregate`;
-    departs from it where that loses the later window of a late record, or forwards a
-    window twice.
+    Source: `org.apache.kafka.streams.kstream.internals.KStreamSlidingWindowAggregate`; differs
+    where Kafka Streams loses the later window of a late record, or forwards a window twice.
     """
 
     def aggregation(
@@ -52,7 +51,7 @@ class SlidingAggregate(WindowedProcessor[K, V, A]):
         late: LateCall,
         drop: Callable[[DropReason], None],
     ) -> tuple[Process, Closer]:
-        """Return what processes a record, and what closes windows."""
+        """Return the function that processes a record and the one that closes windows."""
         windows = self.plan.windows
         difference, delay = windows.difference_ms, windows.close_delay_ms
         slicer = Slicer(self.plan, SlidingRows.of(store), emitter)
@@ -76,14 +75,14 @@ class SlidingAggregate(WindowedProcessor[K, V, A]):
 
 
 class Slicer:
-    """Adds records to slices, takes windows to the emitter, and drops slices not needed.
+    """Adds records to slices, passes windows to the emitter, and drops unneeded slices.
 
-    `next_timer` is only a hint that saves looks at the store: no row's timer is before it.
+    `next_timer` is a lower bound of all timers that saves reads of the store.
 
     Args:
         plan: The aggregation.
-        rows: Where slices are.
-        emitter: Takes changes and final states.
+        rows: The slices.
+        emitter: Accepts changes and final states.
     """
 
     def __init__(
@@ -157,12 +156,12 @@ class Slicer:
         key: Any,  # noqa: ANN401  # erased
         opened: int,
     ) -> tuple[Slices, int | None, list[_Final]]:
-        """Take out a key's slices that no open window needs.
+        """Remove the slices of a key that no open window needs.
 
         Returns:
-            The slices that are left; a time before which none of their windows ends, None
-            when windows are not forwarded on closing; and the last states of those that
-            end before `opened`.
+            The remaining slices; a time before which none of their windows ends, None if windows
+            are not forwarded on closing; and the last states of the windows that end before
+            `opened`.
         """
         timer, done, pairs = self._rows.get(key) or (FAR_MS, 0, ())
         slices = Slices(pairs, self._span, self._aggregator)

@@ -87,7 +87,7 @@ class SuppressProcessor(ClosureProcessor[K, VIn, K, VOut]):
     def _releases(
         self, context: ProcessorContext[Any, Any], held: _HeldRecords, limit: _Limit
     ) -> tuple[Callable[[], None], Callable[[int], None]]:
-        """Return what follows a put, and what follows an advance of stream time."""
+        """Return the function to call after a put, and the one for an advance of stream time."""
         if self._at_batch_end:
 
             def settle(_: Sequence[int]) -> None:
@@ -137,7 +137,7 @@ class _HeldRecords:
     def release_due(self, now: int) -> bool:
         """Forward the records that are due at a stream time, in ms.
 
-        The bound stays as it is: a record that fails brings back what it has released.
+        The bound does not change, because a failed record restores the records that it released.
 
         Returns:
             False if the bound shows that no record is due.
@@ -160,9 +160,9 @@ class _Limit:
     """Keeps a buffer within its bounds.
 
     Args:
-        until: The bounds, and what to do with one record more.
+        until: The bounds, and the policy for a full buffer.
         buffer: The buffer.
-        forward: Takes the records that are released early.
+        forward: Forwards the records that are released early.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ class TimeAggregate(WindowedProcessor[K, V, A]):
         late: LateCall,
         drop: Callable[[DropReason], None],
     ) -> tuple[Process, Closer]:
-        """Return what processes a record, and what closes windows."""
+        """Return the function that processes a record and the one that closes windows."""
         windows: TimeWindows = self.plan.windows
         init, add = self.plan.aggregator.init, self.plan.aggregator.add
         delay, on_close = windows.close_delay_ms, self.plan.emits_on_close

@@ -55,18 +55,18 @@ class Changes:
         return self.take(order[np.append(differ, True)])
 
     def taken(self) -> Taken:
-        """Return them as they are forwarded."""
+        """Return the changes in the form in which they are forwarded."""
         return self.starts, self.ends, self.keys.typed.take(pa.array(self.codes)), self.state
 
 
 class IntervalColumns:
-    """What `IntervalEmitter` does, by columns: only what still waits after a table is stored.
+    """`IntervalEmitter` by columns; only the changes that remain after a table are stored.
 
     Args:
-        store: What is held back.
-        interval_ms: Length of an interval.
+        store: The store of buffered changes.
+        interval_ms: The length of an interval.
         now: Stream time, ms.
-        forward: Takes states, and the stream time (ms) as of which each is forwarded.
+        forward: Forwards states, with the stream time (ms) of each.
     """
 
     def __init__(
@@ -82,11 +82,11 @@ class IntervalColumns:
         self._forward = forward
 
     def take(self, stream: Ints, changes: Changes | None) -> None:
-        """Forward what is over by the end of a table, and keep the rest.
+        """Forward the changes of intervals that end within a table, and buffer the rest.
 
         Args:
-            stream: Stream time as of each record of the table, ms.
-            changes: What they have changed, if anything.
+            stream: The stream time as of each record of the table, ms.
+            changes: The changes by the records, if any.
         """
         self.release(int(stream[0]))
         own = None if changes is None else changes.last_of_each(self._interval)
@@ -106,11 +106,11 @@ class IntervalColumns:
         self._put(own.take(~over))
 
     def release(self, due_ms: int | None, now: int | None = None) -> None:
-        """Forward what is due at a time (ms) or before; None is all there is.
+        """Forward the changes that are due by a time (ms); None forwards all.
 
         Args:
             due_ms: The time.
-            now: The stream time as of which that is; `due_ms` by default.
+            now: The stream time of the release; `due_ms` by default.
         """
         found = self._store.take_until(due_ms)
         if found is not None:

@@ -17,18 +17,18 @@ _Change = tuple[tuple[int, Any, int], "Stamped | None"]
 
 
 class BatchEndEmitter(Emitter):
-    """Forwards the last result of each window that a batch has changed: `once_per_batch()`.
+    """Forwards the last result of each window that the batch changed: `once_per_batch()`.
 
-    Deleted sessions come first, then results by start, key and end. They carry no headers:
-    a result of a batch is no single record's. A session that began and was merged within
-    the batch is left out. A record costs no more than noting its change: windows and
-    results are made once a batch.
+    Deleted sessions are forwarded first, then results by start, key and end, without headers,
+    because a result of a batch does not belong to one record. A session that began and was merged
+    within the batch is skipped. A record only adds its change to a list: windows and results are
+    created once per batch.
 
     Args:
-        context: The node's, in `init`.
-        key: Serde of the keys; tells keys apart that do not hash.
-        result: Makes a result of a state.
-        forward: Takes results.
+        context: The context of the node, in `init`.
+        key: The serde of the keys, for keys without a hash.
+        result: Converts a state to a result.
+        forward: Forwards results.
     """
 
     def __init__(

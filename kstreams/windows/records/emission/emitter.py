@@ -1,4 +1,4 @@
-"""What decides when results are forwarded."""
+"""Emitters, which decide the time at which results are forwarded."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Emitter(ABC):
     def update(
         self, record: Record[Any, Any], start: int, end: int, stamped: Stamped | None
     ) -> None:
-        """Take what a record has made of a window.
+        """Accept the change of a window by a record.
 
         Args:
-            record: The record; its key is the window's.
-            start: Start of the window, ms.
-            end: End of the window, ms.
-            stamped: State and timestamp; None: the session is deleted.
+            record: The record; its key is that of the window.
+            start: The start of the window, ms.
+            end: The end of the window, ms.
+            stamped: The state and timestamp; None: the session is deleted.
         """
 
     def close(self, key: Any, start: int, end: int, stamped: Stamped) -> None:  # noqa: ANN401
@@ -50,7 +50,7 @@ class Emitter(ABC):
         self.forward(key, start, end, stamped)
 
     def around(self, process: Process) -> Process:
-        """Return what processes records in the place of `process`; itself by default."""
+        """Return the replacement of `process`; `process` itself by default."""
         return process
 
     def forward(self, key: Any, start: int, end: int, stamped: Stamped | None) -> None:  # noqa: ANN401

@@ -59,7 +59,7 @@ class IntervalEmitter(Emitter):
         self._put(handle, state_after(self._get(handle), state, time))
 
     def _release(self, now: int | None) -> None:
-        """Forward what is due at a time (ms), deletions first; None is all there is."""
+        """Forward the changes that are due by a time (ms), deletions first; None forwards all."""
         found = self._rows.take_until(now)
         found.sort(key=lambda pair: pair[1].value is not None)
         for (_, start, end, key), change in found:

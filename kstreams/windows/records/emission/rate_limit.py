@@ -56,7 +56,7 @@ class RateLimitEmitter(Emitter):
         self._changes.append((start, end, stamped))
 
     def around(self, process: Process) -> Process:
-        """Return what processes a record, and then forwards or keeps its changes together."""
+        """Return a function that processes a record, then forwards or buffers its changes."""
         changes, settle = self._changes, self._settle
 
         def limited(record: Record[Any, Any]) -> None:
