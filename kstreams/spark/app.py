@@ -46,63 +46,63 @@ _CLOSE_HINT = "run it with until='end' and close_windows=True, or emit each_upda
 
 
 class App:
-    """Runs a topology on Spark, until the present end or on and on.
+    """Runs a topology on Spark, to the current end of its sources or until it is stopped.
 
-    A context manager: leaving it closes the app. One app a checkpoint at a time; after a
-    stop or a crash, an app on the same checkpoint goes on exactly where it was. State
-    effects are exactly once; embedded topics see each result once, and so does Kafka with
-    `Kafka(delivery="exactly-once")`. By default a result may be repeated there, identical
-    (`add_sink(result_ids=True)` tells copies by a header).
+    A context manager: leaving it closes the app. One app at a time runs on a checkpoint; after a
+    stop or a crash, the next app on the checkpoint continues at exactly that position. State
+    effects are exactly once; embedded topics get each result once, and so does Kafka with
+    `Kafka(delivery="exactly-once")`. By default, Kafka may get identical copies of a result
+    (`add_sink(result_ids=True)` marks copies with a header).
 
     Args:
-        topology: What to run.
-        connection: Where all its topics live: `Embedded(...)` or `Kafka(...)`; None where it has
-            none, as its sources are logs and its sinks other places.
-        state: Backend of the stores; `Memory()` by default.
-        app_id: Names the checkpoint, and records on Kafka; the topology's name by default.
-        checkpoint: What the app goes on from at its next start, `.kstreams/<app_id>` by
-            default: a directory, which all executors share unless the state has a log
-            elsewhere; or a storage, by URL (`s3://bucket/app`) or settings (`S3(...)`): then
-            driver and executors share nothing else, and a new driver takes over from an older
-            one. A checkpoint is one app's.
-        trigger: Least time between the starts of two batches.
-        max_records_per_batch: How many records a query reads in one batch at most, so that
-            a backlog of any size runs in bounded memory. The first batches read 250,000; where
-            there is a backlog, later ones read more until one takes half a second.
-        max_bytes_per_batch: How many bytes of records it reads in one batch, and each
-            worker at most, but one record in any case. Sizes are guessed by what was read
-            before; a batch that turns out larger is planned again, smaller. A worker takes
-            some five times its share in memory: with 256 MiB, eight of them have room in
-            24 GiB even if the records of a batch are all for one.
-        interceptors: Wrapped around every record processor.
+        topology: The topology.
+        connection: The connection of all topics: `Embedded(...)` or `Kafka(...)`; None for a
+            topology without topics, whose sources are logs and whose sinks are other destinations.
+        state: The backend of the stores; `Memory()` by default.
+        app_id: The name of the checkpoint and of producers on Kafka; the topology's name by
+            default.
+        checkpoint: The checkpoint, from which the app continues at its next start,
+            `.kstreams/<app_id>` by default: a directory, which all executors share unless the state
+            has a separate log; or object storage, by URL (`s3://bucket/app`) or settings
+            (`S3(...)`): then driver and executors share nothing else, and a new driver replaces an
+            older one. A checkpoint belongs to one app.
+        trigger: The minimum time between the starts of two batches.
+        max_records_per_batch: The maximum number of records that a query reads in one batch, so
+            that a backlog of any size needs bounded memory. The first batches read 250,000; with a
+            backlog, later batches grow until one takes half a second.
+        max_bytes_per_batch: The maximum bytes of records that a query reads in one batch, and that
+            each worker reads, but at least one record. Sizes are estimated from earlier batches; a
+            larger batch is planned again, with fewer records. A worker needs about five times its
+            share in memory: with 256 MiB, 24 GiB are enough for eight workers even if one worker
+            gets all records of a batch.
+        interceptors: The interceptors of every record processor.
         packages: The user's modules that executors need; `"auto"` finds them.
-        parallelism: Spark tasks of one stage at most; by default as many as Spark has
-            cores.
-        spark: The session to run on; the running one, or one made here, by default.
-        config: Spark's settings for a session made here.
-        clock: Decides when wall-clock work is due.
-        on_batch: Called after each committed batch, in the thread that runs the batches of
-            its query. It may call `close`, and neither `run` nor `drain`.
-        migrate: After a change of the topology: by the name of a store in it, how its
-            contents are made from an old store's. Passed over once it is done.
-        reset: After a change of the topology: names of stores that would be emptied or
-            misread, and whose old contents are to be dropped. Passed over once it is done.
-        fork: If there is no checkpoint yet, begin on a copy of another's savepoint:
-            `"<checkpoint>@<savepoint>"`, or a `ForkSource`.
-        retained_batches: How many committed batches of each query stay readable, by
+        parallelism: The maximum number of Spark tasks of one stage; by default the number of
+            Spark's cores.
+        spark: The session; by default the running session, or a new one.
+        config: Spark settings for a new session.
+        clock: The clock for wall-clock work.
+        on_batch: A callback after each committed batch, in the thread of its query. The callback
+            may call `close`, but not `run` or `drain`.
+        migrate: After a change of the topology: the migration of each changed store, by its name.
+            Ignored after the migration.
+        reset: After a change of the topology: the names of stores that would be emptied or misread,
+            to drop their old content. Ignored after the reset.
+        fork: Without an existing checkpoint, start with a copy of another app's savepoint:
+            `"<checkpoint>@<savepoint>"` or a `ForkSource`.
+        retained_batches: The number of committed batches of each query that stay readable with
             `View(as_of=...)`; 2 or more.
-        repin: Whether a batch that was planned and not committed may read the newest version
-            of a global table where the one that it was planned on is gone: what it has
-            written to Kafka by then may differ from what it writes now. Otherwise that is a
-            `VersionGoneError`.
-        upkeep: How often the durable log gets snapshots, and merges of deltas.
-        telemetry: What the app tells those who watch it: files in its checkpoint, by default.
+        repin: Whether an uncommitted batch may read the newest version of a global table if the
+            planned version is gone: the batch may then write other results to Kafka than in its
+            first attempt. Without it, a missing version is a `VersionGoneError`.
+        upkeep: The intervals of snapshots and merged deltas in the durable log.
+        telemetry: The telemetry of the app; by default files in its checkpoint.
 
     Raises:
         CompileError: A setting is out of range.
-        PluginError: No installed package serves the checkpoint's URL, or OpenTelemetry is to be
-            told and is not installed.
-        SavepointError: `fork` is a text that names no savepoint.
+        PluginError: No installed package supports the checkpoint's URL, or OpenTelemetry is enabled
+            and not installed.
+        SavepointError: The text of `fork` is not the name of a savepoint.
     """
 
     @checks_options
@@ -174,17 +174,17 @@ class App:
 
     @property
     def state(self) -> AppState:
-        """What the app is doing."""
+        """The state of the app."""
         return self._run.state
 
     @property
     def log(self) -> ObjectStoreSettings:
-        """Where its durable log is: for a `View` of its stores."""
+        """The settings of the durable log, for a `View` of the app's stores."""
         return self._settings.state.log or self._settings.checkpoint.log
 
     @property
     def failure(self) -> KStreamsError | None:
-        """What made the app fail, or None."""
+        """The error that made the app fail, or None."""
         return self._run.failure
 
     def on_state_change(self, listener: Callable[[AppState, AppState], None]) -> None:
@@ -194,10 +194,10 @@ class App:
     def on_rebalance(self, listener: Callable[[Sequence[TaskMove]], None]) -> None:
         """Call `listener(moves)` when tasks ran on other workers than before.
 
-        That is after the first batch of each task, with `from_worker` None, and when Spark has
-        another worker run a task: because a worker died, an executor was added or lost, or by its
-        scheduling. It is called after the batch's commit, in the thread that calls `on_batch`,
-        before `on_batch`; what it raises stops the app.
+        The listener is called after the first batch of each task, with `from_worker` None, and when
+        another worker runs a task: because a worker died, an executor was added or lost, or Spark
+        scheduled it there. The call comes after the commit of the batch, in the thread of
+        `on_batch` and before it. An exception of the listener stops the app.
 
         Source: goka's `WithRebalanceCallback`; `ConsumerRebalanceListener`.
         """
@@ -211,33 +211,32 @@ class App:
         timeout: timedelta | None = None,
         close_windows: bool = False,
     ) -> None:
-        """Run in this thread: to the present end, until stopped, or until the input ends.
+        """Run in this thread: to the current end, until stopped, or until the input ends.
 
-        To the end means: what the sources hold when it begins, and all that follows from
-        it inside the topology; queries run one after the other, in the order in which
-        their topics depend on each other, until all is quiet. Otherwise the app runs until
-        `close` is called elsewhere, or SIGINT or SIGTERM comes, and then stops after the
-        batch under way.
+        A run to the end processes the records that the sources have at its start, and all records
+        that result from them inside the topology; queries run one after another, ordered by the
+        dependencies of their topics, until no record is left. Otherwise the app runs until another
+        thread calls `close`, or until SIGINT or SIGTERM, and stops after the current batch.
 
-        In both cases the run ends earlier where the input ends. A bounded source (`items`,
-        `bounded(log)`) ends with what it holds at the start of the run. A source ends, too,
-        once every path below it leads through a `limit` that is reached: it is not read any
-        more. When all sources have ended, all that follows from their records is processed, and
-        the run ends. Topics that fill global tables do not keep it running.
+        In both cases the run ends earlier if the input ends. A bounded source (`items`,
+        `bounded(log)`) ends with the records that it has at the start of the run. A source also
+        ends when every path below it has a `limit` that is reached. When all sources have ended,
+        the remaining records are processed, and the run ends. Topics of global tables do not keep a
+        run open.
 
         Args:
-            until: `"end"`, or None to run on.
-            timeout: Stop after this time. To the end it is an error not to get there.
-            close_windows: For runs that end: at the end, close every open window and
-                release all results that are held back, as if stream time had come that
-                far; see `drain`.
+            until: `"end"`, or None to run until stopped.
+            timeout: Stop after this time. A run to the end raises an error if it has not reached
+                the end.
+            close_windows: For runs that end: close every open window at the end and release all
+                buffered results, as if stream time had advanced that far; see `drain`.
 
         Raises:
             CompileError: `close_windows` for a run that does not end: without `until="end"`, a
-                limit, or bounded sources alone; or a node never emits without
-                `close_windows`, such as `on_close()` with `UnlimitedWindows`.
-            KStreamsError: The app failed; nothing of the failed batch was kept.
-            ExecutionError: The timeout has passed before the end was reached.
+                limit, or only bounded sources; or a node never emits without `close_windows`, such
+                as `on_close()` with `UnlimitedWindows`.
+            KStreamsError: The app failed; the failed batch was rolled back.
+            ExecutionError: The timeout passed before the end was reached.
         """
         if close_windows and until != "end" and not ends_by_itself(self.topology):
             raise CompileError(
@@ -274,32 +273,32 @@ class App:
         self._run.run_in_background()
 
     def open(self) -> None:
-        """Check topics and checkpoint, take the lock and start the queries.
+        """Check topics and checkpoint, acquire the lock and start the queries.
 
-        Done by `run` and `start`; by itself it serves those who call `drain` many times.
+        `run` and `start` call it; call it yourself before several calls of `drain`.
 
         Raises:
-            UnknownTopicError: A source's topic does not exist.
-            PartitionCountError: Topics of one group differ.
-            CheckpointMismatchError: The checkpoint is another app's, or the topology has
-                changed so that state would be emptied or misread; tells what to do.
+            UnknownTopicError: The topic of a source does not exist.
+            PartitionCountError: The topics of a group have different partition counts.
+            CheckpointMismatchError: The checkpoint belongs to another app, or the topology has
+                changed so that state would be emptied or misread. The hint has the next step.
             AppLockedError: Another app runs on the checkpoint.
         """
         self._run.open()
         self._run.finish_if_asked()
 
     def drain(self, *, timeout: timedelta | None = None, close_windows: bool = False) -> None:
-        """Process all that is there now, and what follows from it; then return, still open.
+        """Process all current records and their results, then return; the app stays open.
 
-        Wall-clock work that is due when it begins is done too. Returns early when the app
-        is asked to stop.
+        The call also runs the wall-clock work that is due at its start. It returns early if the app
+        is stopped.
 
         Args:
-            timeout: How long it may take.
-            close_windows: Then close what is open, query by query, in one batch each. The
-                windows of a node are closed up to the end of its last one that holds
-                records: a record that comes for them later is late. Stream time does not
-                move. `UnlimitedWindows` close only where they emit `on_close()`.
+            timeout: The maximum time.
+            close_windows: Then close the open windows, query by query, in one batch each. The
+                windows of a node are closed up to the end of its last window with records: a later
+                record for them is late. Stream time does not change. `UnlimitedWindows` close only
+                if they emit `on_close()`.
 
         Raises:
             KStreamsError: A query failed.

@@ -28,21 +28,21 @@ def new_run() -> str:
 
 @dataclass(frozen=True)
 class AppParts:
-    """What runs, where, and the objects that its queries share. Only the driver has them.
+    """The topology, the connection and the objects that the queries of an app share.
 
     Attributes:
-        topology: What to run.
-        connection: Where all its topics are.
-        lock: The checkpoint's; its `check` raises `FencedError` when a newer driver has taken
-            the checkpoint.
-        clock: Decides when wall-clock work is due.
-        report: Called after each commit with the report and the lines that go to the standard
-            output, in the query's thread.
-        spark: The session that the user has given, or None.
-        run: Id of this driver.
-        wanted: Set when a query wants a plan.
-        callers: Identities of the threads that run batches, and call `report` and `watchers`.
-        watchers: Are told what the app does.
+        topology: The topology.
+        connection: The connection of all topics.
+        lock: The lock of the checkpoint; its `check` raises `FencedError` if a newer driver has the
+            checkpoint.
+        clock: The clock for wall-clock work.
+        report: A callback after each commit with the report and the lines for the standard output,
+            in the thread of the query.
+        spark: The session of the user, or None.
+        run: The id of this driver.
+        wanted: Set when a query needs a plan.
+        callers: The identities of the threads that run batches and call `report` and `watchers`.
+        watchers: The watchers of the app.
     """
 
     topology: Topology

@@ -31,21 +31,21 @@ _PROGRESS_MS = 5_000
 
 
 class AppRun:
-    """Starts the queries of an app, has them plan their batches, and stops them.
+    """Starts the queries of an app, plans their batches, and stops them.
 
-    Whatever makes one of them fail fails the app: all are stopped, the checkpoint is released,
-    and the error is raised, typed.
+    A failure of one query fails the app: all queries are stopped, the checkpoint is released, and
+    the typed error is raised.
 
     Args:
-        settings: The app's.
-        parts: The objects that it is made of.
+        settings: The settings of the app.
+        parts: The shared objects of the app.
 
     Attributes:
-        state: What the app is doing.
-        failure: What made it fail, or None.
-        stop: Set when it is to stop after the batches under way.
+        state: The state of the app.
+        failure: The error that made the app fail, or None.
+        stop: Set to stop after the current batches.
         listeners: Called with the old and the new state at each change.
-        paused: Knows whether it is paused.
+        paused: Knows whether the app is paused.
     """
 
     def __init__(self, settings: AppSettings, parts: AppParts) -> None:
@@ -95,14 +95,14 @@ class AppRun:
                 early.end()
 
     def run(self, timeout: timedelta | None = None, *, close_windows: bool = False) -> None:
-        """Run until the app is to stop, some time has passed, or there is no more input.
+        """Run until the app is stopped, the timeout has passed, or there is no more input.
 
         Args:
             timeout: The maximum time to run.
-            close_windows: Whether to close what is open when there is no more input.
+            close_windows: Whether to close open windows when there is no more input.
 
         Raises:
-            ExecutionError: A callback of the app calls this.
+            ExecutionError: A callback of the app calls this method.
             KStreamsError: A query failed.
         """
         deadline = _Deadline(self._parts.clock, timeout)
@@ -160,11 +160,11 @@ class AppRun:
         self._background.start()
 
     def drain(self, timeout: timedelta | None, *, close_windows: bool) -> None:
-        """Run until all is processed that is there now, and what follows from it.
+        """Process all current records and their results.
 
         Args:
-            timeout: How long that may take.
-            close_windows: Then close what is open, query by query.
+            timeout: The maximum time.
+            close_windows: Then close the open windows, query by query.
 
         Raises:
             KStreamsError: A query failed.
@@ -185,7 +185,7 @@ class AppRun:
             self._to_end(deadline, close_windows)
 
     def _fill_tables(self, deadline: _Deadline, *, must_end: bool) -> None:
-        """Bring the global tables to what their topics hold now, before anything reads them."""
+        """Fill the global tables up to the current end of their topics before any task runs."""
         fillers = [pipeline for pipeline in self._pipelines if pipeline.fills_tables]
         if self._tables_filled or not fillers:
             return

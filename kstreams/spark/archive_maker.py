@@ -19,13 +19,13 @@ _WAIT_SECONDS = 120.0
 
 
 def begin(archive: ClassArchive, classes: Path, class_path: str, jvm: int) -> None:
-    """Start the process, which nobody waits for; it has the lowest priority and says nothing.
+    """Start a background process with the lowest priority and without output.
 
     Args:
-        archive: What to make.
-        classes: What the JVM notes until it ends.
-        class_path: The JVM's.
-        jvm: Its process.
+        archive: The archive to create.
+        classes: The list of classes that the JVM writes until it ends.
+        class_path: The class path of the JVM.
+        jvm: The process id of the JVM.
     """
     told = [str(archive.java), str(archive.folder), archive.key, str(classes), class_path, jvm]
     with suppress(OSError):

@@ -37,18 +37,18 @@ _DEATH_PAUSE_SECONDS = 0.5
 class BatchJobs:
     """The jobs of one query's batches: a Spark stage for each stage of the pipeline.
 
-    A batch takes several jobs when it is found to have too many bytes, and is planned
-    smaller, or when a worker process dies; and a job may take several batches (`StandingJob`).
+    A batch needs several jobs if it has too many bytes and is planned smaller, or if a worker
+    process dies; a job may run several batches (`StandingJob`).
 
     Args:
-        settings: The query's.
+        settings: The settings of the query.
         import_path: Folders of the user's modules on executors.
-        planner: Plans a batch smaller.
-        plans: Where a smaller plan is recorded.
-        fence: Raises `FencedError` when a newer driver has taken the checkpoint.
+        planner: Plans smaller batches.
+        plans: Stores smaller plans.
+        fence: Raises `FencedError` if a newer driver has the checkpoint.
         tables: The global tables that the query reads.
-        progress: Is told of each job.
-        stopping: Tells whether the query is to stop: then nothing is tried again.
+        progress: Records each job.
+        stopping: Returns whether the query stops: then nothing is retried.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class BatchJobs:
         self._standing: StandingJob | None = None
 
     def use_pinned_workers(self, spark: SparkContext, *, standing: bool) -> None:
-        """Let each Spark partition keep its own Python worker from now on.
+        """Use the same Python worker for each Spark partition from now on.
 
         Args:
-            spark: Where they are.
-            standing: Whether jobs may stand for several batches, if they have one stage.
+            spark: The context of the workers.
+            standing: Whether one job may run several batches, if the query has one stage.
         """
         self._workers = PinnedWorkers(spark)
         if standing and len(self._stages) == 1:
@@ -102,22 +102,22 @@ class BatchJobs:
             self._standing.close()
 
     def error_in(self, exc: BaseException) -> KStreamsError | None:
-        """Return what a task of these jobs raised, out of an error of Spark's; None if nothing."""
+        """Return the error of a task from a Spark exception; None if no task raised."""
         return self._errors.find(exc)
 
     def run(
         self, spark: SparkContext, batch: int, plan: Plan, last: Commit | None
     ) -> tuple[Plan, list[TaskStatus]]:
-        """Run a batch's tasks; plan it smaller until they all take what they are to read.
+        """Run the tasks of a batch; plan the batch smaller until each task accepts its input.
 
         Args:
-            spark: Where to run them.
-            batch: Number of the batch.
-            plan: What it reads.
-            last: The commit that it follows.
+            spark: The context.
+            batch: The number of the batch.
+            plan: The plan.
+            last: The previous commit.
 
         Returns:
-            The plan that was run in the end, and the statuses of the tasks.
+            The final plan, and the statuses of the tasks.
 
         Raises:
             WorkerDiedError: Worker processes have died too often.
@@ -144,9 +144,9 @@ class BatchJobs:
         versions: Versions,
         deaths: WorkerDeaths,
     ) -> list[Content]:
-        """Run a job, again where a worker process dies; return what the tasks say.
+        """Run a job, and retry it if a worker process dies; return the results of the tasks.
 
-        Spark itself tries no task twice where the executors are this very process.
+        Spark does not retry tasks if the executor is the driver process.
         """
         while True:
             try:

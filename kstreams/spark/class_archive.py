@@ -25,7 +25,7 @@ __all__ = ("ClassArchive", "class_archive")
 _LOG = logging.getLogger(__name__)
 _FOLDER = "classes"
 _KEPT = 3
-"""How many archives of other Javas and Sparks stay, 170 MB each."""
+"""The number of retained archives of other Java and Spark versions, 170 MB each."""
 _LEFTOVER_SECONDS = 86_400
 _DUMP_SECONDS = 900
 _SILENT = ("-Xlog:disable", "-Xlog:all=error:stderr")
@@ -36,16 +36,16 @@ _OWN_OPTIONS = ("SharedArchiveFile", "ArchiveClassesAtExit", "DumpLoadedClassLis
 
 @dataclass(frozen=True)
 class ClassArchive:
-    """The archive for one Java and one Spark; there, or yet to be made.
+    """The class archive for one Java and one Spark, which may not exist yet.
 
-    A JVM that is given one checks Java, its jars and their times itself, and goes on without
-    where something differs. Nothing is made while an app runs: its JVM notes the names of the
-    classes that it loads, and a process of its own makes the archive of them afterwards.
+    A JVM checks Java, its jars and their times itself, and ignores an archive that does not match.
+    No archive is created while an app runs: the JVM of the app records the names of its loaded
+    classes, and a separate process creates the archive afterward.
 
     Args:
-        java: The program that makes it.
-        folder: Where it is, of this user alone.
-        key: What it depends on.
+        java: The program that creates the archive.
+        folder: The folder of the archive, private to this user.
+        key: The key of the Java and Spark versions.
     """
 
     java: Path
@@ -54,7 +54,7 @@ class ClassArchive:
 
     @property
     def path(self) -> Path:
-        """Where it is, or will be."""
+        """The path of the archive."""
         return self.folder / f"{self.key}.jsa"
 
     def forget(self) -> None:
@@ -62,7 +62,7 @@ class ClassArchive:
         self.path.unlink(missing_ok=True)
 
     def is_there(self) -> bool:
-        """Tell whether it can be used: a file of this user's, whole."""
+        """Return whether the archive is usable: a complete file of this user."""
         try:
             found = self.path.lstat()
         except OSError:
@@ -74,7 +74,7 @@ class ClassArchive:
         )
 
     def is_awaited(self) -> bool:
-        """Tell whether there are notes of which it is yet to be made."""
+        """Return whether there are class lists for a future archive."""
         return not self.is_there() and any(self.folder.glob(f"{self.key}-*.classes"))
 
     def use(self) -> str:
@@ -89,14 +89,14 @@ class ClassArchive:
         return f"-XX:DumpLoadedClassList={classes} {' '.join(_SILENT)}", classes
 
     def make(self, classes: Path, class_path: str) -> bool:
-        """Make it of what a JVM has noted, unless another process does; return whether it is there.
+        """Create the archive from a class list; return whether the archive exists.
 
-        It appears whole or not at all. Takes some 20 s of a processor. The notes are removed, and
-        what is old in the folder.
+        If another process creates the archive, this one does not. The archive is created atomically
+        and needs about 20 s of a processor. The class list and old files of the folder are removed.
 
         Args:
-            classes: The notes of a JVM that has ended.
-            class_path: That JVM's.
+            classes: The class list of a JVM that has ended.
+            class_path: The class path of that JVM.
         """
         lock = os.open(self.folder / "lock", os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600)
         try:
@@ -179,7 +179,7 @@ def class_archive(java_home: Path) -> ClassArchive | None:
 
 
 def _key(java_home: Path, spark: Path) -> str:
-    """Return what changes with Java and with Spark's jars, by names, sizes and times."""
+    """Return a key that changes with Java and with Spark's jars: their names, sizes and times."""
     jars = sorted((spark / "jars").glob("*.jar"))
     told = []
     for path in (java_home / "bin" / "java", java_home / "lib" / "modules", *jars):

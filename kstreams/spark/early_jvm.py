@@ -59,7 +59,7 @@ _OF_LAUNCHERS = (
 
 
 def is_plain(settings: Mapping[str, str]) -> bool:
-    """Tell whether a JVM is started as ever: nothing that Spark's scripts read says otherwise."""
+    """Return whether no setting or file of Spark's scripts changes the start of the JVM."""
     master = settings.get("spark.master", "")
     own = [
         name
@@ -79,14 +79,14 @@ def is_plain(settings: Mapping[str, str]) -> bool:
 
 @dataclass
 class EarlyJvm:
-    """A JVM on its way, to which PySpark will talk.
+    """A starting JVM that PySpark will use.
 
     Args:
-        process: It.
-        folder: Where it says how to talk to it; removed when it is known.
-        archive: What its classes come from, if there is one.
-        noting: Where it notes its classes, if there is none.
-        is_used: Whether PySpark talks to it.
+        process: The process.
+        folder: The folder in which the JVM writes its port; removed afterward.
+        archive: The class archive of the JVM, if there is one.
+        noting: The class list of the JVM, if there is no archive.
+        is_used: Whether PySpark uses the JVM.
     """
 
     process: subprocess.Popen[bytes] = field(repr=False)
@@ -96,11 +96,11 @@ class EarlyJvm:
     is_used: bool = False
 
     def connect(self) -> bool:
-        """Wait for the JVM and let PySpark use it, unless it has one by now.
+        """Wait for the JVM and connect PySpark to it, unless PySpark has a JVM already.
 
         Returns:
-            Whether PySpark has a JVM: not where this one has ended, as with an archive that
-            it does not take. Then what it was started by is forgotten.
+            Whether PySpark has a JVM; False if this JVM has ended, for example because it rejects
+            the archive. The archive or the class list is then not used again.
         """
         from pyspark import SparkContext  # noqa: PLC0415  # imported while the JVM starts
         from pyspark.java_gateway import launch_gateway  # noqa: PLC0415  # as above
@@ -157,16 +157,16 @@ class EarlyJvm:
 
 
 def begin_jvm(config: Mapping[str, str]) -> EarlyJvm | None:
-    """Start the JVM of the session to be made, as Spark's scripts would.
+    """Start the JVM of the next session, as Spark's scripts would.
 
-    None where those are to start it: when anything that they read says what it is to be like,
-    or when PySpark has one already.
+    Returns None if Spark's scripts must start it, because a setting or a file changes the JVM, or
+    if PySpark has a JVM already.
 
     Args:
-        config: Spark's settings of the user's.
+        config: The user's Spark settings.
 
     Raises:
-        JavaNotFoundError: There is no Java that Spark can run on.
+        JavaNotFoundError: No Java that Spark can run on was found.
     """
     settings, spark = session_settings(config), spark_home()
     if spark is None or not is_plain(settings) or _pyspark_has_one():

@@ -23,27 +23,27 @@ _OTHER_PYTHON = "PYTHON_VERSION_MISMATCH"
 _NO_LIBRARY = "No module named 'kstreams'"
 
 _Found = tuple[str, str, bool]
-"""What an executor says: its host, which version it has, whether it sees the log."""
+"""The answer of an executor: its host, its library version, and whether it can read the log."""
 
 
 def check_executors(
     session: SparkSession, log: ObjectStoreSettings, prefix: str, import_path: tuple[str, ...]
 ) -> None:
-    """Ask executors, in one job, for this library's version and what they see of the log.
+    """Check the library version and the access to the log on executors, in one job.
 
-    Only those are asked that are there when an app starts; what comes later and cannot do the
-    work fails in its tasks.
+    The check covers the executors at the start of an app; the tasks of an unsuitable later executor
+    fail.
 
     Args:
         session: The session.
         log: The durable log, which the driver has opened.
-        prefix: What names begin with that are there.
+        prefix: A prefix of existing names in the log.
         import_path: Folders of the user's modules on executors.
 
     Raises:
-        CompileError: One runs another Python, has not this library in this version, or does
-            not see the log that the driver sees.
-        StoreError: The storage refuses an executor.
+        CompileError: An executor runs another Python, lacks this version of the library, or cannot
+            read the driver's log.
+        StoreError: The storage rejects an executor.
     """
     errors = ErrorChannel()
     try:
@@ -64,7 +64,7 @@ def check_executors(
 
 
 def _looking(look: _Look) -> Callable[[Iterable[int]], Iterator[_Found]]:
-    """Return what runs in Python workers, also where this library is missing or another."""
+    """Return a function for Python workers that also works without this version of the library."""
     package, here, pickled = _PACKAGE, version(_PACKAGE), _pickled(look)
 
     # A function within a function goes by value: nothing of the library is imported for it.
@@ -122,7 +122,7 @@ def _other_library(executors: str, there: str) -> CompileError:
 
 
 def _typed(exc: Exception, errors: ErrorChannel) -> Exception:
-    """Return what an error of the job means."""
+    """Return the typed error for an exception of the job."""
     told = text_of(exc)
     if _NO_LIBRARY in told:
         return _other_library("some executors", "none")

@@ -1,8 +1,8 @@
 """Carry a typed error from a worker through Spark's text-only errors to the driver.
 
-Spark hands the driver the text of what a worker raised, within texts of its own, once or
-several times. The error is in it as plain JSON, signed by a secret of the run: what else
-is in the text, such as quoted records, may look as it likes.
+Spark passes the text of a worker's exception to the driver, inside other texts, once or several
+times. The text contains the error as plain JSON, signed with a secret of the run, so quoted records
+cannot forge one.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FRAMES = re.compile(r"\n[ \t]+at [^\n(]{1,300}\(.*|\n[ \t]+\.\.\. \d+ more|\nDr
 
 
 class WorkerFailure(Exception):
-    """What a worker raises: readable text, with the typed error inside."""
+    """The exception of a worker: readable text with the typed error inside."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class ErrorChannel:
         return WorkerFailure(f"{one_line(text, _BRIEF_CHARS)}\n{brief}\n{text}\n{whole}")
 
     def find(self, exc: BaseException) -> KStreamsError | None:
-        """Return the typed error inside an error of Spark's, or None."""
+        """Return the typed error inside a Spark exception, or None."""
         if isinstance(exc, KStreamsError):
             return exc
         for found in reversed(list(_MARK.finditer(text_of(exc)))):
@@ -89,17 +89,17 @@ class ErrorChannel:
 
 
 def jvm_is_gone(exc: BaseException) -> bool:
-    """Tell whether a call of Spark's failed because there is no JVM any more.
+    """Return whether a Spark call failed because the JVM has ended.
 
-    A call under way when it ends raises Py4J's plain error; a Java exception is a subclass.
+    A call during the end of the JVM raises Py4J's plain error; a Java exception is a subclass.
     """
     return type(exc) is Py4JError or isinstance(exc, (Py4JNetworkError, ConnectionError))
 
 
 def typed(exc: BaseException) -> KStreamsError:
-    """Return what an app raises for anything that ended one of its queries.
+    """Return the typed error for any exception that ended a query.
 
-    The stack of a Java exception is logged at the level DEBUG, and is no part of the error.
+    The stack of a Java exception is logged at level DEBUG and is not part of the error.
     """
     if isinstance(exc, KStreamsError):
         return exc
@@ -124,7 +124,7 @@ def typed(exc: BaseException) -> KStreamsError:
 
 
 def _without_frames(text: str) -> str:
-    """Leave Java's stack out of a text, and the middle of what is still long."""
+    """Remove the Java stack from a text, and the middle of a text that is still long."""
     short = _FRAMES.sub("", text[:_MAX_TEXT])
     return short if len(short) <= 2_000 else f"{short[:800]}\n…\n{short[-1_000:]}"
 

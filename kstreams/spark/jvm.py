@@ -1,4 +1,4 @@
-"""The JVM of a driver that is made here: its options, and what makes its next start quicker."""
+"""The JVM of a new driver: its options, and the class archive for faster starts."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ _Make = Callable[[Mapping[str, str]], SparkSession]
 def on_quick_jvm(
     settings: Mapping[str, str], java_home: Path, make: _Make, early: EarlyJvm | None = None
 ) -> SparkSession:
-    """Make a session whose JVM starts as quickly as it can on this machine.
+    """Create a session on a JVM that starts as fast as possible on this machine.
 
-    On the JVM that was begun early, else on one that PySpark starts: with an archive of Spark's
-    classes where there is one. Where there is none, the JVM notes its classes, and one is made
-    when this process has ended. A JVM that does not start with what is there is started without
-    it.
+    The session uses the JVM that was started early, or one that PySpark starts, with an archive of
+    Spark's classes if there is one. Without an archive, the JVM records its classes, and the
+    archive is created when this process has ended. If a JVM does not start with the archive, it is
+    started without.
 
     Args:
-        settings: Of the session; options of the JVM in them are left as they are.
-        java_home: What it runs on.
-        make: Makes a session with settings.
-        early: The JVM that was begun early.
+        settings: The settings of the session; JVM options in them stay unchanged.
+        java_home: The Java folder.
+        make: Creates a session with settings.
+        early: The JVM that was started early.
     """
     if early is not None and early.connect():
         if early.noting is not None and early.archive is not None:

@@ -1,4 +1,4 @@
-"""How Spark's scripts would start a JVM for PySpark, without the JVM that they ask for it."""
+"""The command with which Spark's scripts start a JVM for PySpark, without their launcher JVM."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _LAST = "-Dderby.connection.requireAuthentication=false"
 
 @dataclass(frozen=True)
 class JvmCommand:
-    """The options and the class path that Spark's launcher, a JVM of its own, comes to.
+    """The options and the class path that Spark's launcher computes in a separate JVM.
 
     Args:
-        options: Of the JVM, of whichever memory.
-        class_path: Spark's.
+        options: The options of the JVM without its memory.
+        class_path: The class path of Spark.
     """
 
     options: tuple[str, ...]
@@ -37,10 +37,10 @@ class JvmCommand:
 
     @classmethod
     def of(cls, spark: Path) -> JvmCommand | None:
-        """Return the command for a Spark; None where its launcher is otherwise than expected.
+        """Return the command for a Spark; None if its launcher differs from the expected one.
 
         Args:
-            spark: Its folder.
+            spark: The folder of Spark.
         """
         jars = spark / "jars"
         launchers, first = [*jars.glob("spark-launcher_*.jar")], [*jars.glob("slf4j-api-*.jar")]
@@ -58,10 +58,10 @@ class JvmCommand:
         return cls((*options, _LAST), os.pathsep.join(map(str, path)))
 
     def arguments(self, java: Path, *options: str) -> list[str]:
-        """Return how the JVM that PySpark talks to is started.
+        """Return the command line of the JVM for PySpark.
 
         Args:
             java: The program.
-            options: More of the JVM's, before Spark's.
+            options: Additional options of the JVM, before those of Spark.
         """
         return [str(java), "-cp", self.class_path, *options, *self.options, _GATEWAY]

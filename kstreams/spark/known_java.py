@@ -1,4 +1,4 @@
-"""What a `java` has said of itself, remembered until it changes: asking starts a JVM each time."""
+"""A cache of the versions of `java` programs, because each query of a version starts a JVM."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PARTS = ("bin/java", "release", "lib/modules")
 
 
 def known_java(java: Path) -> tuple[int, Path] | None:
-    """Return the version and the home that a `java` has told of, if it is still the same one.
+    """Return the cached version and home of a `java`, if the program has not changed.
 
     Args:
         java: The program.
@@ -35,7 +35,7 @@ def known_java(java: Path) -> tuple[int, Path] | None:
 
 
 def remember_java(java: Path, version: int, home: Path) -> None:
-    """Remember what a `java` has told of, in the place of what another has."""
+    """Cache the version and home of a `java`, replacing those of another one."""
     state = _state(java)
     if state is None:
         return
@@ -55,7 +55,7 @@ def _folder() -> Path:
 
 
 def _state(java: Path) -> list[object] | None:
-    """Return what changes with a Java; None for a program that may stand for another each time."""
+    """Return data that changes with a Java; None for a program that may run different versions."""
     home = java.resolve().parent.parent
     try:
         told = [(home / part).stat() for part in _PARTS]

@@ -1,4 +1,4 @@
-"""Arguments of calls into the JVM are looked at without importing what they are not."""
+"""Check arguments of JVM calls without importing NumPy."""
 
 from __future__ import annotations
 

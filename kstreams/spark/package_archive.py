@@ -24,8 +24,8 @@ class PackageArchive:
     """Modules and packages in a zip file.
 
     Attributes:
-        name: What it is to be called; another for other contents, so that versions of a user's
-            code do not overwrite each other.
+        name: The name of the archive, which changes with its content, so that versions of user code
+            do not overwrite each other.
         data: The zip file.
     """
 
@@ -34,12 +34,12 @@ class PackageArchive:
 
 
 def package_archive(packages: Packages) -> PackageArchive | None:
-    """Return packages as an archive; None if there are none.
+    """Return the packages as an archive; None without packages.
 
-    What goes and what is left out is logged, at the level INFO.
+    Included and excluded files are logged at level INFO.
 
     Raises:
-        CompileError: A package is not to be found, or they are over 100 MB.
+        CompileError: A package was not found, or the packages exceed 100 MB.
     """
     contents = contents_of(own_packages() if packages == "auto" else packages)
     if not contents:

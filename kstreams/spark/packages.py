@@ -32,12 +32,12 @@ def ship(session: SparkSession, packages: Packages) -> tuple[str, ...]:
 
 
 def send(session: SparkSession, name: str, data: bytes) -> None:
-    """Send a file to all executors, who find it by its name in `SparkFiles`.
+    """Send a file to all executors, which find it by its name in `SparkFiles`.
 
     Args:
         session: A classic session.
-        name: Its name; another for other data.
-        data: What it has.
+        name: The name of the file, which must change with the data.
+        data: The content.
     """
     session.sparkContext.addFile(str(_file(name, data)))
 

@@ -18,9 +18,11 @@ from kstreams.user_code import runpy_scripts
 __all__ = ("dumped", "pickled")
 
 _STATE = 2
-"""Where the members of a class are in what cloudpickle returns for it."""
+"""The position of the class members in cloudpickle's result for a class."""
 _MSGSPEC_CACHE = "__msgspec_cache__"
-"""What msgspec notes of a class on it, makes again when it is not there, and cannot pickle."""
+"""The attribute in which msgspec caches data of a class; it is recreated if missing, and not
+picklable.
+"""
 
 
 def pickled(settings: StageSettings) -> bytes:

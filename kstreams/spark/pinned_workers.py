@@ -21,10 +21,10 @@ __all__ = ("PinnedWorkers",)
 T = TypeVar("T")
 """Type of the elements."""
 U = TypeVar("U")
-"""Type of what becomes of them."""
+"""The type of results."""
 
 _Pair = tuple[int, Any]
-"""What goes from stage to stage: for which worker, and what."""
+"""Data between stages: the number of a worker, and a message."""
 
 _NAME = "KSTREAMS_WORKER"
 _LOCK = threading.Lock()
@@ -32,14 +32,14 @@ _LOCK = threading.Lock()
 
 
 class PinnedWorkers:
-    """The Python workers of a context's jobs, each known by a number.
+    """The numbered Python workers of a context's jobs.
 
-    Spark has idle workers for each set of environment variables that it was asked for, so
-    a variable with the number chooses among them. Otherwise workers come first, first
-    served, and mostly without what they have fetched ahead for the partition.
+    Spark keeps idle workers for each set of environment variables, so a variable with the number
+    selects a worker. Without the variable, a partition gets any worker, mostly one without the
+    prefetched data of the partition.
 
     Args:
-        context: Of one executor that runs all parts of a job at the same time.
+        context: The context of one executor that runs all parts of a job at the same time.
     """
 
     def __init__(self, context: SparkContext) -> None:
@@ -53,15 +53,15 @@ class PinnedWorkers:
         *later: Callable[[Iterable[_Pair]], Iterator[_Pair]],
         width: int,
     ) -> RDD[_Pair]:
-        """Return what functions make of parts, one after the other, each a stage of the job.
+        """Return the results of functions on parts; each function is a stage of the job.
 
-        Between two stages each pair goes to the worker of the number that it begins with.
+        Between two stages, each pair is sent to the worker whose number it begins with.
 
         Args:
-            parts: By number, small: they are sent with the function.
-            first: Called once a part, in the worker of the part's number.
+            parts: Small parts by number; they are sent with the function.
+            first: Called once for each part, in the worker of its number.
             later: Called once in each worker.
-            width: How many workers there are in later stages; numbers are taken modulo that.
+            width: The number of workers in later stages; numbers are taken modulo the width.
         """
         pieces: dict[int, RDD[Any]] = {}
         for number, part in parts.items():
@@ -76,11 +76,11 @@ class PinnedWorkers:
         return self._joined(pieces)
 
     def _shuffled(self, pieces: Mapping[int, RDD[Any]], width: int) -> dict[int, RDD[Any]]:
-        """Return the pairs of each worker's number.
+        """Return the pairs for each worker.
 
-        What `RDD.partitionBy` does, but that the workers themselves say where a pair goes: it
-        has that said in one more worker for each partition, where the RDD is a union. And it
-        makes one RDD of the partitions, whose workers would be alike.
+        The method does the same as `RDD.partitionBy`, but the workers themselves partition the
+        pairs. For a union, `partitionBy` would need one more worker for each partition, and would
+        create one RDD of the partitions, whose workers would all be alike.
         """
         context = self._context
         jvm: Any = context._jvm
@@ -121,7 +121,7 @@ def _over(
 
 
 def _keyed(width: int, pairs: Iterable[_Pair]) -> Iterator[bytes]:
-    """Yield what Spark's own `PairwiseRDD` takes: a partition's number, then pickled pairs."""
+    """Yield the input of Spark's `PairwiseRDD`: a partition number, then pickled pairs."""
     for pair in pairs:
         yield struct.pack("!q", pair[0] % width)
         yield pickle.dumps([pair], pickle.HIGHEST_PROTOCOL)

@@ -35,9 +35,9 @@ __all__ = ("Pipeline",)
 _LOG = logging.getLogger(__name__)
 _POLL_SECONDS = 0.005
 _PATIENCE_SECONDS = 0.05
-"""How long workers are kept for a batch that has no plan."""
+"""The time for which workers are kept without a plan."""
 _LAST_SECONDS = 5.0
-"""How long the thread of the batches has to end after its query."""
+"""The maximum time for the batch thread to end after its query."""
 _INTERRUPTED = (
     "py4j.protocol.Py4JJavaError: An error occurred while calling stop: "
     "java.lang.InterruptedException"
@@ -46,21 +46,21 @@ _INTERRUPTED = (
 
 
 class Pipeline:
-    """Runs one query on Spark, and notices how it ends.
+    """Runs one query on Spark, and detects its end.
 
-    Batches run one after the other in the query's own thread, while those of Spark stand for them
-    (`BatchTurns`). There each waits until the app's thread has planned what it reads. So a plan
-    knows all that has come until then.
+    Batches run one after another in the thread of the query, while one Spark batch covers many of
+    them (`BatchTurns`). Each batch waits in that thread until the app's thread has planned it, so a
+    plan includes all records up to that time.
 
     Args:
-        settings: The query's.
-        driver: Plans and commits its batches.
-        parts: The app's.
+        settings: The settings of the query.
+        driver: Plans and commits the batches.
+        parts: The shared objects of the app.
         import_path: Folders of the user's modules on executors.
         pinned: Whether each Spark partition of the first stage, which reads topics, keeps its
-            own Python worker: one executor runs all of them at once.
-        standing: Whether these may keep Spark's cores from batch to batch: the executor is this
-            very process, and no other query of the app asks for them.
+            Python worker: one executor runs all partitions at the same time.
+        standing: Whether the workers may keep Spark's cores from batch to batch: the executor is
+            the driver process, and no other query of the app needs the cores.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Pipeline:
         return self.driver.tables.fills_tables
 
     def start(self, session: SparkSession) -> None:
-        """Publish what the last commit may have left, then start the query."""
+        """Publish the remaining output of the last commit, then start the query."""
         self.driver.publish_last()
         if self._pinned:
             self._jobs.use_pinned_workers(session.sparkContext, standing=self._standing)
@@ -138,16 +138,16 @@ class Pipeline:
     # ------------------------------------------------------------ planning, in the app's thread
 
     def tick(self, *, until: Mapping[TopicPartition, int] | None = None) -> None:
-        """Plan the batch that waits, if there is one and something to do for it.
+        """Plan the waiting batch, if there is one and it has work.
 
-        What is in loops does not wait for the time at which topics are read again.
+        Records in loops do not wait for the next read of topics.
 
         Args:
-            until: Where reading of each partition ends; the present ends by default.
+            until: The end offset of each partition; the current end by default.
 
         Raises:
             KStreamsError: The query has failed.
-            FencedError: A newer driver has taken the checkpoint.
+            FencedError: A newer driver has the checkpoint.
         """
         self.check()
         self._until, self._ticks = until, True
@@ -160,11 +160,11 @@ class Pipeline:
                 self._given.set()
 
     def rest(self) -> None:
-        """Plan nothing until the next tick; what is planned runs."""
+        """Plan nothing until the next tick; a planned batch still runs."""
         self._ticks = False
 
     def _next_plan(self) -> Plan | None:
-        """Return what the next batch does, if it is time for it and there is something to do."""
+        """Return the next plan, if it is time for it and there is work."""
         began = time.monotonic()
         is_time = began - self._planned_at >= self._pause
         if not (is_time or self.driver.is_looping):
@@ -175,7 +175,7 @@ class Pipeline:
         return plan
 
     def _plan_ahead(self) -> Plan | None:
-        """Return what the next batch does, while the one before it is committed."""
+        """Return the next plan during the commit of the current batch."""
         is_left = self._until is None or not self.driver.planner.reached(self._until)
         return self._next_plan() if is_left and self._ticks and not self._stopping else None
 
@@ -188,28 +188,28 @@ class Pipeline:
         return self.driver.planner.left(end)
 
     def close_windows(self) -> None:
-        """Let the next batch close what is open in all tasks."""
+        """Make the next batch close the open windows of all tasks."""
         self.driver.close_windows()
 
     def reached(self, end: Mapping[TopicPartition, int], wall_ms: int) -> bool:
-        """Tell whether everything before an end is committed, and nothing is under way.
+        """Return whether everything before an end is committed, and no batch runs.
 
         Args:
-            end: Of each partition.
-            wall_ms: Wall-clock work that is due by then counts too.
+            end: The end offset of each partition.
+            wall_ms: The time up to which wall-clock work must be done, too.
         """
         self.check()
         return self._waits.is_set() and self.driver.reached(end, wall_ms)
 
     def is_finished(self) -> bool:
-        """Tell whether the query has no more input, and nothing of it is under way."""
+        """Return whether the query has no more input, and no batch runs."""
         self.check()
         return self._waits.is_set() and self.driver.is_finished()
 
     # ------------------------------------------------------------ running
 
     def _on_batch(self, frame: DataFrame, _: int) -> None:
-        """Let a batch of Spark's stand for ours; in its callback."""
+        """Run batches of the query during one Spark batch; the callback of that batch."""
         try:
             if self._turns.stand(frame.sparkSession.sparkContext):
                 return
@@ -220,16 +220,16 @@ class Pipeline:
         raise _StoppedError(_INTERRUPTED)  # or Spark begins another one
 
     def run_batch(self, spark: SparkContext) -> bool:
-        """Run the next batch; in the query's thread.
+        """Run the next batch, in the thread of the query.
 
         Args:
-            spark: Where to run it.
+            spark: The context.
 
         Returns:
-            False if there is none, as the query is to stop.
+            False if there is no batch, because the query stops.
 
         Raises:
-            Exception: It is not done; why, `check` raises.
+            Exception: The batch failed. `check` raises the cause.
         """
         self._parts.callers.add(threading.get_ident())
         batch = self.driver.next_batch
@@ -263,7 +263,7 @@ class Pipeline:
         self._parts.report(report, [line for status in statuses for line in status.lines])
 
     def _plan_of(self, batch: int) -> Plan | None:
-        """Return what a batch reads: as it was planned before, or now; None to stop."""
+        """Return the stored or a new plan of a batch; None to stop."""
         known = self.driver.planned(batch)
         if known is not None:  # the next start takes up what is not run here
             return None if self._stopping else known
@@ -306,11 +306,11 @@ class Pipeline:
         self._given.set()
 
     def stop(self, timeout: timedelta) -> None:
-        """Let the batch under way end, then stop the query.
+        """Wait for the current batch, then stop the query.
 
         Args:
-            timeout: How long to wait for the batch; then it is stopped all the same, and
-                comes again at the next start.
+            timeout: The maximum time to wait; the batch is then interrupted, and the next start
+                repeats it.
         """
         self.ask_to_stop()
         end = time.monotonic() + timeout.total_seconds()

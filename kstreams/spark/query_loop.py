@@ -1,4 +1,4 @@
-"""Batches in a thread of their own, beside what Spark does between two of them."""
+"""Batches in a separate thread, independent of Spark's work between two of its batches."""
 
 from __future__ import annotations
 
@@ -19,28 +19,30 @@ __all__ = ("BatchTurns",)
 _LOG = logging.getLogger(__name__)
 
 _STANDS_S = 0.25
-"""How long a batch of Spark's stands for ours, at least: its notes and plan take some 25 ms."""
+"""The minimum duration of a Spark batch: its log entries and its plan take about 25 ms."""
 
 _STANDS_AT_MOST_S = 3_600
 """And at most, where none comes: what cleans temporary folders then finds its notes in use."""
 
 _OF_ONE_BATCH = ("spark.sql.execution.id", "spark.sql.execution.root.id", "streaming.sql.batchId")
-"""What a job inherits of the batch in which the thread began, and is not true of later ones."""
+"""Local properties that a job inherits from the first Spark batch of the thread, and that are wrong
+later.
+"""
 
 
 class BatchTurns:
-    """Runs batch after batch, while Spark's own stand for them.
+    """Runs batch after batch, while one Spark batch covers many of them.
 
-    Between two batches Spark notes the one as done and plans the other, which no batch needs that
-    reads topics by a plan of ours. So ours run one after the other in a thread of their own, and a
-    batch of Spark's stands for all that end in a quarter of a second, one at least unless none
-    comes in an hour.
+    Between two of its batches, Spark writes a commit entry and plans the next batch, which a query
+    with its own plans does not need. So the batches run one after another in a separate thread. A
+    Spark batch covers all batches that end within a quarter of a second, and at least one unless
+    none ends within an hour.
 
     Args:
-        run: Runs the next batch in a context; returns False if there is none, as the query is to
-            stop. Called in one thread, whose jobs are of Spark's query; what it raises ends the
-            turns.
-        name: The thread's.
+        run: Runs the next batch in a context; returns False if there is none, because the query
+            stops. Called in one thread, whose jobs belong to the Spark query; an exception ends the
+            loop.
+        name: The name of the thread.
     """
 
     def __init__(self, run: Callable[[SparkContext], bool], name: str) -> None:
@@ -53,15 +55,15 @@ class BatchTurns:
         self._error: BaseException | None = None
 
     def stand(self, spark: SparkContext) -> bool:
-        """Let a batch of Spark's stand for batches; return False if there will be none.
+        """Cover batches with the current Spark batch; return False if there will be no more.
 
-        To be called in the thread in which Spark begins it.
+        Call it in the thread in which Spark starts its batch.
 
         Args:
             spark: The context.
 
         Raises:
-            Exception: What `run` has raised.
+            Exception: The exception of `run`.
         """
         until = time.monotonic() + _STANDS_S
         with self._changed:
@@ -87,11 +89,11 @@ class BatchTurns:
             self._changed.notify_all()
 
     def end(self, timeout_s: float) -> None:
-        """Begin no further batch, and wait for the batch under way.
+        """Begin no further batch, and wait for the current batch.
 
         Args:
-            timeout_s: Maximum time to wait, in seconds. A callback of the user that takes longer
-                goes on in its thread, which ends after it.
+            timeout_s: The maximum time to wait, in seconds. A longer callback of the user continues
+                in its thread, which ends after it.
         """
         self.begin_no_more()
         if self._thread is None:

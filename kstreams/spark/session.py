@@ -32,16 +32,16 @@ _QUERY = {
 def app_session(
     app: str, *, config: Mapping[str, str], early: EarlyJvm | None = None
 ) -> SparkSession:
-    """Return the running session, or make one.
+    """Return the running session, or create one.
 
-    A session of the user's, or of `spark-submit`, is taken as it is. Otherwise Java is
-    found (`kstreams.spark.java`) and Spark runs in this process on all cores, unless
-    `config` or the environment say otherwise.
+    A session of the user or of `spark-submit` is used unchanged. Otherwise Java is found
+    (`kstreams.spark.java`) and Spark runs in this process on all cores, unless `config` or the
+    environment change that.
 
     Args:
-        app: Name for Spark's own pages.
-        config: Spark's settings for a session made here.
-        early: The JVM that was begun for it.
+        app: The name for Spark's web pages.
+        config: Spark settings for a new session.
+        early: The JVM that was started for the session.
     """
     spare_imports()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -74,7 +74,7 @@ def query_session(session: SparkSession) -> SparkSession:
 
 
 def is_local(session: SparkSession) -> bool:
-    """Tell whether the executors are this very process."""
+    """Return whether the executor is the driver process."""
     master = session.sparkContext.master or ""
     return master == "local" or master.startswith("local[")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 __all__ = ("MEMORY", "OPTIONS", "jvm_options", "session_settings")
 
 OPTIONS = "spark.driver.extraJavaOptions"
-"""The setting with the JVM's options; a user's takes the place of ours."""
+"""The setting with the JVM options; a user's value replaces the default."""
 
 MEMORY = "1g"
 """Heap of a JVM that schedules, and sees no records."""

@@ -1,4 +1,4 @@
-"""Where Spark's programs and jars are, found as PySpark finds them but without its import."""
+"""The folder of Spark's programs and jars, found like PySpark does but without its import."""
 
 from __future__ import annotations
 

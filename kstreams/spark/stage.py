@@ -1,4 +1,4 @@
-"""What runs in a Python worker: the tasks of one partition group, batch after batch."""
+"""The code of a Python worker: the tasks of one partition group, batch after batch."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ __all__ = ("Stage", "Turn", "Turns")
 
 
 class Turn(NamedTuple):
-    """What workers of a stage are told of a batch, whatever their tasks are.
+    """The part of a batch that is the same for all workers of a stage.
 
     Attributes:
-        batch: Its number.
-        cuts: Those of its plan.
-        versions: What the stage reads of global tables.
+        batch: The number of the batch.
+        cuts: The cuts of its plan.
+        versions: The versions of global tables that the stage reads.
     """
 
     batch: int
@@ -46,19 +46,19 @@ class Turns(Protocol):
     """The batches that come to a worker, one after the other."""
 
     def next(self) -> tuple[Turn, Sequence[Message]] | None:
-        """Wait for a batch; return it with the messages to this worker, or None: no more."""
+        """Wait for a batch, and return it with the messages to this worker; None at the end."""
 
     def answer(self, messages: Sequence[Message]) -> None:
-        """Tell the driver what the tasks have said."""
+        """Send the results of the tasks to the driver."""
 
 
 class Stage:
-    """What Spark runs on each of its partitions: settings pickled once, small next to data.
+    """The function of Spark's partitions: settings that are pickled once, small compared to data.
 
     Args:
-        settings: Of the stage.
+        settings: The settings of the stage.
         import_path: Folders of the user's modules on executors.
-        errors: The way of errors to the driver.
+        errors: The channel of errors to the driver.
     """
 
     def __init__(
@@ -76,17 +76,17 @@ class Stage:
         cuts: Cuts = MappingProxyType({}),
         versions: Versions = MappingProxyType({}),
     ) -> Callable[[Iterable[Message]], Iterator[Message]]:
-        """Return the function of `mapPartitions` that runs tasks for one batch.
+        """Return the `mapPartitions` function that runs tasks for one batch.
 
         Args:
-            batch: Number of the batch.
-            cuts: Those of its plan.
-            versions: What it reads of global tables.
+            batch: The number of the batch.
+            cuts: The cuts of its plan.
+            versions: The versions of global tables that it reads.
         """
         return partial(self._run, self.turn(batch, cuts, versions))
 
     def turn(self, batch: int, cuts: Cuts, versions: Versions) -> Turn:
-        """Return what workers of the stage are told of a batch; arguments as for `in_batch`."""
+        """Return the part of a batch for all workers; arguments as for `in_batch`."""
         own = {each.name for each in self._reads}
         read = {store: version for store, version in versions.items() if store in own}
         return Turn(batch, dict(cuts), read)
@@ -129,13 +129,13 @@ class Stage:
             yield from run.messages(payload for _, payload in messages)
 
     def _rest(self, settings: StageSettings) -> None:
-        """Do, when a batch is done here, what the next one will have to thank for."""
+        """Prepare the next batch when a batch is done in this worker."""
         settings.query.io.read_ahead()
         shorten_collections()
 
     @contextmanager
     def _failing(self) -> Iterator[None]:
-        """Let what is raised reach the driver, typed."""
+        """Convert exceptions in the block to typed errors for the driver."""
         try:
             yield
         except GeneratorExit:  # Spark wants no more of it

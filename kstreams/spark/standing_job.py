@@ -30,38 +30,38 @@ if TYPE_CHECKING:
 __all__ = ("StandingJob", "Work")
 
 Work = Callable[[Turns], None]
-"""Runs batch after batch in a worker; what it raises fails the job."""
+"""A function that runs batch after batch in a worker; its exception fails the job."""
 
 _LOG = logging.getLogger(__name__)
 _LASTS_S = 0.5
 _LOOK_S = 0.02
-"""How often it is seen whether a job has ended, while its workers say nothing."""
+"""The poll interval for job completion while no worker sends anything."""
 _ROOM_S = 0.3
-"""How long workers of a batch wait for cores that others of its job have and do not need."""
+"""The grace period before idle workers are released to free cores."""
 _SOCKET = "turns"
 _LEFT = (OSError, EOFError, pickle.UnpicklingError)
-"""What is raised where the other end is not there any more."""
+"""Exceptions after the other end of a connection is gone."""
 
 
 class StandingJob:
-    """Runs the batches of one stage in jobs of half a second, each of many batches.
+    """Runs the batches of one stage in jobs of half a second with many batches each.
 
-    Spark takes some 25 ms to begin and to end a job, whatever it does. So the tasks of a job stay,
-    and the driver sends them batches over a Unix socket, whose folder is this user's alone. After
-    half a second they leave, and another job begins: what else asks this Spark for
-    its cores waits no longer.
+    Spark needs about 25 ms to start and end any job. So the tasks of a job stay, and the driver
+    sends batches to them over a Unix socket in a private folder. After half a second the tasks end
+    and another job starts, so that other users of this Spark get its cores.
 
-    A task that fails is tried again as often as Spark does that; then the job fails, and the
-    batch raises what it raises.
+    Spark retries a failed task as usual; then the job fails, and the batch raises the error of the
+    job.
 
     Args:
-        spark: Where jobs run; the executors are this very process.
-        work: What workers run, until there are no more batches (`Stage.batch_after_batch`).
-        workers: Those of the context.
-        width: How many there are: as many tasks as Spark can run at once, at most.
+        spark: The context; its executor is the driver process.
+        work: The function of the workers, until there are no more batches
+            (`Stage.batch_after_batch`).
+        workers: The workers of the context.
+        width: The number of workers: at most as many tasks as Spark can run at the same time.
 
     Raises:
-        OSError: No socket can be made.
+        OSError: The socket cannot be created.
     """
 
     def __init__(self, spark: SparkContext, work: Work, workers: PinnedWorkers, width: int) -> None:
@@ -82,15 +82,15 @@ class StandingJob:
         self._until = 0.0
 
     def run(self, batch: str, turn: Turn, parts: Mapping[int, Sequence[Message]]) -> list[Message]:
-        """Run a batch; return what its tasks say.
+        """Run a batch, and return the results of its tasks.
 
         Args:
-            batch: Its name, for Spark's pages.
-            turn: What workers are told of it.
-            parts: By worker, the messages to its tasks; a worker without any is not asked.
+            batch: The name of the batch for Spark's web pages.
+            turn: The part of the batch for all workers.
+            parts: The messages to tasks, by worker; a worker without messages is skipped.
 
         Raises:
-            Exception: The job has failed, and the batch with it.
+            Exception: The job failed, and the batch with it.
         """
         if self._job is None:
             self._begin(f"{batch} and later")
@@ -122,10 +122,10 @@ class StandingJob:
         self._until = time.monotonic() + _LASTS_S
 
     def _answers(self, turn: Turn, left: dict[int, Sequence[Message]]) -> list[Message]:
-        """Let workers run a batch; return what they say, in the order in which they end.
+        """Let workers run a batch; return their results in the order in which they end.
 
-        A worker that leaves comes again, if Spark tries its task again, and is asked again; if
-        not, the job ends.
+        A worker that leaves reconnects if Spark retries its task, and gets the batch again;
+        otherwise the job ends.
         """
         said: list[Message] = []
         began = time.monotonic()
@@ -192,7 +192,7 @@ class StandingJob:
                 link.give((turn, left[number]))
 
     def _join(self) -> None:
-        """Let the job end, if there is one; raise what it raises."""
+        """End the job, if there is one, and raise its exception."""
         self._dismiss()
         job, self._job = self._job, None
         if job is None:
@@ -209,7 +209,7 @@ class StandingJob:
         self._links.clear()
 
     def _fail(self) -> NoReturn:
-        """Raise what has made the job fail."""
+        """Raise the error that made the job fail."""
         self._join()
         raise ExecutionError("a worker left its Spark job, but no task of the job failed")
 
@@ -225,7 +225,10 @@ class _JobThread:
         self._thread.start()
 
     def begin(self, name: str) -> Future[None]:
-        """Begin a job, which Spark's pages call so, after those before; return what has its end."""
+        """Start a job after earlier jobs, and return the future of its end.
+
+        Spark's web pages show the name.
+        """
         job: Future[None] = Future()
         self._begun.put((name, job))
         return job

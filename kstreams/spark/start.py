@@ -46,14 +46,14 @@ __all__ = ("Executors", "make_pipeline", "start")
 
 @dataclass(frozen=True)
 class Executors:
-    """What an app has of Spark's executors.
+    """The executors of an app.
 
     Attributes:
-        width: Spark tasks of one stage at most.
-        at_once: How many tasks one executor runs at the same time.
-        import_path: Folders of the user's modules there: archives that Spark has unpacked,
-            or the driver's own folders where the executors are this very process.
-        are_ours: Whether they are this very process, and one query alone uses them.
+        width: The maximum number of Spark tasks of one stage.
+        at_once: The number of tasks that one executor runs at the same time.
+        import_path: Folders of the user's modules on executors: archives that Spark has unpacked,
+            or the folders of the driver if the executor is the driver process.
+        are_ours: Whether the executor is the driver process, and only one query uses it.
     """
 
     width: int
@@ -65,28 +65,28 @@ class Executors:
 def start(
     settings: AppSettings, parts: AppParts, early: EarlyJvm | None = None
 ) -> tuple[Pipeline, ...]:
-    """Start an app: take its checkpoint, see what is there, and begin its queries.
+    """Start an app: acquire its checkpoint, check topics and log, and start its queries.
 
-    The lock is held afterwards, also when a later step raises; the caller releases it.
+    The lock stays acquired if a later step raises; the caller releases it.
 
     Args:
-        settings: The app's, checked.
-        parts: The objects that it is made of.
-        early: The JVM that was begun for it.
+        settings: The checked settings of the app.
+        parts: The shared objects of the app.
+        early: The JVM that was started for the app.
 
     Returns:
-        The running queries, in the topology's order.
+        The running queries, in the order of the topology.
 
     Raises:
         AppLockedError: Another app runs on the checkpoint.
-        CompileError: Topics and checkpoint do not go together, or executors do not see the
-            state's log.
-        UnknownTopicError: A source's topic does not exist.
-        PartitionCountError: Topics of one group differ.
-        CheckpointMismatchError: The checkpoint is another app's, or state in it would be
+        CompileError: Topics and checkpoint do not match, or executors cannot access the log of the
+            state.
+        UnknownTopicError: The topic of a source does not exist.
+        PartitionCountError: The topics of a group have different partition counts.
+        CheckpointMismatchError: The checkpoint belongs to another app, or its state would be
             emptied or misread.
-        LogMismatchError: The durable log is not the one that the checkpoint stands on.
-        NoCheckpointError: The app whose table is to be read is not there.
+        LogMismatchError: The durable log is not that of the checkpoint.
+        NoCheckpointError: The app of a global table does not exist.
         RegistryUnavailableError: A registry that serdes need does not answer.
     """
     _check_place(settings, parts)
@@ -142,13 +142,13 @@ def _open_query(pipeline: Pipeline) -> OpenQuery:
 
 
 def _publish(settings: AppSettings, parts: AppParts, commit: Commit) -> None:
-    """Publish what a crash may have left of a commit, for a query that does not run yet."""
+    """Publish the remaining output of a commit after a crash, for a query that does not run yet."""
     log = settings.state.log or settings.checkpoint.log
     publish_commit(parts.connection, parts.topology, commit, log.open())
 
 
 def _check_place(settings: AppSettings, parts: AppParts) -> None:
-    """Refuse a checkpoint that outlives the machine beside topics that do not."""
+    """Reject a permanent checkpoint with topics on a temporary directory."""
     connection = parts.connection
     if connection is NO_TOPICS:
         check_no_topics(parts.topology)
@@ -163,7 +163,7 @@ def _check_place(settings: AppSettings, parts: AppParts) -> None:
 def _prepare_executors(
     session: SparkSession, settings: AppSettings, queries: Sequence[OpenedQuery]
 ) -> Executors:
-    """Make sure that executors have what they need, and send them the user's packages."""
+    """Check the executors, and send them the user's packages."""
     width = settings.parallelism or session.sparkContext.defaultParallelism
     if is_local(session):
         import_path = own_folders()
@@ -184,16 +184,16 @@ def make_pipeline(
     *,
     tables: QueryTables | None = None,
 ) -> Pipeline:
-    """Make one query ready to run, at the positions where it goes on.
+    """Create one query at the positions of its last commit.
 
     Args:
-        settings: The app's.
-        parts: The app's.
-        opened: The query's parts of the checkpoint.
-        tasks: Number of tasks by group.
-        executors: Where its tasks run.
-        changelogs: By store, its changelog and where it ends.
-        tables: The global tables that it reads and writes.
+        settings: The settings of the app.
+        parts: The shared objects of the app.
+        opened: The checkpoint of the query.
+        tasks: The number of tasks, by group.
+        executors: The executors.
+        changelogs: By store, the changelog and its end.
+        tables: The global tables that the query reads and writes.
     """
     sources = [node for group in opened.groups for node in group.sources]
     feed = feed_of(parts.connection, sources, reader=opened.scope)

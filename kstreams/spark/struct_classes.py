@@ -65,7 +65,7 @@ def make_struct(
 
 @dataclass(frozen=True)
 class _Factory:
-    """What makes the default of a field; msgspec's own class does not pickle."""
+    """A factory of a field's default; msgspec's own class cannot be pickled."""
 
     make: Callable[[], object]
 

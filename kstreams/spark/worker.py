@@ -1,4 +1,4 @@
-"""What a Python worker keeps between tasks, how it finds the user's modules, and how it ends."""
+"""The Python worker: its state between tasks, its import path, and its end."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _loaded: dict[str, Any] = {}
 
 
 def drop_spark_archives() -> None:
-    """Take Spark's own archives off the import path of this worker.
+    """Remove Spark's archives from the import path of this worker.
 
-    A reused worker spends 100-250 ms of every task in `importlib.invalidate_caches()`,
-    which reads the directory of an archive again for the archive and for each package that
-    was imported from it. Where pyspark is installed otherwise, as pip does, the archives
-    are not needed; what is imported from them later is found all the same.
+    A reused worker spends 100-250 ms of every task in `importlib.invalidate_caches()`, which reads
+    the directory of an archive again for the archive and for each package that was imported from
+    it. If pyspark is installed as usual with pip, the archives are not needed; later imports from
+    them still work.
     """
     kept = [entry for entry in sys.path if not _SPARK_ARCHIVE.search(entry)]
     if len(kept) < len(sys.path):
@@ -51,8 +51,8 @@ def add_to_import_path(folders: tuple[str, ...]) -> None:
     """Put the folders of the user's modules first on the import path of this worker.
 
     Args:
-        folders: In their order; those that are not absolute are in the folder of this executor
-            where Spark unpacks archives.
+        folders: The folders in order; a relative folder is in the folder of this executor in which
+            Spark unpacks archives.
     """
     if not folders:
         return
@@ -81,13 +81,13 @@ def load_once(digest: str, read: Callable[[], bytes]) -> Any:  # noqa: ANN401  #
 
 @cache
 def shorten_collections() -> None:
-    """Make the garbage collections of this worker short from here on, once a worker.
+    """Shorten the garbage collections of this worker, once per worker.
 
-    Spark has a worker collect all garbage after each task. With the modules of data libraries
-    loaded that takes 30 ms and more, and with the rows that a worker remembers some hundred: a
-    quarter of what it did. What is loaded by now is left out of collections. And what Spark asks
-    for after a task looks at the young objects alone, as those of a task are; one in
-    `_FULL_EVERY` looks at all, beside those that Python makes where objects gather.
+    Spark runs a full garbage collection after each task. With loaded data libraries that takes 30
+    ms and more, and with cached rows over 100 ms: a quarter of the work of a task. Objects that
+    exist now are excluded from collections. The collection after a task covers only young objects,
+    such as those of the task; one in `_FULL_EVERY` covers all objects, in addition to Python's own
+    collections.
     """
     gc.collect()
     gc.freeze()
@@ -104,12 +104,12 @@ def shorten_collections() -> None:
 
 @cache
 def leave_quietly() -> None:
-    """Let this worker end in silence when Spark closes it between two tasks, once a worker.
+    """End this worker without output when Spark closes it between two tasks; once per worker.
 
-    Spark closes workers that were idle for a minute, and all when an app is left. PySpark's
-    worker takes the end of its input for an error and wants to tell Spark, which does not
-    listen any more; over Unix sockets that fails at once, and the daemon prints a traceback of
-    `BrokenPipeError`. What goes wrong within a task is reported as ever.
+    Spark closes workers that were idle for a minute, and all workers at the end of an app.
+    PySpark's worker treats the end of its input as an error and tries to report it to Spark. Over
+    Unix sockets the report fails, and the daemon prints a `BrokenPipeError` traceback. Errors
+    within a task are reported as usual.
     """
     daemon = sys.modules["__main__"]
     main = getattr(daemon, "worker_main", None)

@@ -43,13 +43,13 @@ _Span = tuple[str, int, int, int]
 
 
 class WorkerDeaths:
-    """Counts the worker processes that died under one batch.
+    """Counts the worker processes that died in one batch.
 
     Args:
-        query: Name of the query.
-        batch: Number of the batch.
-        groups: Names of the pipeline's groups, by stage.
-        width: How many Spark partitions a later stage has: task `t` is in `t % width`.
+        query: The name of the query.
+        batch: The number of the batch.
+        groups: The names of the pipeline's groups, by stage.
+        width: The number of Spark partitions of a later stage: task `t` is in `t % width`.
     """
 
     def __init__(
@@ -73,14 +73,14 @@ class WorkerDeaths:
         plan: Plan,
         parts: Sequence[Sequence[tuple[int, bytes]]],
     ) -> WorkerDiedError | None:
-        """Return what to say of a job that failed because a worker died; None if none did.
+        """Return the error for a job that failed because a worker died; None for another cause.
 
-        Spark's own attempts of the task are counted, and those of jobs before.
+        The count includes Spark's attempts of the task and earlier jobs.
 
         Args:
-            exc: What the job's call raised, without a worker's own error in it.
-            spark: What the job ran on.
-            plan: What the batch reads.
+            exc: The exception of the job, without an error of a worker.
+            spark: The context of the job.
+            plan: The plan of the batch.
             parts: The messages of the first stage, by Spark partition.
         """
         if not isinstance(exc, (Py4JError, PySparkException)) or jvm_is_gone(exc):
@@ -99,7 +99,7 @@ class WorkerDeaths:
         return self._error(stage, tasks, _spans(plan, stage, tasks))
 
     def _stage(self, spark: SparkContext, number: int) -> int | None:
-        """Return which stage of the pipeline has a number of Spark's; None if it is not known."""
+        """Return the stage of the pipeline for a Spark stage number; None if it is unknown."""
         if len(self._groups) == 1:
             return 0
         tracker = spark.statusTracker()
@@ -147,7 +147,7 @@ def _called(sent: Sequence[tuple[int, bytes]]) -> list[int]:
 
 
 def _spans(plan: Plan, stage: int | None, tasks: Sequence[int]) -> list[_Span]:
-    """Return what dead tasks were reading; below an edge, that is all of the batch."""
+    """Return the input of dead tasks; below an edge, the input of the whole batch."""
     if stage == 0:
         own = [plan.tasks.get((0, task), ()) for task in tasks]
     else:

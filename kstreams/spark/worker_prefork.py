@@ -1,4 +1,4 @@
-"""The nursery of this process: it imports while Java starts, and forks a session's workers."""
+"""The prefork process: it imports modules while Java starts, and forks the workers of a session."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ class _Nursery:
 
 
 def nursery_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return Spark's settings by which a session's workers are the nursery's, which is begun.
+    """Start the prefork process, and return the Spark settings that make Spark use its workers.
 
-    Spark starts a daemon for each set of variables of workers, and so for each worker that is
-    pinned; each would import all by itself. The nursery does once, beside the start of Java and
-    of the session, and forks. A daemon that finds no nursery, or is of another Python or with
-    other variables, does as ever.
+    Spark starts a daemon for each set of worker variables, and so for each pinned worker; each
+    daemon would import all modules. The prefork process imports them once, while Java and the
+    session start, and forks. A daemon without a prefork process, or with another Python or other
+    variables, works as usual.
 
     Args:
-        settings: The others of the session.
+        settings: The other settings of the session.
 
     Returns:
-        None of them where Spark's workers are not of this Python and this machine.
+        An empty dict if Spark's workers do not run with this Python on this machine.
     """
     global _running  # noqa: PLW0603  # one a process
     if not _is_for(settings):

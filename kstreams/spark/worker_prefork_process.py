@@ -97,7 +97,7 @@ def _read(asking: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
 
 
 def _is_ours(told: Mapping[str, Any]) -> bool:
-    """Tell whether a process that begins as this one has would be the same."""
+    """Return whether a worker with this start would equal a fork of this process."""
     environment: Mapping[str, str] = told["environment"]
     names = {*environment, *os.environ}
     fixed = [name for name in names if name.startswith(_FIXED)]

@@ -1,4 +1,4 @@
-"""The state of a task that runs once: it begins empty, and nobody asks for it again."""
+"""The state of a task that runs once: it starts empty and is discarded."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class NoLog:
 
 @dataclass(frozen=True)
 class BoundedState:
-    """A `TaskState` in a temporary directory: nothing of it goes to the durable log.
+    """A `TaskState` in a temporary directory, without a durable log.
 
     Attributes:
-        backend: What the working store is.
-        group: The task's.
+        backend: The backend of the working store.
+        group: The group of the task.
     """
 
     backend: StateBackend
@@ -70,7 +70,7 @@ class _Opened:
     restored: bool = False
 
     def rows(self) -> dict[str, int]:
-        """Return nothing: nobody is told."""
+        """Return no counts, because no report uses them."""
         return {}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:

@@ -1,8 +1,8 @@
-"""Removing what no version of a task's state is made of any more.
+"""Removal of objects that no version of a task's state uses.
 
-Nobody but a task's own batches could do it: Spark has the pointers, and tells nobody. Every so
-many batches a task lists its objects, and leaves a note of those that its pointer does not name:
-passed versions, and leftovers of attempts. What notes have had since long enough goes.
+Only the batches of a task can remove them, because Spark has the pointers. At intervals, a task
+lists its objects and writes a note of those that its pointer does not name: old versions and files
+of failed attempts. Objects that have been in the notes long enough are removed.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = ("Cleaning",)
 
 @dataclass(frozen=True)
 class Cleaning:
-    """When objects of a task's state are removed that its pointer has stopped naming.
+    """The policy for the removal of objects that a task's pointer no longer names.
 
     Attributes:
-        retained_batches: How many batches they stay at least: Spark keeps that many in its
-            checkpoint (`spark.sql.streaming.minBatchesToRetain`), to which one may go back.
-        min_age: How long they stay at least.
-        every: How many batches lie between two notes.
+        retained_batches: The minimum number of batches until removal: Spark retains that many in
+            its checkpoint (`spark.sql.streaming.minBatchesToRetain`) for a rollback.
+        min_age: The minimum time until removal.
+        every: The number of batches between two notes.
     """
 
     retained_batches: int = 100
@@ -36,7 +36,7 @@ class Cleaning:
     every: int = 50
 
     def is_due(self, batch: int, last: int) -> bool:
-        """Tell whether a batch is to look, when `last` was the last that did."""
+        """Return whether a batch must list objects, given the last batch that did."""
         return batch // self.every > last // self.every
 
     def clean(
@@ -48,21 +48,21 @@ class Cleaning:
         batch: int,
         wall_ms: int,
     ) -> tuple[str, ...]:
-        """Remove what has gone unnamed for long enough, and note what is unnamed now.
+        """Remove objects that were unnamed for long enough, and note the unnamed objects of now.
 
-        What is removed is in the newest note that is old enough, in the one before that, and in
-        all since: an object that was made beside the batches, and not named at first, is younger
-        than the first of them. Any number of attempts may do it at once.
+        A removed object is in the newest note that is old enough, in the note before that one, and
+        in all later notes: an object that another process created and named later is newer than the
+        first of these notes. Several attempts may run at the same time.
 
         Args:
             log: The durable log.
             task: The task.
-            pointers: The versions that the batch began with, and leads to.
-            batch: Number of the batch.
-            wall_ms: Its wall time, ms since the epoch.
+            pointers: The first and the last version of the batch.
+            batch: The number of the batch.
+            wall_ms: The wall time of the batch, ms since the epoch.
 
         Returns:
-            The names of the objects that were removed, sorted.
+            The names of the removed objects, sorted.
         """
         named = {ref.name for pointer in pointers for ref in pointer.objects()}
         unnamed = [name for name in log.list(task.prefix) if name not in named]

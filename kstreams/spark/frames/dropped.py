@@ -1,4 +1,4 @@
-"""How many records tasks have dropped: rows among the results, so that nothing goes unseen."""
+"""The counts of dropped records as rows of the results, so that no drop is hidden."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def dropped_topic(app_id: str) -> str:
 def dropped_table(
     app_id: str, status: TaskStatus, *, batch: int, wall_ms: int
 ) -> tuple[str, pa.Table]:
-    """Return a task's counts in a batch, as a sink's name and its output.
+    """Return the drop counts of a task in a batch, as a sink's name and its output.
 
     Args:
-        app_id: The app's.
-        status: What the task says.
-        batch: Number of the batch.
-        wall_ms: The batch's wall time, ms since the epoch: that of the rows.
+        app_id: The app id.
+        status: The status of the task.
+        batch: The number of the batch.
+        wall_ms: The wall time of the batch and its rows, ms since the epoch.
     """
     task = str(status.task)
     found = [
@@ -55,11 +55,11 @@ def dropped_table(
 
 
 def observed(rows: DataFrame, name: str) -> DataFrame:
-    """Return rows without those that count dropped records, whose sum is a metric of the query.
+    """Return the rows without drop counts; the sum of the counts becomes a metric of the query.
 
     Args:
-        rows: All that the tasks give out.
-        name: Of the metric; it has one field, `records`. Bounded DataFrames have none.
+        rows: The output of all tasks.
+        name: The name of the metric, which has one field, `records`. Bounded DataFrames have none.
     """
     if not rows.isStreaming:
         return rows.where(f"NOT {OF_DROPPED}")

@@ -1,4 +1,4 @@
-"""What a task gives out, kept for Spark to write."""
+"""The output of a task, collected for Spark to write."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ __all__ = ("FrameIO",)
 
 
 class FrameIO:
-    """A `TopicIO` for one task in one batch: Spark has read its input, and writes its output.
+    """A `TopicIO` for one task in one batch: Spark has read the input, and writes the output.
 
     Attributes:
-        written: What it gave out: a sink's name, and a table of `kstreams.raw_batch.OUTPUT_SCHEMA`.
+        written: The output: a sink's name, and a table of `kstreams.raw_batch.OUTPUT_SCHEMA`.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""How the pipelines of a topology become one DataFrame: read `FramePlan.results`."""
+"""The DataFrame plan of a topology's pipelines: read `FramePlan.results`."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ __all__ = ("FramePlan", "Pipeline")
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Groups that repartition edges join, each a stage.
+    """Groups that repartition edges connect; each group is a stage.
 
     Attributes:
-        query: What their tasks know.
-        layout: Where their tasks lie.
+        query: The settings of the tasks.
+        layout: The layout of the tasks.
     """
 
     query: QuerySettings
@@ -44,17 +44,17 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class FramePlan:
-    """How stages become DataFrames.
+    """The DataFrame plan of a topology's stages.
 
     Attributes:
-        pipelines: The topology's.
-        sources: By topic name, its records.
-        run: What runs a stage's tasks on messages; `run_bounded` for bounded DataFrames.
+        pipelines: The pipelines of the topology.
+        sources: The records of each topic, by name.
+        run: Runs the tasks of a stage on messages; `run_bounded` for bounded DataFrames.
         shipped: The user's modules.
-        errors: The way of errors to the driver.
-        cleaning: When objects that no version names are removed.
-        timers: Whether Spark calls tasks at the times that they ask for.
-        fork: What the tasks of a new checkpoint begin with; None: with nothing.
+        errors: The channel of errors to the driver.
+        cleaning: The policy for the removal of unnamed objects.
+        timers: Whether Spark calls tasks at the times that they request.
+        fork: The initial state of tasks with a new checkpoint; None: empty.
     """
 
     pipelines: Sequence[Pipeline]
@@ -67,7 +67,7 @@ class FramePlan:
     fork: Carried[Inherited] | None = None
 
     def results(self) -> DataFrame:
-        """Return what the sinks give out; each DataFrame begins a state of its own."""
+        """Return the output of the sinks; each DataFrame has a separate state."""
         start = None if self.run is run_bounded else uuid4().hex
         parts = [self._results_of(pipeline, start) for pipeline in self.pipelines]
         return reduce(_union, parts)

@@ -27,17 +27,17 @@ _SHOWN = 300
 
 @dataclass(frozen=True)
 class FrameState:
-    """The state that a query of `transform_frames` keeps, for a `View`.
+    """The state of a `transform_frames` query, for a `View`.
 
-    Which version counts Spark's checkpoint says: a batch that Spark has not committed is never
-    seen. Each look for a newer version is a few small jobs of Spark's, so views want a `max_age` or
-    `advance_every`; the stores themselves are read from the durable log, without Spark.
+    Spark's checkpoint determines the current version: an uncommitted batch is never visible. Each
+    check for a newer version needs a few small Spark jobs, so set `max_age` or `advance_every` on
+    views. The stores themselves are read from the durable log, without Spark.
 
     Attributes:
-        session: Reads Spark's checkpoint; of Spark Connect, too.
-        checkpoint: The query's `checkpointLocation`.
-        topology: What the query runs.
-        log: Where its state is, as this process reaches it.
+        session: Reads Spark's checkpoint; may be a session of Spark Connect.
+        checkpoint: The `checkpointLocation` of the query.
+        topology: The topology of the query.
+        log: The log of the state, with settings for this process.
 
     Source: Spark's data sources `state-metadata` and `statestore`.
     """
@@ -49,7 +49,7 @@ class FrameState:
 
     @property
     def name(self) -> str:
-        """Return what it is called in errors."""
+        """Return the name of the state in errors."""
         return f"{self.topology.name} at {self.checkpoint}"
 
     def batches(self) -> list[int]:
@@ -67,9 +67,9 @@ class FrameState:
         """Return the state as of a committed batch.
 
         Raises:
-            StoreError: Spark does not retain it.
-            CheckpointMismatchError: The checkpoint is of another topology.
-            StateCorruptError: What is there is not what a topology keeps.
+            StoreError: Spark does not retain the batch.
+            CheckpointMismatchError: The checkpoint belongs to another topology.
+            StateCorruptError: The state in the checkpoint is not that of a topology.
         """
         try:
             frames = [self._records(row, batch) for row in self._operators()]
@@ -102,7 +102,7 @@ class FrameState:
         return QueryVersion(max(record.wall_ms for _, record in records), tasks, pointers)
 
     def _records(self, operator: Row, batch: int) -> DataFrame | None:
-        """Return what an operator has of tasks; None if it is not one of a topology's."""
+        """Return the task records of an operator; None if it is not an operator of a topology."""
         reader = self.session.read.format("statestore").option("batchId", batch)
         reader = reader.option("operatorId", operator["operatorId"])
         if operator["operatorName"].startswith("transformWithState"):

@@ -1,4 +1,4 @@
-"""One task on DataFrames in one batch: whose its state is, what it does, what is kept."""
+"""One task on DataFrames in one batch: its state, its run, and its record."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ _OWNERSHIP = Ownership()
 
 @dataclass(frozen=True)
 class StageRules:
-    """How the tasks of a stage run.
+    """The rules for the tasks of a stage.
 
     Attributes:
-        number: The stage's.
-        layout: Where tasks lie.
-        start: Id of the query's start; None for a bounded DataFrame, whose tasks run once, with
-            nothing kept.
-        timers: Whether Spark calls tasks at the times that they ask for.
-        cleaning: When objects that no version names are removed.
-        fork: What tasks begin with that the checkpoint does not have; None: with nothing.
+        number: The number of the stage.
+        layout: The layout of the tasks.
+        start: The id of the query's start; None for a bounded DataFrame, whose tasks run once and
+            keep no state.
+        timers: Whether Spark calls tasks at the times that they request.
+        cleaning: The policy for the removal of unnamed objects.
+        fork: The initial state of tasks that the checkpoint does not have; None: empty.
     """
 
     number: int
@@ -65,12 +65,12 @@ class StageRules:
 
 @dataclass(frozen=True)
 class TaskRan:
-    """What a task has done in a batch.
+    """The result of a task in a batch.
 
     Attributes:
-        record: What is to be kept of it.
-        written: What it gave out: a sink's name, and a table of `kstreams.raw_batch.OUTPUT_SCHEMA`.
-        forwarded: For later stages.
+        record: The new task record.
+        written: The output: a sink's name, and a table of `kstreams.raw_batch.OUTPUT_SCHEMA`.
+        forwarded: The messages to later stages.
     """
 
     record: TaskRecord
@@ -79,19 +79,19 @@ class TaskRan:
 
 
 class FrameTask:
-    """A task that runs one batch.
+    """A task for one batch.
 
     Args:
-        settings: Its stage's, as carried: without a scope.
-        rules: Its stage's.
-        task: Which task.
-        record: What Spark keeps of it; None before its first batch.
-        wall_ms: Wall time of the batch, ms since the epoch.
+        settings: The settings of the stage, without a scope.
+        rules: The rules of the stage.
+        task: The task.
+        record: The task record in Spark's state; None before the first batch.
+        wall_ms: The wall time of the batch, ms since the epoch.
 
     Raises:
-        CheckpointMismatchError: The checkpoint was begun with another layout.
-        FencedError: A checkpoint begins a state that another has begun.
-        KStreamsError: As `Inherited.begin`.
+        CheckpointMismatchError: The checkpoint was created with another layout.
+        FencedError: Another checkpoint owns the state.
+        KStreamsError: As for `Inherited.begin`.
     """
 
     def __init__(
@@ -139,12 +139,12 @@ class FrameTask:
         """Run the batch.
 
         Args:
-            records: What has come for the task.
+            records: The input of the task.
 
         Raises:
-            CompileError: It has wall-clock work, and Spark does not call it.
-            FencedError: Another query has taken the state over.
-            KStreamsError: As `TaskRun.run`.
+            CompileError: The task has wall-clock work, and Spark does not call it.
+            FencedError: Another query has taken over the state.
+            KStreamsError: As for `TaskRun.run`.
         """
         before, number = self.record, self.record.batch + 1
         io = FrameIO()
@@ -216,7 +216,7 @@ class FrameTask:
             yield dropped_table(app, status, batch=number, wall_ms=self._wall_ms)
 
     def _cleaned(self, before: TaskRecord, after: TaskRecord) -> TaskRecord:
-        """Remove what has long been unnamed, if that is due; return the record with it."""
+        """Remove old unnamed objects, if that is due; return the updated record."""
         cleaning = self._rules.cleaning
         if not self._streams or not cleaning.is_due(after.batch, before.cleaned):
             return after

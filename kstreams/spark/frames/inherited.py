@@ -1,4 +1,4 @@
-"""What the tasks of a new checkpoint begin with: a savepoint of an app."""
+"""The initial state of a new checkpoint's tasks from a savepoint of an app."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ __all__ = ("Inherited", "starting_offsets")
 
 @dataclass(frozen=True)
 class Inherited:
-    """The state of an app's tasks, which tasks of the same names take over.
+    """The state of an app's tasks, which tasks with the same names copy.
 
-    Workers read it, in the first batch of each task: a client of Spark Connect may not see the
-    storage. Nothing of the original's is changed.
+    Workers read the savepoint in the first batch of each task, because a client of Spark Connect
+    may have no access to the storage. The original is not changed.
 
     Attributes:
         source: The savepoint.
-        shape: `Topology.shape` of what takes it over.
-        tasks: How many tasks that has, by group.
+        shape: The `Topology.shape` of the new topology.
+        tasks: The number of new tasks, by group.
     """
 
     source: ForkSource
@@ -39,21 +39,22 @@ class Inherited:
     tasks: Mapping[str, int]
 
     def begin(self, task: TaskId, key: TaskKey, log: ObjectStore) -> str | None:
-        """Copy a task's state, if the app had one for it.
+        """Copy the state of a task, if the app has one for it.
 
         Args:
             task: The task.
-            key: What its state is called in the log.
-            log: The durable log that is to have it.
+            key: The name of the state in the log.
+            log: The durable log for the copy.
 
         Returns:
             The pointer of the copy, as JSON text.
 
         Raises:
             NoCheckpointError: There is no checkpoint of an app.
-            SavepointError: It has no such savepoint.
-            CheckpointMismatchError: It is of another topology, or of other numbers of tasks.
-            StateCorruptError: An object of the savepoint is not what it was.
+            SavepointError: The app does not have the savepoint.
+            CheckpointMismatchError: The savepoint belongs to another topology, or has other numbers
+                of tasks.
+            StateCorruptError: An object of the savepoint has changed.
         """
         savepoint, theirs = self.source.load()
         origin = savepoint.checkpoint
@@ -85,18 +86,18 @@ class Inherited:
 
 
 def starting_offsets(fork: str | ForkSource) -> str:
-    """Return where reading goes on after a savepoint: `startingOffsets` of Spark's Kafka source.
+    """Return the offsets after a savepoint as `startingOffsets` of Spark's Kafka source.
 
     Args:
-        fork: The savepoint, as `transform_frames` takes it.
+        fork: The savepoint, as for `transform_frames`.
 
     Returns:
-        For each topic that the app reads the offsets of its partitions, as JSON.
+        The offsets of each partition, for each topic that the app reads, as JSON.
 
     Raises:
         NoCheckpointError: There is no checkpoint of an app.
-        SavepointError: It has no such savepoint; or two queries of the app, which read one
-            topic, had come to different offsets when it was made.
+        SavepointError: The app does not have the savepoint; or two queries that read the same topic
+            had different offsets at the savepoint.
     """
     source = ForkSource.parse(fork) if isinstance(fork, str) else fork
     savepoint, _ = source.load()

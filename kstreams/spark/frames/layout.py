@@ -1,4 +1,4 @@
-"""How a query's tasks lie among Spark's groups, and what a checkpoint is begun with."""
+"""The layout of a query's tasks in Spark's groups, as stored in its checkpoint."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Layout:
     """The tasks of one pipeline.
 
     Attributes:
-        app: The app's id.
-        fingerprint: The topology's.
-        groups: Names of the partition groups, in the order of their stages.
-        counts: How many tasks each has.
-        origin: Name of the savepoint that the tasks begin with; empty for none.
+        app: The app id.
+        fingerprint: The fingerprint of the topology.
+        groups: The names of the partition groups, in the order of their stages.
+        counts: The number of tasks of each group.
+        origin: The name of the savepoint with the initial state; empty without one.
         parameters: The parameters of each store; see `kstreams.parameters`.
     """
 
@@ -36,12 +36,12 @@ class Layout:
     parameters: Mapping[str, Parameters] = field(default_factory=dict)
 
     def key(self, stage: int, task: int, *, through: int) -> int:
-        """Return the group key of a message, on its way through a stage.
+        """Return the group key of a message in a stage.
 
         Args:
-            stage: Where the message goes.
-            task: For which task there.
-            through: The stage whose tasks hand it on, or take it.
+            stage: The destination stage of the message.
+            task: The destination task in that stage.
+            through: The stage whose tasks forward or receive the message.
         """
         if stage != through:
             task %= self.counts[through]
@@ -61,20 +61,20 @@ class Layout:
                 yield stage, task
 
     def to_text(self) -> str:
-        """Return what a checkpoint keeps of it."""
+        """Return the layout as text for a checkpoint."""
         tasks = dict(zip(self.groups, self.counts, strict=True))
         content = {"app": self.app, "shape": self.fingerprint, "tasks": tasks}
         return json.dumps({**content, "origin": self.origin, "parameters": self.parameters})
 
     def check(self, text: str) -> None:
-        """Make sure that a checkpoint was begun with this layout.
+        """Check that a checkpoint was created with this layout.
 
         Args:
-            text: What it keeps.
+            text: The layout in the checkpoint.
 
         Raises:
-            CheckpointMismatchError: With another app, topology or number of tasks, or with
-                parameters by which a store would be misread; says which.
+            CheckpointMismatchError: The checkpoint has another app, topology or number of tasks, or
+                parameters by which a store would be misread. The message has the difference.
         """
         if text == self.to_text():
             return

@@ -1,7 +1,7 @@
-"""What travels between Spark's operators: messages of bytes, each to one group key.
+"""Messages between Spark's operators: bytes, each for one group key.
 
-A row is a message, and a message holds many records: Spark touches a handful of rows a batch,
-whatever the number of records.
+A row is a message with many records: Spark processes few rows in a batch, for any number of
+records.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MESSAGE = StructType(
 """Columns of messages, for Spark. Of a text, Connect would ask whichever session is active."""
 
 RECORD = StructType([StructField("record", StringType())])
-"""What Spark keeps of a task: its `TaskRecord`."""
+"""The state of a task in Spark: its `TaskRecord`."""
 
 MESSAGE_SCHEMA = pa.schema([("key", pa.int32()), ("wall", pa.int64()), ("payload", pa.binary())])
 """The same, for Arrow."""

@@ -1,4 +1,4 @@
-"""Which stateful operator of Spark's runs the partition groups."""
+"""The stateful Spark operators that can run partition groups."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _CHECK = "spark.sql.streaming.unsupportedOperationCheck"
 def chosen_operator(
     session: SparkSession, asked: Operator | Literal["auto"], groups: int
 ) -> Operator:
-    """Return the operator that runs a topology's groups in a session.
+    """Return the operator that runs the groups of a topology in a session.
 
     Args:
         session: The session.
-        asked: What the user says.
-        groups: How many groups the topology has.
+        asked: The requested operator.
+        groups: The number of groups of the topology.
 
     Raises:
-        CompileError: The session does not have it; names the setting.
+        CompileError: The session does not support the operator. The message names the setting.
     """
     on_rocksdb = (session.conf.get(_PROVIDER, "") or "").endswith("RocksDBStateStoreProvider")
     chains = groups == 1 or (session.conf.get(_CHECK, "true") or "true").lower() == "false"

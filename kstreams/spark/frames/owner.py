@@ -1,8 +1,9 @@
-"""One query owns a state: the one that was started last.
+"""The owner of a state: the query that was started last.
 
-State is named by the start that began it, and a copy of its checkpoint has that name as well.
-Attempts never share an object, so two queries would not spoil each other's results; but each would
-remove what the other still needs. So each start leaves its name, and older ones end.
+The name of a state contains the start that created it, and a copy of its checkpoint has the same
+name. Attempts never share an object, so two queries would not corrupt each other's results, but
+each would remove objects that the other one needs. So each start writes its name, and queries of
+older starts end.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ _KEPT = 20
 
 @dataclass
 class Ownership:
-    """What a worker knows of who owns which state.
+    """A worker's knowledge of the owners of states.
 
     Attributes:
-        since_ms: By scope and start, the wall time of the first batch that the worker saw of it.
+        since_ms: By scope and start, the wall time of the first batch that the worker ran for it.
     """
 
     since_ms: dict[tuple[str, str], int] = field(default_factory=dict)

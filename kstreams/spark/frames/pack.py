@@ -38,7 +38,7 @@ SOURCE_ROWS = pa.schema(
         ("offset", pa.int64()),
     ]
 )
-"""Columns of a message's records; null are those that the source does not have."""
+"""The columns of a message's records; columns that the source lacks are null."""
 
 _MOST_BYTES = 64 * 1024 * 1024
 """Of records that wait to become messages."""
@@ -46,21 +46,21 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Pack:
-    """The function of `mapInArrow` that makes messages of a source's rows.
+    """The `mapInArrow` function that creates messages from the rows of a source.
 
-    It gets the columns of `SOURCE_ROWS` that the source has, and before them `wall`: the batch's
-    wall time. `key` and `value` may be of other types: the topic's serdes make bytes of them.
+    The function gets the available columns of `SOURCE_ROWS`, preceded by `wall`: the wall time of
+    the batch. `key` and `value` may have other types, which the topic's serdes encode.
 
     Attributes:
-        layout: Where tasks lie.
-        stage: The source's.
-        entry: Name of the source node.
-        topic: Name of its topic.
-        carried: The topic: its serdes, and which task a key belongs to.
-        errors: The way of errors to the driver.
-        all_tasks: Whether all tasks are to be called, those too that no record comes to: to say
-            when they have wall-clock work, or to take over the state that they begin with.
-        on_error: The source's policy: what becomes of rows that its topic's serdes do not write.
+        layout: The layout of the tasks.
+        stage: The stage of the source.
+        entry: The name of the source node.
+        topic: The name of its topic.
+        carried: The topic: its serdes and its partitioner.
+        errors: The channel of errors to the driver.
+        all_tasks: Whether to call all tasks, also those without records: to get the time of their
+            next wall-clock work, or to copy their initial state.
+        on_error: The source's policy for rows that the serdes of its topic cannot write.
     """
 
     layout: Layout
@@ -99,7 +99,7 @@ class Pack:
             yield from self._records(wall_ms, unfit.select(schema.names).cast(schema))
 
     def _divided(self, table: pa.Table) -> tuple[pa.Table, pa.Table | None]:
-        """Return rows with keys and values as bytes, and those that have none."""
+        """Return the rows with encoded keys and values, and the rows that cannot be encoded."""
         if table.schema.field("key").type == table.schema.field("value").type == pa.binary():
             return table, None
         try:

@@ -12,10 +12,10 @@ __all__ = ("frame_of", "messages_of")
 
 
 def messages_of(frames: Iterable[pd.DataFrame]) -> Iterator[Message]:
-    """Return what is in frames of `MESSAGE`: a row is a message.
+    """Return the messages of frames with the schema `MESSAGE`, one per row.
 
     Args:
-        frames: As Spark hands them to a group, of its rows alone.
+        frames: The frames of one group, as Spark passes them.
     """
     for frame in frames:
         for key, wall_ms, payload in zip(

@@ -1,4 +1,4 @@
-"""What `transform_frames` returns: the DataFrames of a topology's sinks."""
+"""The result of `transform_frames`: the DataFrames of a topology's sinks."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ __all__ = ("ResultFrames", "rows_of_topic")
 
 
 class ResultFrames:
-    """The results of a topology as DataFrames; `results[TOPIC]` is one topic's.
+    """The results of a topology as DataFrames; `results[TOPIC]` has those of one topic.
 
-    All are parts of one computation. A query on `all`, or by `write_each`, runs it once; each
-    query that is started on a part by itself runs all of it, with a checkpoint and a state of
-    its own. Which parts are started Spark does not tell; so taking a second part of a stream warns
-    with a `UserWarning`.
+    All DataFrames are parts of one computation. A query on `all`, or with `write_each`, runs the
+    computation once; a separate query on each part runs all of it, with a separate checkpoint and
+    state. Spark does not show which parts are started, so a second part of a stream issues a
+    `UserWarning`.
 
     Attributes:
-        dropped_topic: The topic of the rows that count dropped records; they have the task as
-            their key, and what `dropped` has as their value, in JSON.
-        shipped: The user's modules, as they go to executors.
+        dropped_topic: The topic of the rows with drop counts; their key is the task, their value
+            has the columns of `dropped` in JSON.
+        shipped: The user's modules for executors.
 
     Raises:
-        CompileError: The topology itself writes to `dropped_topic`.
+        CompileError: The topology writes to `dropped_topic`.
     """
 
     def __init__(
@@ -69,17 +69,17 @@ class ResultFrames:
 
     @property
     def with_dropped(self) -> DataFrame:
-        """The rows of `all`, and those that count dropped records, of `dropped_topic`."""
+        """The rows of `all`, and the rows with drop counts of `dropped_topic`."""
         return self._part("with_dropped")
 
     @property
     def dropped(self) -> DataFrame:
-        """How many records tasks have dropped: a row for each batch, task, node and reason.
+        """The numbers of dropped records: a row for each batch, task, node and reason.
 
         Columns `task` (`group/number`), `node` (of the topology), `reason` (such as `late` or
-        `skipped-ValueError`), `count`, `batch`, the task's own number, and `timestamp`, the
-        batch's. What has become a dead letter is counted too, its reason begins with
-        `dead-letter-`; so the rest has gone nowhere else.
+        `skipped-ValueError`), `count`, `batch` (numbered by the task) and `timestamp` (of the
+        batch). Dead letters are counted with a reason that begins with `dead-letter-`; all other
+        rows are dropped records.
         """
         return dropped_counts(self._part("dropped").where(OF_DROPPED))
 
@@ -112,10 +112,10 @@ class ResultFrames:
         return name
 
     def error_in(self, exc: BaseException) -> KStreamsError | None:
-        """Return what a task of the topology raised, out of an error of Spark's; None if nothing.
+        """Return the error of a task from a Spark exception; None if no task raised.
 
         Args:
-            exc: What an action or a query raised, such as a `StreamingQueryException`.
+            exc: The exception of an action or a query, such as a `StreamingQueryException`.
         """
         return self._errors.find(exc)
 

@@ -20,19 +20,20 @@ def shuffle_partitions(session: SparkSession) -> int:
 
 
 def is_connect(session: SparkSession) -> bool:
-    """Tell whether a session is of Spark Connect: functions on the driver run on its server."""
+    """Return whether the session is of Spark Connect; driver functions then run on its server."""
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
 def check_width(width: int, counts: Sequence[int]) -> None:
-    """Refuse many more shuffle partitions than tasks: each costs a tenth of a second a batch.
+    """Reject many more shuffle partitions than tasks: each one adds 0.1 s to a batch.
 
     Args:
-        width: How many shuffle partitions there are.
-        counts: Number of tasks, by group.
+        width: The number of shuffle partitions.
+        counts: The number of tasks, by group.
 
     Raises:
-        CompileError: There are more than twice the tasks; names the setting.
+        CompileError: There are more than twice as many partitions as tasks. The message names the
+            setting.
     """
     most = max(counts)
     if width > _MOST_PER_TASK * most:

@@ -1,9 +1,9 @@
-"""What functions on DataFrames take with them to Python workers: settings, and the user's modules.
+"""Settings and the user's modules, carried by functions on DataFrames to Python workers.
 
-Classic sessions send files to executors, as for apps. Spark Connect has a way of its own
-(`addArtifacts`), which its streaming queries do not see. Pickling the user's code by value leaves
-out what is imported within functions, and cannot do generated classes such as protobuf's. So there
-modules travel with the function, as files.
+Classic sessions send files to executors, as for apps. Streaming queries of Spark Connect do not see
+its artifacts (`addArtifacts`). Pickling user code by value misses imports inside functions, and
+does not support generated classes such as those of protobuf. So on Spark Connect, modules are part
+of the function, as files.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kstreams.spark.worker import drop_spark_archives, leave_quietly, load_once
 __all__ = ("Carried", "Shipped")
 
 T = TypeVar("T")
-"""What is carried."""
+"""The type of the carried object."""
 
 _MAX_BYTES = 8_000_000
 """Compressed: they are in each function, and Spark sends its functions with each batch."""
@@ -78,7 +78,7 @@ class Shipped:
 
     @property
     def name(self) -> str | None:
-        """What the modules are called; another for other contents."""
+        """The name of the modules, which changes with their content."""
         return self.sent if self.archive is None else self.archive.name
 
     def add(self) -> None:
@@ -94,11 +94,11 @@ class Shipped:
 
 @dataclass(frozen=True)
 class Carried(Generic[T]):
-    """An object that refers to the user's modules, as it goes with a function.
+    """A pickled object of the user's modules, as part of a function.
 
     Attributes:
-        data: The object, pickled; None if it is in a file that Spark has sent.
-        digest: Of the data; the file's name.
+        data: The pickled object; None if it is in a file that Spark has sent.
+        digest: The digest of the data; the name of the file.
         shipped: The modules.
     """
 
@@ -108,7 +108,7 @@ class Carried(Generic[T]):
 
     @classmethod
     def of(cls, data: bytes, shipped: Shipped) -> Carried[T]:
-        """Return what is pickled here, with the modules it needs."""
+        """Return a carried object for pickled data and the modules that it needs."""
         return cls(data, hashlib.sha256(data).hexdigest(), shipped)
 
     def get(self) -> T:
@@ -123,7 +123,7 @@ class Carried(Generic[T]):
         return Path(SparkFiles.get(self.digest)).read_bytes() if self.data is None else self.data
 
     def in_file(self, session: SparkSession) -> Carried[T]:
-        """Return the same with the object in a file, which a classic session sends."""
+        """Return a copy whose data is in a file, which a classic session sends."""
         if self.data is not None:
             send(session, self.digest, self.data)
         return replace(self, data=None)
@@ -131,7 +131,7 @@ class Carried(Generic[T]):
 
 @dataclass
 class _Present:
-    """The modules that this process has now: its own, not what a fork has brought along."""
+    """The loaded modules of this process, not those of its parent."""
 
     name: str | None = None
     folder: Path | None = None

@@ -1,4 +1,4 @@
-"""A topic's records as a DataFrame: which column is what."""
+"""The records of a topic as a DataFrame, with the names of its columns."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ _WALL = "unix_millis(current_timestamp())"
 class SourceFrame:
     """A DataFrame whose rows are a topic's records, and the names of its columns.
 
-    A plain DataFrame stands for one with the names by default, as Spark's Kafka source has them.
-    Columns that are not named here are left alone.
+    A plain DataFrame is equivalent to a `SourceFrame` with the default names, which are those of
+    Spark's Kafka source. Other columns are ignored.
 
     Args:
         frame: The DataFrame, streaming or bounded.
-        key: Column of keys; without it all keys are null. `binary` and `string` hold the bytes
-            that the topic's serde reads. Any other type is a column of what they mean, and has
-            to be the serde's Arrow type, or a narrower number; fields of structs go by name.
-        value: Column of values, as of keys; null is a tombstone.
-        timestamp: Column of event times, `timestamp` or milliseconds since the epoch as `bigint`;
-            null is a record without a time. Without the column all records have the batch's
-            time, as Spark's checkpoint has it.
-        headers: Column of headers, an array of structs of `key` and `value`.
-        partition: Column that orders records of equal times, together with `offset`. Without
-            the two, key and value do.
+        key: The column of keys; without it all keys are null. `binary` and `string` hold bytes for
+            the topic's serde. Any other type holds decoded keys: the Arrow type of the serde, or a
+            narrower number; fields of structs are matched by name.
+        value: The column of values, like that of keys; null is a tombstone.
+        timestamp: The column of event times, `timestamp` or milliseconds since the epoch as
+            `bigint`; null is a record without a time. Without the column all records have the time
+            of the batch in Spark's checkpoint.
+        headers: The column of headers, an array of structs of `key` and `value`.
+        partition: The column that orders records of equal times, together with `offset`. Without
+            the two columns, key and value do.
         offset: See `partition`.
     """
 
@@ -65,14 +65,14 @@ class SourceFrame:
     offset: str = "offset"
 
     def rows(self, topic: Topic[object, object]) -> DataFrame:
-        """Return the columns that `Pack` takes; those that the DataFrame lacks are left out.
+        """Return the available columns for `Pack`.
 
         Args:
             topic: The topic.
 
         Raises:
-            CompileError: There is no column of values, one that was named is missing, or has
-                another type than it needs; names it.
+            CompileError: The column of values or a named column is missing, or has another type
+                than required. The message names the column.
         """
         found = {field.name: field.dataType for field in self.frame.schema.fields}
         columns = _Columns(topic.name, self, found)
@@ -100,7 +100,7 @@ class _Columns:
     def data(
         self, role: Literal["key", "value"], topic: Topic[object, object], *, required: bool = False
     ) -> str | None:
-        """Return the column of keys or of values: as bytes, or as what the serde encodes."""
+        """Return the column of keys or values: as bytes, or in the type that the serde encodes."""
         name: str = getattr(self.source, role)
         kind = self.found.get(name)
         if kind is None or isinstance(kind, _BYTES):

@@ -19,14 +19,15 @@ _BATCH_BITS = 36
 
 
 def source_queue(task: int, batch: int, parts: Sequence[EdgeRecords]) -> Queue:
-    """Join what came of one source for a task, in order of time.
+    """Merge the records of one source for a task in the order of time.
 
-    Ties go by partition and offset where the source has them, else by key and value.
+    Equal times are ordered by partition and offset if the source has them, otherwise by key and
+    value.
 
     Args:
-        task: Number of the task, which stands for the partition.
-        batch: Number of the batch: offsets are rising from batch to batch.
-        parts: The records, as any number of Spark's partitions had them.
+        task: The number of the task, which is also the partition.
+        batch: The number of the batch: offsets increase from batch to batch.
+        parts: The records from any number of Spark partitions.
     """
     first = parts[0]
     table = pa.concat_tables([each.queue().table for each in parts]).combine_chunks()

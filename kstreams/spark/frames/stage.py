@@ -1,4 +1,4 @@
-"""What runs in the groups of a stateful operator, as it goes to workers."""
+"""The code of a stateful operator's groups, as sent to workers."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ __all__ = ("Stage",)
 
 
 class Stage:
-    """One stage of a pipeline, as it goes to workers: settings pickled once.
+    """One stage of a pipeline, as sent to workers: settings that are pickled once.
 
     Args:
-        settings: Of the stage.
-        rules: How its tasks run.
+        settings: The settings of the stage.
+        rules: The rules for its tasks.
         shipped: The user's modules.
-        errors: The way of errors to the driver.
+        errors: The channel of errors to the driver.
 
     Raises:
-        CompileError: Something in the settings does not pickle; names the node if it is one.
+        CompileError: A part of the settings cannot be pickled. The message names the node, if it is
+            one.
     """
 
     def __init__(
@@ -42,7 +43,7 @@ class Stage:
 
     @property
     def layout(self) -> Layout:
-        """Where tasks lie."""
+        """The layout of the tasks."""
         return self.rules.layout
 
     @property
@@ -52,13 +53,13 @@ class Stage:
 
     @property
     def size_bytes(self) -> int:
-        """How large it is on its way to workers."""
+        """The size of the stage when it is sent to workers."""
         carried = self._carried
         archive = carried.shipped.archive
         return len(carried.data or b"") + (0 if archive is None else len(archive.data))
 
     def in_file(self, session: SparkSession) -> Stage:
-        """Return the same with its settings in a file, which a classic session sends."""
+        """Return a copy whose settings are in a file, which a classic session sends."""
         made = copy(self)
         made._carried = self._carried.in_file(session)
         return made
@@ -73,16 +74,17 @@ class Stage:
     ) -> Ran:
         """Run the task of a group key for one batch.
 
-        Of a bounded DataFrame there is one, with nothing kept, and windows are closed at its end.
+        A bounded DataFrame has one batch, keeps no state, and closes windows at its end.
 
         Args:
             key: The group key.
-            messages: What has come for it.
-            record: What Spark keeps of it; None before its first batch, and without a stream.
-            timer_ms: The batch's wall time, if a timer has called.
+            messages: The messages for the group.
+            record: The task record in Spark's state; None before the first batch, and without a
+                stream.
+            timer_ms: The wall time of the batch, if a timer fired.
 
         Raises:
-            WorkerFailure: The task failed; holds the typed error.
+            WorkerFailure: The task failed; the exception holds the typed error.
         """
         try:
             run = StageRun(self.rules, self._carried.get())

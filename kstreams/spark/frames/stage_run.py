@@ -1,4 +1,4 @@
-"""A task's messages in a batch: what is for it is run, and the rest handed on."""
+"""The messages of a task in a batch: its own messages are processed, the others forwarded."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ __all__ = ("Ran", "StageRun")
 
 @dataclass(frozen=True)
 class Ran:
-    """What a task has done in a batch.
+    """The result of a task in a batch.
 
     Attributes:
-        messages: What it gives out, and what it hands on.
-        record: What Spark is to keep of it; None to leave what it has.
+        messages: The output and the forwarded messages.
+        record: The new task record in Spark's state; None to leave the old one.
     """
 
     messages: tuple[Message, ...]
@@ -77,10 +77,10 @@ class StageRun:
         return Ran(tuple(given), ran.record)
 
     def _wants(self, record: TaskRecord, wall_ms: int) -> bool:
-        """Tell whether a task that is called runs without records, and without a timer's call.
+        """Return whether a called task runs without records and without a timer.
 
-        At first, so that it says when it has wall-clock work; and where that is due: to be called
-        sets the timer anew, so Spark calls for it no more in this batch.
+        A task runs at first, to request the time of its next wall-clock work, and when that work is
+        due: a call sets the timer again, so Spark does not fire it in this batch.
         """
         if not self.rules.timers:
             return False
@@ -91,7 +91,7 @@ class StageRun:
 
 
 def _given_out(task: TaskId, ran: TaskRan) -> Iterator[Envelope]:
-    """Yield what a task gives out, in messages that are not too large."""
+    """Yield the output of a task in messages of limited size."""
     for sink, table in ran.written:
         for part in EdgeRecords.of(Queue(sink, "", task.partition, table)):
             yield Envelope(DRIVER, task.partition, part)

@@ -26,18 +26,18 @@ __all__ = ("check_library", "check_store")
 _PACKAGE = "kstreams-spark"
 _PROBES = "probes/"
 _Batches = Iterable[pa.RecordBatch]
-"""What a function of `mapInArrow` takes."""
+"""The input of a `mapInArrow` function."""
 
 
 def check_library(session: SparkSession, width: int) -> None:
-    """Make sure that executors have this library, in this version.
+    """Check that executors have this version of the library.
 
     Args:
         session: The session.
-        width: How many Python workers to ask.
+        width: The number of Python workers to check.
 
     Raises:
-        CompileError: One has none, or another version.
+        CompileError: An executor lacks the library or has another version.
     """
     package = _PACKAGE
 
@@ -68,16 +68,16 @@ def check_library(session: SparkSession, width: int) -> None:
 
 
 def check_store(session: SparkSession, log: Carried[ObjectStoreSettings], width: int) -> None:
-    """Make sure that executors see one durable log, and that it refuses a name that is taken.
+    """Check that executors share one durable log, which rejects an existing name.
 
     Args:
         session: The session.
-        log: Settings of the log.
-        width: How many Python workers to ask.
+        log: The settings of the log.
+        width: The number of Python workers to check.
 
     Raises:
-        CompileError: Some do not see what others write, or a name that is taken is overwritten.
-        StoreError: The storage refuses; `StoreOpenError` where it is not reached.
+        CompileError: Executors do not see each other's objects, or an existing name is overwritten.
+        StoreError: The storage rejects access; `StoreOpenError` if it cannot be reached.
     """
     errors = ErrorChannel()
     name = f"{_PROBES}{uuid4().hex}"
@@ -159,5 +159,5 @@ def _asked(
     ask: Callable[[_Batches], Iterator[pa.RecordBatch]],
     said: str,
 ) -> list[Any]:
-    """Return what Python workers say; each partition is one row."""
+    """Return the answers of Python workers; each partition is one row."""
     return session.range(0, width, 1, width).mapInArrow(ask, said).collect()

@@ -22,7 +22,7 @@ _ADDED = 0xE6546B64
 
 @cache
 def key_of(task: int) -> int:
-    """Return the group key of a task, an `int` of Spark's."""
+    """Return the group key of a task, a Spark `int`."""
     found = _shifted_twice(task, 16) * _inverse(_FOURTH) & _MASK
     found = _shifted_twice(found, 13) * _inverse(_THIRD) & _MASK
     found = _shifted_twice(found, 16) ^ _BYTES

@@ -1,4 +1,4 @@
-"""What Spark's state holds of a task."""
+"""The state of a task in Spark."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _FORMAT = 1
 
 @dataclass(frozen=True)
 class TaskRecord:
-    """One task, as of its last batch.
+    """One task as of its last batch.
 
-    It says what identifies a batch, too: within `foreachBatch`, Spark Connect runs jobs apart from
-    the query, and they do not tell whose they are.
+    The record also identifies a batch: in `foreachBatch`, Spark Connect runs jobs outside of the
+    query, and the jobs do not identify their query.
 
     Attributes:
-        layout: What the checkpoint was begun with; see `Layout`.
-        group: Name of the task's partition group.
-        scope: Names the task's state in the durable log; no other checkpoint has begun it.
-        batch: How many batches the task has run; the number of the last one.
-        wall_ms: Wall time of that batch, ms since the epoch.
-        pointer: The version of its state that counts, as JSON text; None before its first run.
-        cleaned: The last batch that looked for what can be removed; see `Cleaning`.
-        due_ms: When it has wall-clock work next, ms since the epoch; None for never.
+        layout: The layout at the creation of the checkpoint; see `Layout`.
+        group: The name of the task's partition group.
+        scope: The name of the task's state in the durable log; unique to the checkpoint.
+        batch: The number of batches of the task, which is the number of the last one.
+        wall_ms: The wall time of that batch, ms since the epoch.
+        pointer: The current version of the state, as JSON text; None before the first run.
+        cleaned: The last batch that listed removable objects; see `Cleaning`.
+        due_ms: The time of the next wall-clock work, ms since the epoch; None for never.
     """
 
     layout: str
@@ -41,7 +41,7 @@ class TaskRecord:
     due_ms: int | None = None
 
     def to_json(self) -> str:
-        """Return it as text."""
+        """Return the record as text."""
         content = {
             "f": _FORMAT,
             "layout": self.layout,
@@ -57,10 +57,10 @@ class TaskRecord:
 
     @classmethod
     def from_json(cls, text: str) -> TaskRecord:
-        """Read what `to_json` returned.
+        """Parse the text of `to_json`.
 
         Raises:
-            StateCorruptError: It is something else, or of a later version of the library.
+            StateCorruptError: The text is invalid, or of a later version of the library.
         """
         try:
             fields = Fields(json.loads(text))

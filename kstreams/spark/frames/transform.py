@@ -68,40 +68,41 @@ def transform_frames(
     packages: Packages = "auto",
     upkeep: Upkeep | None = None,
 ) -> ResultFrames:
-    """Make a topology's sinks of its sources: DataFrames in, DataFrames out.
+    """Transform the DataFrames of a topology's sources to DataFrames of its sinks.
 
-    Nothing runs by it. Of streaming DataFrames come streaming ones: each partition group is one
-    stateful operator of the query that is started on them, and its state belongs to that query's
-    checkpoint. Of bounded ones come bounded ones: all records are one batch, and what is open is
-    closed at its end. Nothing but the DataFrame API is used: sessions may be of Spark Connect.
+    The call runs nothing. Streaming DataFrames result in streaming ones: each partition group is
+    one stateful operator of the query that the user starts on them, and its state belongs to the
+    checkpoint of that query. Bounded DataFrames result in bounded ones: all records are one batch,
+    and open windows are closed at its end. The function uses only the DataFrame API, so sessions
+    may be of Spark Connect.
 
-    Effects on state are exactly once; rows come as often as the sink that writes them lets them.
+    Effects on state are exactly once; the sink that writes the rows determines their delivery
+    guarantee.
 
     Args:
-        topology: What to run.
+        topology: The topology.
         frames: The records of each source topic: a DataFrame with columns `key`, `value` and
             `timestamp`, or a `SourceFrame` that names others.
-        state: Backend of the stores; with streaming DataFrames it needs a `log` that all
-            executors reach. Without one, bounded DataFrames have theirs in memory.
-        tasks: How many tasks each group has, unless a repartition says otherwise; stays as it
-            is for a checkpoint's life.
-        app_id: Names the state in the log; the topology's name by default.
-        operator: Which stateful operator of Spark's runs the groups; see `Operator`. `"auto"`
-            takes `transform-with-state` where the session's state store has it.
-        timers: Whether tasks have wall-clock work: punctuators by the wall clock, or sources
-            with a time of idleness. Spark then runs batches without data as well, at each of
-            its triggers.
+        state: The backend of the stores; with streaming DataFrames it needs a `log` that all
+            executors can access. Without it, bounded DataFrames keep state in memory.
+        tasks: The number of tasks of each group, unless a repartition sets another number; it
+            cannot change for a checkpoint.
+        app_id: The name of the state in the log; the topology's name by default.
+        operator: The stateful Spark operator that runs the groups; see `Operator`. `"auto"` uses
+            `transform-with-state` if the state store of the session supports it.
+        timers: Whether tasks have wall-clock work: wall-clock punctuators, or sources with an idle
+            timeout. Spark then also runs batches without data, at each trigger.
         fork: A savepoint of an app that ran this topology, `"<checkpoint>@<savepoint>"` or a
-            `ForkSource`: the tasks of a new checkpoint begin with a copy of its state. It stays
-            given, and the savepoint is kept until every task has run. The DataFrames have to
-            begin where it was made: see `starting_offsets`.
-        interceptors: Wrapped around every record processor.
+            `ForkSource`: the tasks of a new checkpoint start with a copy of its state. Keep the
+            argument, and the savepoint, until every task has run. The DataFrames must start at the
+            offsets of the savepoint: see `starting_offsets`.
+        interceptors: The interceptors of every record processor.
         packages: The user's modules that executors need; `"auto"` finds them.
-        upkeep: How often the durable log gets snapshots, and merges of deltas.
+        upkeep: The intervals of snapshots and merged deltas in the durable log.
 
     Raises:
-        CompileError: DataFrames, session or settings do not fit; says what to do.
-        SavepointError: `fork` is a text that names no savepoint.
+        CompileError: DataFrames, session or settings are invalid. The hint has the next step.
+        SavepointError: The text of `fork` is not the name of a savepoint.
         PartitionCountError: Repartitions of a group differ in their number of partitions.
     """
     prepare_topics(topology)
@@ -162,9 +163,9 @@ _OPERATORS: dict[Operator, _Run] = {
 
 
 def _cleaning(session: SparkSession, *, timers: bool) -> Cleaning:
-    """Return when objects are removed, by how many batches Spark keeps in its checkpoint.
+    """Return the policy for removals, from the number of batches that Spark retains.
 
-    A task counts its own; where timers call it, it may run twice in one of Spark's.
+    A task numbers its own batches; with timers, it may run twice in one Spark batch.
     """
     retained = session.conf.get("spark.sql.streaming.minBatchesToRetain", "100")
     return Cleaning(retained_batches=int(retained or 100) * (2 if timers else 1))

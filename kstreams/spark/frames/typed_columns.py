@@ -18,11 +18,11 @@ __all__ = ("encoded", "misfit")
 
 
 def misfit(kind: pa.DataType, serde: Serde[Any]) -> str | None:
-    """Return why columns of a type are no values of a serde; None where they are.
+    """Return the reason why a serde cannot encode columns of a type; None if it can.
 
     Args:
-        kind: Type of the columns: neither `binary` nor `string`.
-        serde: Of a topic's keys or values.
+        kind: The type of the columns: neither `binary` nor `string`.
+        serde: The serde of a topic's keys or values.
     """
     if serde.plain is not serde:
         return f"{serde.name} has frames, which columns do not: give the topic its plain serde"
@@ -32,14 +32,14 @@ def misfit(kind: pa.DataType, serde: Serde[Any]) -> str | None:
 
 
 def encoded(column: pa.Array, serde: Serde[Any]) -> pa.Array:
-    """Return a column as the serde's bytes; null stays null.
+    """Encode a column with a serde; null stays null.
 
     Args:
-        column: Of a type that has no `misfit`.
+        column: A column of a type without `misfit`.
         serde: The serde.
 
     Raises:
-        SerializationError: A value does not fit, such as a null in a field that takes none.
+        SerializationError: A value is invalid, such as a null in a required field.
     """
     try:
         given = _converted(column, serde.arrow_type)
@@ -75,7 +75,7 @@ def _struct_misfit(kind: pa.DataType, wanted: pa.DataType, place: str) -> str | 
 
 
 def _fits(kind: pa.DataType, wanted: pa.DataType) -> bool:
-    """Tell whether each value of a plain type is one of another; widths may grow."""
+    """Return whether each value of a plain type is valid in another; widths may grow."""
     for is_it in (pa.types.is_integer, pa.types.is_floating):
         if is_it(kind) and is_it(wanted):
             return bool(kind.bit_width <= wanted.bit_width)

@@ -1,7 +1,7 @@
-"""Rows whose columns a topic's serdes do not write: records that fail before they have bytes.
+"""Rows that a topic's serdes cannot write: records that fail before they have bytes.
 
-They go to the task apart, with what is wrong with them, and there by the source's policy: counted,
-or as dead letters, as records are that cannot be read.
+The rows are sent to the task separately with the reasons. The task applies the source's policy: it
+counts them, or sends them to the dead-letter topic, like records that cannot be decoded.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kstreams.topic import Topic
 __all__ = ("UNFIT", "encoded_rows", "fit_and_unfit", "set_aside")
 
 UNFIT = "unfit"
-"""One column more of such rows, text: what is wrong with them."""
+"""An additional text column of such rows: the reason."""
 
 _ROLES = ("key", "value")
 _MAX_CHARS = 1_000
@@ -51,19 +51,19 @@ def encoded_rows(table: pa.Table, topic: Topic[Any, Any]) -> pa.Table:
 def fit_and_unfit(
     table: pa.Table, topic: Topic[Any, Any], policy: OnError
 ) -> tuple[pa.Table, pa.Table | None]:
-    """Return rows with keys and values as bytes, and those of which there are none.
+    """Return the rows with encoded keys and values, and the rows that cannot be encoded.
 
     Args:
-        table: The rows; keys and values of types that the serdes take.
-        topic: Their topic.
-        policy: The source's.
+        table: The rows, with types that the serdes accept.
+        topic: The topic of the rows.
+        policy: The policy of the source.
 
     Returns:
-        The rows that fit, and the others, None if there are none: with the column `UNFIT`, and
-        text in JSON for what has no bytes.
+        The encoded rows, and the other rows (None without any) with the column `UNFIT` and JSON
+        text for values that cannot be encoded.
 
     Raises:
-        SerializationError: A value does not fit, and the policy is to fail.
+        SerializationError: A value is invalid, and the policy is to fail.
     """
     try:
         return encoded_rows(table, topic), None

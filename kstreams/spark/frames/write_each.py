@@ -29,25 +29,24 @@ _Writers = Mapping[str, FrameWriter]
 def write_each(
     results: ResultFrames, writers: Mapping[Topic[Any, Any] | str, FrameWriter]
 ) -> DataStreamWriter:
-    """Return the writer of one query that hands each topic's results to a function.
+    """Return the writer of one query that passes each topic's results to a function.
 
-    Each batch is computed once, kept while the functions run, one after the other, and let go.
-    Where one of them fails the batch comes again, with the same number and the same rows: a
-    function has to write so that this does no harm.
+    Each batch is computed once, cached while the functions run one after another, and released. If
+    a function fails, the batch is repeated with the same number and the same rows: the function
+    must write idempotently.
 
     Args:
-        results: Of a stream.
-        writers: By topic, what writes its results. They run on the driver, on Spark Connect in
-            a process of the server's. Without one for `ResultFrames.dropped_topic` the query has
-            the same metric as one on `ResultFrames.all`.
+        results: The results of a stream.
+        writers: The functions by topic. They run on the driver; on Spark Connect in a process of
+            the server. Without a function for `ResultFrames.dropped_topic`, the query has the same
+            metric as one on `ResultFrames.all`.
 
     Returns:
-        A writer on which `option("checkpointLocation", ...)` and `start()` are still to be
-        called.
+        A writer; call `option("checkpointLocation", ...)` and `start()` on it.
 
     Raises:
-        CompileError: The topology does not write to one of the topics; or a function cannot be
-            sent to the server of Spark Connect.
+        CompileError: The topology does not write to one of the topics; or a function cannot be sent
+            to the Spark Connect server.
     """
     chosen = {results.name_of(topic): writer for topic, writer in writers.items()}
     frame = results.with_dropped
