@@ -1,3 +1,3 @@
-"""A batch without Spark: what it reads, how its tasks are called, read, write and answer."""
+"""A batch without Spark: its plan, and the calls, input, output and results of its tasks."""
 
 from __future__ import annotations

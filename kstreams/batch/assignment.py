@@ -1,4 +1,4 @@
-"""Which of a stage's Spark partitions runs which task."""
+"""The assignment of tasks to the Spark partitions of a stage."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from heapq import heapify, heapreplace
 __all__ = ("TaskAssignment",)
 
 _TASK = 5_000
-"""What a task takes by itself, in records that take as long."""
+"""The fixed cost of a task, in records of the same duration."""
 _WORTH_MOVING = 2_000
-"""How many records less the fullest partition must have for tasks to leave their workers,
-which have fetched ahead for them."""
+"""The minimum gain in records of the fullest partition for moving tasks from their workers, which
+have prefetched data for them.
+"""
 
 
 class TaskAssignment:
-    """Gives tasks to partitions so that none has much more to read than the others.
+    """Assigns tasks to partitions so that no partition has much more to read than the others.
 
-    Partitions run side by side, and the batch ends with the last of them. Tasks stay where
-    they are while that costs little.
+    Partitions run in parallel, and the batch ends with the last of them. Tasks stay in their
+    partition while that costs little.
 
     Args:
-        tasks: How many tasks there are.
-        width: How many partitions.
+        tasks: The number of tasks.
+        width: The number of partitions.
     """
 
     def __init__(self, tasks: int, width: int) -> None:
@@ -53,7 +54,7 @@ class TaskAssignment:
         return homes
 
     def _fullest(self, costs: Sequence[int], homes: Sequence[int]) -> int:
-        """Return what the tasks of the partition cost that has most."""
+        """Return the cost of the tasks in the fullest partition."""
         sums = [0] * self._width
         for task, cost in enumerate(costs):
             sums[homes[task]] += cost

@@ -1,4 +1,4 @@
-"""How much of each partition a batch reads."""
+"""The number of records that a batch reads from each partition."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _Offsets = Mapping[TopicPartition, int]
 
 @dataclass(frozen=True)
 class Portion:
-    """What a batch reads.
+    """The input of a batch.
 
     Attributes:
-        counts: By partition, how many offsets; only those of which any.
-        horizon: All records before this time are read by then, and none after it, as far as
-            the planner can tell times, ms since the epoch; None: all that there is.
-        holding: What tasks hold back, where the planner cannot tell times.
+        counts: The number of offsets by partition; only partitions with offsets.
+        horizon: All records before this time are read by then, and none after it, as far as the
+            planner knows times, ms since the epoch; None: all records.
+        holding: The rule for held-back records, if the planner does not know times.
     """
 
     counts: Counts
@@ -38,12 +38,12 @@ class Portion:
 
 @dataclass(frozen=True)
 class _Room:
-    """What a batch may be.
+    """The limits of a batch.
 
     Attributes:
-        records: How many.
-        max_bytes: How many bytes they may have.
-        means: How many each has, by partition.
+        records: The maximum number of records.
+        max_bytes: The maximum bytes.
+        means: The mean bytes of a record, by partition.
     """
 
     records: int
@@ -59,20 +59,20 @@ class _Room:
 class Portions:
     """Divides batches of one pipeline among its partitions.
 
-    A pipeline of one source topic and one stage is read in proportion to how far its partitions
-    lag. One of several topics is read up to one time in all of them, so that the order in which
-    tasks merge their records does not depend on where batches end; one of several stages too, so
-    that behind an edge no partition makes the records of another late. Where the records' times
-    are not their topic's own, they are read in proportion, and with several topics the tasks hold
-    back what is too early to be processed.
+    A pipeline of one source topic and one stage reads its partitions in proportion to their lag. A
+    pipeline of several topics reads all of them up to the same time, so that the order of merged
+    records does not depend on the ends of batches. So does a pipeline of several stages, so that
+    below an edge no partition makes the records of another one late. If the times of records are
+    not those of the topic, partitions are read in proportion, and with several topics the tasks
+    hold back records that are too early to process.
 
     Args:
-        groups: The pipeline's groups, in order of their stages.
-        first_since: Asks topics for times.
-        look: Finds out about sizes of records; see `RecordSizes`.
-        pace: How many records a batch reads at most, now.
-        max_bytes: How many bytes, as far as their sizes are known, and each worker at most;
-            but one record in any case.
+        groups: The groups of the pipeline, in the order of their stages.
+        first_since: Finds offsets by time.
+        look: Returns the sizes of records; see `RecordSizes`.
+        pace: Returns the current maximum number of records of a batch.
+        max_bytes: The maximum bytes of a batch and of each worker, as far as sizes are known; but
+            at least one record.
     """
 
     def __init__(
@@ -108,17 +108,17 @@ class Portions:
         besides: int = 0,
         settled: bool = False,
     ) -> Portion:
-        """Return what the next batch reads.
+        """Return the input of the next batch.
 
-        Asks for times only when not everything that there is fits into a batch, or some of it
-        may have to settle.
+        The method requests times only if not all records fit into a batch, or some may have to
+        settle.
 
         Args:
-            starts: Where reading goes on in each partition.
-            ends: Where each ends.
-            wall_ms: Wall time, ms since the epoch; None: not known.
-            besides: How many records the batch has already, which come from no topic.
-            settled: Whether what there is may be read at once, however young it is.
+            starts: The next offset of each partition.
+            ends: The end offset of each partition.
+            wall_ms: The wall time, ms since the epoch; None: unknown.
+            besides: The number of other records in the batch, from no topic.
+            settled: Whether all records may be read immediately, however new they are.
         """
         lags = {place: ends[place] - at for place, at in starts.items() if ends[place] > at}
         latest = None
@@ -164,10 +164,10 @@ class Portions:
         return LATEST_MS if wall_ms is None else self._times[place.topic].latest(wall_ms)
 
     def _held(self, lags: Counts, room: _Room, latest: int | None) -> Portion:
-        """Return shares of all partitions, of which the tasks process what they may.
+        """Return portions of all partitions, from which tasks process the records that they may.
 
-        Of a partition whose records were all held back one record is read: its time says when
-        it is their turn.
+        From a partition whose records were all held back, one record is read, because its time
+        determines when it is processed.
         """
         stuck = {place: 1 for place in lags if place in self._stuck}
         free = {place: n for place, n in lags.items() if place not in stuck}
@@ -195,13 +195,13 @@ class Portions:
         *,
         turn: int,
     ) -> Portion:
-        """Return less of what a batch was to read, when workers have refused their parts of it.
+        """Return a smaller portion, after workers have refused their parts of the batch.
 
         Args:
-            starts: Where the batch begins in each partition that it reads.
-            portion: What it was to read.
-            refused: By worker, the partitions of which it was too much.
-            turn: How often the batch was made smaller before.
+            starts: The first offset of the batch in each partition.
+            portion: The refused portion.
+            refused: The partitions with too much input, by worker.
+            turn: The number of earlier reductions of the batch.
         """
         self._waiting.clear()
         groups = [places for places in refused if places]
@@ -242,6 +242,6 @@ class Portions:
         return {place for place in places if place.topic in self._clocked}
 
     def note(self, held: Mapping[TopicPartition, HeldBack]) -> None:
-        """Take in what the tasks of a batch have held back."""
+        """Record the held-back records of a batch."""
         self._waiting.update({place: each.time for place, each in held.items()})
         self._stuck = frozenset(place for place, each in held.items() if not each.passed)

@@ -28,18 +28,19 @@ Parts = Mapping[int, Sequence[Message]]
 """Messages to the tasks of a batch, by the worker of the first stage that gets them."""
 
 Job = Callable[[Plan, Parts, Versions], Sequence[Content]]
-"""Has workers run all stages of a batch by its plan, on these versions of global tables; returns
-what they say to the driver."""
+"""Runs all stages of a batch by its plan on workers, with these versions of global tables; returns
+the results for the driver.
+"""
 
 
 class BatchRun:
-    """Calls the tasks of a query's batches, and plans a batch smaller that has too many bytes.
+    """Calls the tasks of a query's batches, and plans a batch smaller if it has too many bytes.
 
     Args:
-        settings: The query's.
-        planner: Plans a batch smaller.
-        plans: Where a smaller plan is recorded.
-        fence: Raises `FencedError` when a newer driver has taken the checkpoint.
+        settings: The settings of the query.
+        planner: Plans smaller batches.
+        plans: Stores smaller plans.
+        fence: Raises `FencedError` if a newer driver has the checkpoint.
         tables: The global tables that the query reads.
     """
 
@@ -63,23 +64,22 @@ class BatchRun:
     def run(
         self, batch: int, plan: Plan, last: Commit | None, job: Job
     ) -> tuple[Plan, list[TaskStatus]]:
-        """Run a batch's tasks; plan it smaller until they all take what they are to read.
+        """Run the tasks of a batch; plan the batch smaller until each task accepts its input.
 
         Args:
-            batch: Number of the batch.
-            plan: What it reads.
-            last: The commit that the batch follows: it has the pointer of each task, and what
-                is in loops.
-            job: Runs them.
+            batch: The number of the batch.
+            plan: The plan.
+            last: The previous commit, with the pointer of each task and the records in loops.
+            job: Runs the tasks.
 
         Returns:
-            The plan that was run in the end, and what the tasks have done.
+            The final plan, and the statuses of the tasks.
 
         Raises:
-            FencedError: A newer driver has taken the checkpoint.
-            VersionGoneError: A version of a global table is gone, and the app may not read
-                another one.
-            KStreamsError: What `job` raises.
+            FencedError: A newer driver has the checkpoint.
+            VersionGoneError: A version of a global table is gone, and the app may not read another
+                one.
+            KStreamsError: The error of `job`.
         """
         plan = self._complete(batch, plan)
         while True:

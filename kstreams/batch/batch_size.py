@@ -1,4 +1,4 @@
-"""How many records and bytes a batch may read, and how partitions share them."""
+"""The maximum number of records and bytes of a batch, and their division among partitions."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from kstreams.ids import TopicPartition
 __all__ = ("RecordSizes", "fitting", "share")
 
 P = TypeVar("P")
-"""What names a partition."""
+"""The type that identifies a partition."""
 
 _UNSEEN_BYTES = 1024.0
-"""How large a record is taken to be before any of its partition was seen."""
+"""The assumed size of a record before any record of its partition was read."""
 
 
 class RecordSizes:
-    """How large the records of each source partition are, as far as batches have shown.
+    """The mean size of records of each source partition, as measured by batches.
 
-    Kept in memory alone: a wrong guess costs a batch that is planned again.
+    Sizes are only in memory: after a wrong estimate the batch is planned again.
 
     Args:
-        look: Finds out about a partition of which no record was seen, by it
-            and the offset where reading goes on; None where that is not known.
+        look: Returns the size of records at the next offset of an unread partition; None if it is
+            unknown.
     """
 
     def __init__(self, look: Callable[[TopicPartition, int], float | None]) -> None:
@@ -40,9 +40,9 @@ class RecordSizes:
         return self._means[place]
 
     def saw(self, place: TopicPartition, records: int, size: int) -> None:
-        """Take in how many bytes some records of a partition had.
+        """Record the bytes of some records of a partition.
 
-        The mean rises at once, since a batch too large is what hurts, and falls by halves.
+        The mean rises immediately, because large batches are the problem, and falls by halves.
         """
         if records:
             mean, before = size / records, self._means.get(place, 0.0)
@@ -65,19 +65,19 @@ def share(lags: Mapping[P, int], total: int) -> dict[P, int]:
 def fitting(
     counts: Mapping[P, int], means: Mapping[P, float], limit: int, *, turn: int = 0
 ) -> dict[P, int]:
-    """Take so many records of each partition that all together have a number of bytes at most.
+    """Return the number of records of each partition that together fit into a number of bytes.
 
-    In proportion, and one at least in all, however large. Partitions whose proportion is
-    less than one record take turns: the next of them goes first.
+    The numbers are in proportion, with at least one record in total, however large. Partitions with
+    a proportion below one record are used in turn.
 
     Args:
-        counts: By partition, how many records there are to take.
-        means: By partition, how many bytes a record has.
-        limit: Bytes.
-        turn: How often this was asked before.
+        counts: The number of available records, by partition.
+        means: The mean bytes of a record, by partition.
+        limit: The bytes.
+        turn: The number of earlier calls.
 
     Returns:
-        By partition, how many to take; only those of which any.
+        The number of records, by partition; only partitions with records.
     """
     total = sum(count * means[place] for place, count in counts.items())
     if total <= limit:

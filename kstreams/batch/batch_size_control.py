@@ -1,4 +1,4 @@
-"""How many records a batch may read: more where one is quick."""
+"""The maximum number of records of a batch, which grows if batches are fast."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _STEP = 2.0
 
 
 class Pace:
-    """Lets the batches of a backlog grow until one takes half a second.
+    """Lets the batches of a backlog grow until a batch takes half a second.
 
-    What a batch costs by itself is divided among more records then, and a key that many of them
-    have gives one result. Where a batch takes longer it becomes smaller again, not below 250,000
-    records: what a slow topology does with them is worth more than what the batch costs. Kept in
-    memory alone; no result depends on it.
+    The fixed cost of a batch is then divided among more records, and a key with many records has
+    one result. If a batch takes longer, the next ones shrink, not below 250,000 records, where the
+    work of a slow topology exceeds the fixed cost. The size is only in memory; no result depends on
+    it.
 
     Args:
-        most: How many records a batch reads at most, and the first ones too if it is less than
+        most: The maximum number of records of a batch; also of the first ones, if it is below
             250,000.
     """
 

@@ -1,4 +1,4 @@
-"""What the tasks of a batch are called with, by its plan and the commit that it follows."""
+"""The calls of a batch's tasks, from its plan and the previous commit."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ("calls_of", "shares_of")
 
 
 def calls_of(settings: QuerySettings, plan: Plan, last: Commit | None) -> Iterator[Envelope]:
-    """Yield the calls of those that may run: edges may lead to any task of a later stage.
+    """Yield the calls of all tasks that may run; edges may lead to any task of a later stage.
 
     Args:
-        settings: The query's.
-        plan: The batch's.
-        last: The commit that it follows; None before any.
+        settings: The settings of the query.
+        plan: The plan of the batch.
+        last: The previous commit; None before any.
     """
     pointers = {} if last is None else last.tasks
     loops = settings.loops_by_task(() if last is None else last.loops)
@@ -47,12 +47,12 @@ def calls_of(settings: QuerySettings, plan: Plan, last: Commit | None) -> Iterat
 
 
 def shares_of(settings: QuerySettings, plan: Plan, last: Commit | None) -> Granted:
-    """Return what each task of a batch may let pass, by limit; of limits with several tasks.
+    """Return the allowance of each task of a batch, by limit, for limits with several tasks.
 
     Args:
-        settings: The query's.
-        plan: The batch's.
-        last: The commit that it follows; None before any.
+        settings: The settings of the query.
+        plan: The plan of the batch.
+        last: The previous commit; None before any.
     """
     limits = QueryLimits(settings.groups, settings.counts)
     if not limits.any:

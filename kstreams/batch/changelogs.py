@@ -32,15 +32,15 @@ class _DescribesTopics(Protocol):
 def open_changelogs(
     connection: Connection, topology: Topology, tasks: Mapping[str, int]
 ) -> dict[str, TopicEnds]:
-    """Create the changelog topics that are missing; return where each ends, by store.
+    """Create missing changelog topics; return the end of each changelog, by store.
 
     Args:
-        connection: Where topics live.
-        topology: What is to run.
-        tasks: Number of its tasks by group.
+        connection: The connection of the topics.
+        topology: The topology.
+        tasks: The number of its tasks, by group.
 
     Raises:
-        PartitionCountError: A topic has not as many partitions as its store has tasks.
+        PartitionCountError: A topic has another number of partitions than its store has tasks.
     """
     logged = [
         (spec, tasks[group.name])
@@ -72,7 +72,7 @@ def _opened(admin: TopicAdmin, spec: StoreSpec[Any], count: int) -> TopicEnds:
 
 
 def _warn_unless_compacted(admin: TopicAdmin, topic: str) -> None:
-    """Look at a Kafka topic that others have made: what it deletes, no restore brings back."""
+    """Warn of an existing Kafka topic that deletes records, because a restore would miss them."""
     if not isinstance(admin, _DescribesTopics):
         return
     policy = admin.describe(topic).config.get("cleanup.policy", "")

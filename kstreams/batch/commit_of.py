@@ -1,4 +1,4 @@
-"""What a batch's commit says, by its plan and by what its tasks have done."""
+"""The commit of a batch, from its plan and the results of its tasks."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def commit_of(
     """Return the commit of a batch.
 
     Args:
-        batch: Its number.
-        run: Id of the driver.
-        wall_ms: When, ms since the epoch.
-        plan: What it was run by.
-        statuses: Of its tasks.
-        last: The commit before it; tasks that were not called are what they were.
-        settings: The query's.
+        batch: The number of the batch.
+        run: The id of the driver.
+        wall_ms: The time of the commit, ms since the epoch.
+        plan: The plan.
+        statuses: The statuses of its tasks.
+        last: The previous commit; tasks that were not called keep their state.
+        settings: The settings of the query.
     """
     loops = tuple(part for status in statuses for part in status.loops)
     held = {place: each.offset for place, each in held_back(statuses).items()}
@@ -65,5 +65,5 @@ def commit_of(
 
 
 def held_back(statuses: Sequence[TaskStatus]) -> Mapping[TopicPartition, HeldBack]:
-    """Return where tasks want to read on, of what they have not processed to the end."""
+    """Return the next offsets of partitions with unprocessed records."""
     return {place: back for status in statuses for place, back in status.held.items()}

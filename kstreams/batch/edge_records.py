@@ -19,13 +19,13 @@ _MAX_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class EdgeRecords:
-    """What a task writes to a task of a later stage.
+    """Records of a task for a task of a later stage.
 
     Attributes:
-        entry: Name of the repartition node by which the records enter.
-        topic: Name of the edge.
-        partition: Number of the task that writes.
-        body: Arrow IPC stream of a table of `kstreams.raw_batch.INPUT_SCHEMA`.
+        entry: The name of the repartition node that the records enter by.
+        topic: The name of the edge.
+        partition: The number of the sending task.
+        body: The Arrow IPC stream of a table of `kstreams.raw_batch.INPUT_SCHEMA`.
     """
 
     entry: str
@@ -56,5 +56,5 @@ class EdgeRecords:
 
     @classmethod
     def from_json(cls, fields: Fields, body: pa.Buffer) -> EdgeRecords:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         return cls(fields.text("entry"), fields.text("topic"), fields.integer("partition"), body)

@@ -1,7 +1,7 @@
-"""What travels between driver and tasks: messages of bytes, with an address.
+"""Addressed messages of bytes between driver and tasks.
 
-A message is a JSON head and a body; a whole queue of records is one message, so that
-Spark's shuffle touches a handful of them a batch, whatever the number of records.
+A message is a JSON head and a body; a whole queue of records is one message, so Spark's shuffle
+processes few messages in a batch, for any number of records.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DRIVER = -1
 """The stage number of messages to the driver."""
 
 Content = TaskCall | EdgeRecords | TaskStatus | Refusal
-"""What a message says."""
+"""The content of a message."""
 
 _KINDS: dict[type[Content], str] = {
     TaskCall: "call",
@@ -51,7 +51,7 @@ class Envelope:
     content: Content
 
     def pack(self) -> bytes:
-        """Return it as bytes."""
+        """Return the message as bytes."""
         content = self.content
         head = [_KINDS[type(content)], self.stage, self.task, content.to_json()]
         text = json.dumps(head).encode()
@@ -60,10 +60,10 @@ class Envelope:
 
     @classmethod
     def unpack(cls, payload: bytes) -> Envelope:
-        """Read what `pack` returned.
+        """Parse the result of `pack`.
 
         Raises:
-            ExecutionError: It was damaged, or packed by another version of the library.
+            ExecutionError: The bytes are damaged, or of another version of the library.
         """
         try:
             (length,) = _LENGTH.unpack_from(payload)

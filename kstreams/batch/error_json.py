@@ -1,7 +1,7 @@
 """The library's errors as plain JSON, and back: registered classes, plain fields, bounded.
 
-Nothing that is read here becomes code: a class is found by its name among those that the
-library and its plugins have defined, and fields are numbers and text, or lists of them.
+No parsed data becomes code: a class is found by its name among the classes that the library and its
+plugins define, and fields are numbers, text, or lists of these.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _name(kind: type) -> str:
 
 
 def _is_registered(kind: type) -> bool:
-    """Tell whether an error class is the library's, or one of a plugin's of its family."""
+    """Return whether an error class belongs to the library or is a plugin's subclass."""
     package = kind.__module__.partition(".")[0]
     own = package == "kstreams" or package.startswith("kstreams_")
     return own and issubclass(kind, KStreamsError) and "<" not in kind.__qualname__

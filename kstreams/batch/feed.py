@@ -1,4 +1,4 @@
-"""What differs between kinds of sources and topics, from a query's point of view."""
+"""The differences between kinds of sources and topics, for a query."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Feed(Protocol):
 
     @property
     def admin(self) -> SourcePositions:
-        """Return what tells where sources begin and end."""
+        """Return the positions of sources."""
         ...
 
     @property
@@ -39,11 +39,11 @@ class Feed(Protocol):
         ...
 
     def mean_bytes(self, place: TopicPartition, offset: int) -> float | None:
-        """Return how large records of a partition are at an offset; None where it is not known.
+        """Return the mean size of a partition's records at an offset; None if it is unknown.
 
         Args:
             place: The partition.
-            offset: Of the next record to read.
+            offset: The next offset.
         """
         ...
 
@@ -61,27 +61,27 @@ class Feed(Protocol):
         ...
 
     def publish(self, commit: Commit, objects: ObjectStore, check: Callable[[], None]) -> None:
-        """Make a committed batch's output visible, if writing it was not enough; may be repeated.
+        """Publish the output of a committed batch, if writing was not enough; may be repeated.
 
         Args:
-            commit: The batch's.
-            objects: The durable log, which has what was staged there.
-            check: Raises `FencedError` where a newer driver runs the app.
+            commit: The commit of the batch.
+            objects: The durable log, with staged output.
+            check: Raises `FencedError` if a newer driver runs the app.
         """
         ...
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
-        """Remove what attempts have left that do not count, where they can leave anything.
+        """Remove the remains of attempts that do not count, if there may be any.
 
-        Called when all is published that counts, and no batch of these producers runs.
+        Called when all committed output is published, and no batch of these producers runs.
 
         Args:
-            producers: Ids of the query's tasks, as writers.
-            older_than_ms: What others had begun before this time, ms since the epoch, and not
-                finished, goes too.
+            producers: The producer ids of the query's tasks.
+            older_than_ms: Unfinished writes of other producers before this time, ms since the
+                epoch, are removed, too.
         """
         ...
 
     def close(self) -> None:
-        """Let go of what publishing holds."""
+        """Release the resources of publishing."""
         ...

@@ -1,4 +1,4 @@
-"""How old records are when what they have done counts, as histograms."""
+"""The age of records at the commit of their results, as histograms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LATENCY_BOUNDS_MS = (
     *(1_000, 2_500, 5_000, 10_000, 30_000, 60_000),
     *(300_000, 3_600_000, 86_400_000),
 )
-"""Upper bounds of the buckets, ms; one more has what is older."""
+"""Upper bounds of the buckets, ms; an additional bucket has older records."""
 
 _PER_OCTAVE = 4
 _MOST_OCTAVES = 43
@@ -28,12 +28,12 @@ _MOST_OCTAVES = 43
 
 @dataclass(frozen=True)
 class Ages:
-    """How old records were when their batch was planned, in buckets of a fifth of their bound.
+    """The ages of records at the planning of their batch, in fine buckets.
 
     Attributes:
-        counts: How many, by number of the bucket: 0 is less than 1 ms, and each next bound is
-            the fourth root of 2 times the one before.
-        sum_ms: All ages together.
+        counts: The number of records, by bucket number: bucket 0 is below 1 ms, and each further
+            bound is the previous one times the fourth root of 2.
+        sum_ms: The sum of all ages.
     """
 
     counts: Mapping[int, int] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Ages:
 
     @classmethod
     def from_json(cls, data: object) -> Ages:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         match data:
             case [list(pairs), total]:
                 counts = {
@@ -78,12 +78,12 @@ class Ages:
 
 @dataclass(frozen=True)
 class Latency:
-    """How old records were when their batch was committed.
+    """The ages of records at the commit of their batch.
 
     Attributes:
-        counts: How many were up to each bound of `LATENCY_BOUNDS_MS` old, and over the bound
-            before; the last count is of older ones.
-        sum_ms: All ages together.
+        counts: The number of records with an age up to each bound of `LATENCY_BOUNDS_MS` and above
+            the previous one; the last count is for older records.
+        sum_ms: The sum of all ages.
     """
 
     counts: tuple[int, ...] = (0,) * (len(LATENCY_BOUNDS_MS) + 1)
@@ -91,7 +91,7 @@ class Latency:
 
     @property
     def count(self) -> int:
-        """How many records there were."""
+        """The number of records."""
         return sum(self.counts)
 
     def quantile_ms(self, share: float) -> int | None:
@@ -119,7 +119,7 @@ class Latency:
 
     @classmethod
     def from_json(cls, data: object) -> Latency:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         fields = Fields(data)
         counts = tuple(checked_integer(n, "a count of records") for n in fields.items("counts"))
         if len(counts) != len(LATENCY_BOUNDS_MS) + 1:
@@ -128,11 +128,11 @@ class Latency:
 
 
 def latency_after(ages: Iterable[Ages], delay_ms: int) -> Latency:
-    """Return how old records are some time after their batch was planned.
+    """Return the ages of records some time after the planning of their batch.
 
     Args:
-        ages: Then.
-        delay_ms: How much later it is.
+        ages: The ages at that time.
+        delay_ms: The elapsed time.
     """
     delay = max(delay_ms, 0)
     counts = [0] * (len(LATENCY_BOUNDS_MS) + 1)

@@ -1,9 +1,9 @@
-"""Share the limits of a query among its tasks, so that exactly as many records pass as they say.
+"""Share the limits of a query among its tasks, so that exactly the stated number of records passes.
 
-A limit with one task needs no sharing. With several, each batch gives every task a share of what
-is left, and the shares are never more than that. A task that has more records than its share
-writes nothing and reports how many it has; the batch is planned again with larger shares, which
-are part of the plan. So a batch that runs again after a crash gives the same records.
+A limit with one task needs no sharing. With several tasks, each batch gives every task a share of
+the remaining number, and the shares never exceed it. A task with more records than its share writes
+nothing and reports the number of its records; the batch is planned again with larger shares, which
+are part of the plan. So a replayed batch has the same records.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Counts = Mapping[str, Mapping[int, int]]
 """Numbers of records by limit and task."""
 
 Granted = Mapping[str, Mapping[int, Allowance]]
-"""What each task may let pass, by limit and task."""
+"""The allowance of each task, by limit and task."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class QueryLimits:
     """The limits of a query.
 
     Args:
-        groups: The query's groups, in order of their stages.
-        counts: How many tasks each has.
+        groups: The groups of the query, in the order of their stages.
+        counts: The number of tasks of each group.
 
     Attributes:
         any: Whether there are limits.
@@ -83,12 +83,12 @@ class QueryLimits:
     def shares(
         self, passed: Counts, records: Mapping[tuple[int, int], int], granted: Granted
     ) -> Granted:
-        """Return what each task may let pass in a batch; nothing for limits with one task.
+        """Return the allowance of each task in a batch; empty for limits with one task.
 
         Args:
-            passed: How many records have passed before.
-            records: How many records each task reads, by stage and task.
-            granted: The shares that the batch's plan has already.
+            passed: The number of records that passed before.
+            records: The number of records that each task reads, by stage and task.
+            granted: The shares in the plan of the batch.
         """
         return {
             node: granted[node]
@@ -99,14 +99,16 @@ class QueryLimits:
         }
 
     def grant(self, shares: Granted, passed: Counts, arrived: Counts) -> Granted:
-        """Return larger shares, after tasks had more records than theirs.
+        """Return larger shares, after tasks had more records than their share.
 
-        A task that had enough keeps what it has let pass: it may have written its results.
+        A task with a sufficient share keeps the number that it passed, because it may have written
+        its results.
 
         Args:
-            shares: Those by which the batch ran.
-            passed: By limit, what tasks have let pass in all that had enough, or did not run.
-            arrived: By limit, how many records arrived in all at tasks that had not enough.
+            shares: The previous shares.
+            passed: By limit, the number of records of tasks with a sufficient share and of tasks
+                that did not run.
+            arrived: By limit, the number of records of tasks with an insufficient share.
         """
         return {
             node: _granted(self._limits[node], shares[node], passed.get(node, {}), found)
@@ -130,7 +132,7 @@ def merged_counts(counts: Iterable[tuple[int, Mapping[str, int]]]) -> dict[str, 
 def _shared(
     limit: _Limit, passed: Mapping[int, int], records: Mapping[tuple[int, int], int]
 ) -> dict[int, Allowance]:
-    """Share what is left of a limit, in proportion to what tasks read."""
+    """Share the remaining number of a limit, in proportion to the input of tasks."""
     tasks = range(limit.tasks)
     left = max(limit.count - sum(passed.values()), 0)
     parts = _parts(left, [1 + records.get((limit.stage, task), 0) for task in tasks])
@@ -157,7 +159,7 @@ def _granted(
 
 
 def _parts(total: int, weights: Sequence[int]) -> list[int]:
-    """Divide a number in proportion to weights; the first ones get what is left over."""
+    """Divide a number in proportion to weights; the first parts get the remainder."""
     whole = sum(weights)
     parts = [total * weight // whole for weight in weights]
     for number in range(total - sum(parts)):

@@ -24,15 +24,15 @@ __all__ = ("check_connection", "feed_of", "publish_commit")
 def feed_of(
     connection: Connection, sources: Iterable[SourceNode] = (), *, reader: str = ""
 ) -> Feed:
-    """Return a feed from and to the topics of a connection, and from the logs of sources.
+    """Return the feed of a connection's topics and of the logs of sources.
 
     Args:
-        connection: Where topics are.
-        sources: What is read.
-        reader: Id of the query that reads logs.
+        connection: The connection of the topics.
+        sources: The sources.
+        reader: The id of the query that reads logs.
 
     Raises:
-        CompileError: No app can run on it.
+        CompileError: The connection does not support apps.
     """
     feed, logs = _feed_of_topics(connection), logs_of(sources)
     return LogFeed(feed, logs, reader) if logs else feed
@@ -75,13 +75,13 @@ def _unknown(connection: object) -> CompileError:
 def publish_commit(
     connection: Connection, topology: Topology, commit: Commit, objects: ObjectStore
 ) -> None:
-    """Make a committed batch's output visible, where no query runs that has a feed.
+    """Publish the output of a committed batch without a running query.
 
     Args:
-        connection: Where topics are.
-        topology: Has the sinks that are no topics.
-        commit: The batch's.
-        objects: The durable log, which has what was staged there.
+        connection: The connection of the topics.
+        topology: The topology, for sinks other than topics.
+        commit: The commit of the batch.
+        objects: The durable log, with staged output.
     """
     if commit.outputs or commit.staged:
         with closing(feed_of(connection)) as feed:

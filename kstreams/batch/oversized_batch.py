@@ -14,13 +14,12 @@ __all__ = ("Refusal",)
 
 @dataclass(frozen=True)
 class Refusal:
-    """Tasks of one worker that were not run, or whose results do not count.
+    """Tasks of one worker that did not run, or whose results do not count.
 
     Attributes:
-        tasks: Stage number and task of each that was to read too many bytes.
-        sizes: What was read of each partition before.
-        arrived: By limit and task, how many records arrived, where these are more than the task
-            may let pass.
+        tasks: The stage number and the task of each task with too many bytes of input.
+        sizes: The read bytes of each partition.
+        arrived: By limit and task, the number of records that exceeded the allowance.
     """
 
     tasks: tuple[tuple[int, int], ...]
@@ -34,7 +33,7 @@ class Refusal:
 
     @classmethod
     def from_json(cls, fields: Fields) -> Refusal:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         tasks = tuple(
             (checked_integer(stage, "a stage"), checked_integer(task, "a task"))
             for stage, task in fields.items("tasks")

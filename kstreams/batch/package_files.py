@@ -1,7 +1,7 @@
-"""Which files of the user's modules go to executors, and which never do unless they are asked for.
+"""The files of the user's modules for executors, and files that are excluded unless requested.
 
-A module's folder often is a project's: with keys, local settings, and a version control's data
-next to the code. Whoever reads an executor's disk reads what was sent there. Needs no pyspark.
+The folder of a module is often a project with keys, local settings, and version control data.
+Anyone with access to an executor's disk can read the sent files. Needs no pyspark.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ _SECRET = re.compile(
 
 @dataclass(frozen=True)
 class PackageFile:
-    """A file that goes to executors.
+    """A file for executors.
 
     Attributes:
-        path: Where it is.
-        name: Where it will be, below the folder that is put on the import path.
-        size_bytes: How large it is.
+        path: The path of the file.
+        name: The path below the folder on the import path of executors.
+        size_bytes: The size of the file.
     """
 
     path: Path
@@ -66,7 +66,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class PackageContents:
-    """A top-level module or package, and what of it goes to executors."""
+    """A top-level module or package, and its files for executors."""
 
     package: str
     files: tuple[PackageFile, ...]
@@ -74,7 +74,7 @@ class PackageContents:
 
     @property
     def size_bytes(self) -> int:
-        """How large the files are together."""
+        """The total size of the files."""
         return sum(file.size_bytes for file in self.files)
 
 
@@ -101,17 +101,17 @@ def own_folders() -> tuple[str, ...]:
 
 
 def contents_of(packages: Iterable[str | ModuleType]) -> tuple[PackageContents, ...]:
-    """Return what of some packages goes to executors.
+    """Return the files of packages for executors.
 
-    Left out are hidden files and folders, what holds keys or passwords by its name, caches,
-    virtual environments, and links that lead out of the package.
+    Excluded are hidden files and folders, files with names of keys or passwords, caches, virtual
+    environments, and links that lead out of the package.
 
     Args:
-        packages: Modules or their names; a part of a package stands for the whole. A name
-            with a pattern, `my_package:certs/*.pem`, also takes in what fits the pattern.
+        packages: Modules or their names; a part of a package means the whole package. A name with a
+            pattern, `my_package:certs/*.pem`, also includes the files of the pattern.
 
     Raises:
-        CompileError: One cannot be imported, or has no files.
+        CompileError: A package cannot be imported, or has no files.
     """
     asked: dict[str, list[str]] = {}
     for item in packages:
@@ -153,9 +153,9 @@ def _file(path: Path, name: str) -> PackageFile:
 
 
 def _walk(folder: Path, root: Path, above: tuple[Path, ...]) -> Iterator[tuple[Path, str]]:
-    """Yield files, and with a reason what is left out, a folder as one.
+    """Yield included files, and excluded files and folders with a reason.
 
-    What Python has made itself is passed over: it is made again.
+    Files that Python generates are skipped.
     """
     for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
         if entry.name == _MADE_BY_PYTHON:

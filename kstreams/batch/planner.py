@@ -1,4 +1,4 @@
-"""Decide what the next batch of a query reads."""
+"""The planner: it decides the input of a query's next batch."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class BatchPlanner:
 
     Args:
         feed: The topics.
-        groups: The pipeline's groups, in order of their stages.
-        max_records: How many records a batch reads at most.
-        max_bytes: How many bytes of records it reads, as far as their sizes are known, and
-            each worker at most; but one record in any case.
-        plans: The query's; takes where it begins.
-        positions: Where to go on in each partition; one that is missing begins where that was
-            decided first, or at its source's start.
-        topics: Ids of the topics that these positions are in, as far as they are known.
-        start_ms: Where sources begin that have no position, instead of their own start.
+        groups: The groups of the pipeline, in the order of their stages.
+        max_records: The maximum number of records of a batch.
+        max_bytes: The maximum bytes of a batch and of each worker, as far as sizes are known; but
+            at least one record.
+        plans: The plans of the query; stores the first positions.
+        positions: The next offset of each partition; a missing one starts at its stored first
+            position, or at the start of its source.
+        topics: The known ids of the topics of these positions.
+        start_ms: The start time of sources without a position, instead of their own start.
 
     Attributes:
-        stopped: Topics that are not read any more, as limits are reached below them.
+        stopped: Topics that are not read any more, because limits below them are reached.
 
     Raises:
         TopicRecreatedError: A topic is not the one that was read.
@@ -168,7 +168,7 @@ class BatchPlanner:
         return ends
 
     def reached(self, end: Mapping[TopicPartition, int]) -> bool:
-        """Tell whether everything before an end is planned, but for topics that are stopped."""
+        """Return whether everything before an end is planned, except stopped topics."""
         return all(
             self.positions[place] >= offset
             for place, offset in end.items()
@@ -176,7 +176,7 @@ class BatchPlanner:
         )
 
     def is_finished(self) -> bool:
-        """Tell whether all is planned that its sources will ever have, or that has an effect."""
+        """Return whether all future records of the sources are planned, or have no effect."""
         if self._counts.keys() - self._bounded.keys() - self.stopped:
             return False
         return self.reached(
@@ -200,7 +200,7 @@ class BatchPlanner:
         return sum(self.behind().values())
 
     def behind(self) -> dict[TopicPartition, int]:
-        """Return the same by partition."""
+        """Return the lag of each partition."""
         return {
             place: max(end - self.positions[place], 0)
             for place, end in self._ends.items()
@@ -214,22 +214,22 @@ class BatchPlanner:
         wall_ms: int | None = None,
         besides: int = 0,
     ) -> Plan | None:
-        """Return the next batch, or None when there is nothing new; moves the positions.
+        """Return the next plan, or None without new records; advances the positions.
 
-        Topics are asked for their ends only when those that are known give no full batch, or
-        are some seconds old: a topic that was created again is to be noticed.
+        The ends of topics are requested only if the known ends give no full batch, or are some
+        seconds old, because a recreated topic must be detected.
 
         Args:
-            until: Where to end in each partition, and all before is read, settled or not; the
-                present ends by default.
-            wall_ms: Wall time, ms since the epoch; what has to settle by it is left. None: it
-                is not known.
-            besides: How many records the batch has already, which come from no topic.
+            until: The end of each partition, before which all records are read, settled or not; the
+                current ends by default.
+            wall_ms: The wall time, ms since the epoch; records that must settle by then wait. None:
+                unknown.
+            besides: The number of other records in the batch, from no topic.
 
         Raises:
             TopicRecreatedError: A topic is not the one that was read.
-            DataLossError: A topic is shorter than what was read of it before.
-            PartitionCountError: A topic has got more partitions.
+            DataLossError: A topic is shorter than its read part.
+            PartitionCountError: A topic has more partitions than before.
         """
         now = time.monotonic()
         if self.backlog() < self._pace.records or now - self._asked_at > _ASK_AGAIN_S:
@@ -258,7 +258,7 @@ class BatchPlanner:
         return replace(self.plan(tasks), horizon=portion.horizon, holding=portion.holding)
 
     def plan(self, tasks: Mapping[tuple[int, int], Sequence[Slice]]) -> Plan:
-        """Return a plan of what tasks read, after which the next one begins."""
+        """Return a plan for the input of tasks; the next plan starts after it."""
         return Plan(tasks, dict(self.positions), topics=self._identities.known)
 
     def done(
@@ -267,12 +267,12 @@ class BatchPlanner:
         held: Mapping[TopicPartition, HeldBack],
         seconds: float,
     ) -> None:
-        """Take in what the tasks of a batch have read, before the next is planned.
+        """Record the input of a batch's tasks, before the next batch is planned.
 
         Args:
-            sizes: What each has read.
-            held: Where they want to read on, of what they have not processed to the end.
-            seconds: How long the batch took.
+            sizes: The read sizes of each task.
+            held: The next offsets of partitions with unprocessed records.
+            seconds: The duration of the batch.
         """
         for each in sizes:
             self._saw(each)
@@ -285,19 +285,19 @@ class BatchPlanner:
             self.portions.sizes.saw(place, offsets, size)
 
     def cut(self, plan: Plan, refusals: Iterable[Refusal]) -> Plan:
-        """Plan a batch smaller that was not committed; moves the positions back.
+        """Plan an uncommitted batch smaller; moves the positions back.
 
-        What a worker refused is divided by what it has seen of it, the records of its tasks
-        in proportion. Where batches end at one time, that of all tasks becomes earlier. Others
-        read what they read before, so that what they have written already is written again as
-        it is.
+        A refused part is divided by the sizes that its worker has read, in proportion to the
+        records of its tasks. If batches end at one time, that of all tasks becomes earlier. Other
+        tasks read the same input as before, so that their written output is written again
+        unchanged.
 
         Args:
-            plan: The plan that the batch ran by.
-            refusals: Who did not read it, and why.
+            plan: The previous plan of the batch.
+            refusals: The refusals with their reasons.
 
         Returns:
-            The plan's next revision.
+            The next revision of the plan.
         """
         revision = plan.revision + 1
         refused = list[frozenset[TopicPartition]]()

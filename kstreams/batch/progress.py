@@ -1,4 +1,4 @@
-"""What a query is doing, and how long the phases of a batch have taken."""
+"""The activity of a query, and the durations of a batch's phases."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ __all__ = (
 WAIT: Final = "wait"
 """For records, for the trigger's time, or for the user's `on_batch`."""
 PLAN: Final = "plan"
-"""What the batch reads is decided, and written down."""
+"""The input of the batch is planned, and the plan is stored."""
 JOB: Final = "job"
 """Spark runs the tasks."""
 COMMIT: Final = "commit"
 """The batch is written to the durable log."""
 PUBLISH: Final = "publish"
-"""What is committed becomes visible."""
+"""Committed output is published."""
 
 BATCH_PHASES: Final = (WAIT, PLAN, JOB, COMMIT, PUBLISH)
 """All of them, in their order."""
 
 
 class Doing(NamedTuple):
-    """What a query is doing at a moment.
+    """The current activity of a query.
 
     Attributes:
-        batch: Number of the batch under way; of the last one, while it waits; None before any.
+        batch: The number of the current batch, or of the last one between batches; None before any.
         phase: One of `BATCH_PHASES`.
-        since_ms: Since when, ms since the epoch.
+        since_ms: The start of the phase, ms since the epoch.
     """
 
     batch: int | None
@@ -50,11 +50,11 @@ class Doing(NamedTuple):
 
 
 class BatchTimes(NamedTuple):
-    """How long a batch took.
+    """The duration of a batch.
 
     Attributes:
-        seconds: By phase.
-        jobs: How many jobs of Spark it took.
+        seconds: The seconds by phase.
+        jobs: The number of Spark jobs.
     """
 
     seconds: dict[str, float]
@@ -62,16 +62,16 @@ class BatchTimes(NamedTuple):
 
 
 class BatchProgress:
-    """Follows one query from phase to phase. Any thread may ask what it is doing.
+    """Tracks the phases of one query. Any thread may read its activity.
 
-    A batch that is planned while the one before it is committed has waited for nothing, and its
-    plan's time is counted with it all the same.
+    A batch that is planned during the previous commit has no waiting time, but the time of its plan
+    counts.
 
     Args:
-        clock: The app's.
+        clock: The clock of the app.
 
     Attributes:
-        doing: What it is doing.
+        doing: The current activity.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -84,7 +84,7 @@ class BatchProgress:
         self.doing = Doing(None, WAIT, clock.now_ms())
 
     def enter(self, phase: str, batch: int) -> None:
-        """Begin a phase of a batch; what was before it is over. Each job begins one."""
+        """Start a phase of a batch, and end the previous one. Each job starts a phase."""
         with self._mutex:
             self._jobs += phase == JOB
             self._enter(phase, batch)
@@ -107,7 +107,7 @@ class BatchProgress:
             return self._plans.get(batch, 0.0)
 
     def done(self, batch: int) -> BatchTimes:
-        """End a batch; return how long it took. What comes is the wait for the next."""
+        """End a batch, and return its duration; the wait for the next batch starts."""
         with self._mutex:
             self._enter(WAIT, batch)
             self._seconds[PLAN] = self._plans.pop(batch, 0.0)

@@ -1,4 +1,4 @@
-"""The driver's side of one query: what its next batch does, and what makes a batch count."""
+"""The driver's part of one query: the plan of its next batch, and the commit of a batch."""
 
 from __future__ import annotations
 
@@ -37,29 +37,29 @@ __all__ = ("QueryDriver",)
 
 _SWEEP_EVERY = 50
 _MOST_LOOPED_BYTES = 256 * 1024 * 1024
-"""Of what went through loops, before it is swept."""
+"""The maximum bytes of processed loop records before they are removed."""
 
 
 class QueryDriver:
-    """Plans the batches of one query and commits them, whatever runs their tasks.
+    """Plans the batches of one query and commits them, with any runner of their tasks.
 
-    Each batch is planned, run and committed before the next is planned, or while it is put into
-    the log, by the thread that does that; so although planning and committing may be done by
-    different threads, they are never under way together.
+    Each batch is planned, run and committed before the next one is planned, or that one is planned
+    during the write to the log, by the committing thread. So planning and committing may use
+    different threads, but never run at the same time.
 
     Args:
-        settings: The query's.
-        opened: Its parts of the checkpoint, and where it goes on.
+        settings: The settings of the query.
+        opened: Its checkpoint and positions.
         feed: Its input and output.
-        clock: The app's.
-        fence: Raises `FencedError` when a newer driver has taken the checkpoint.
-        run: Id of this driver.
+        clock: The clock of the app.
+        fence: Raises `FencedError` if a newer driver has the checkpoint.
+        run: The id of this driver.
         tables: The global tables that the query reads and writes.
 
     Attributes:
-        feed: Its input and output; to be closed with the query.
-        last: The last commit: what the next batch begins with. None before any.
-        progress: What the query is doing; any thread may look.
+        feed: The input and output, to close with the query.
+        last: The last commit; None before any.
+        progress: The activity of the query, for any thread.
 
     Raises:
         TopicRecreatedError: A topic is not the one that was read.
@@ -127,10 +127,12 @@ class QueryDriver:
     # ------------------------------------------------------------ planning
 
     def publish_last(self) -> None:
-        """Publish what a crash may have left of the last commit, and remove what else it left.
+        """Publish the remaining output of the last commit, and remove uncommitted output.
+
+        Both may remain after a crash.
 
         Raises:
-            SinkUnavailableError, SinkError: A sink's place is not as it should be.
+            SinkUnavailableError, SinkError: The destination of a sink is unavailable or unsuitable.
         """
         prepare_sinks(self._sinks)
         self.feed.prepare(self._settings.publisher, self._settings.first_topic, self.last)
@@ -163,23 +165,23 @@ class QueryDriver:
 
     @property
     def is_looping(self) -> bool:
-        """Tell whether something is in a loop, so that there is a next batch."""
+        """Return whether a loop has records, so that there is a next batch."""
         return self.last is not None and bool(self.last.loops)
 
     def next_plan(
         self, until: Mapping[TopicPartition, int] | None = None, *, news: bool = True
     ) -> Plan | None:
-        """Return what the next batch does: records to read, tasks to call; None for nothing.
+        """Return the next plan, with records to read and tasks to call; None without work.
 
         Args:
-            until: Where reading of each partition ends; the present ends by default.
-            news: Whether it reads topics; it takes what is in loops in any case.
+            until: The end offset of each partition; the current end by default.
+            news: Whether to read topics; records in loops are always included.
 
         Raises:
-            FencedError: A newer driver has taken the checkpoint.
+            FencedError: A newer driver has the checkpoint.
             TopicRecreatedError: A topic is not the one that was read.
-            DataLossError: A topic is shorter than what was read of it before.
-            PartitionCountError: A topic has got more partitions.
+            DataLossError: A topic is shorter than its read part.
+            PartitionCountError: A topic has more partitions than before.
         """
         self.progress.planning()
         loops = self._settings.loops_by_task(() if self.last is None else self.last.loops)
@@ -220,7 +222,7 @@ class QueryDriver:
         return recorded
 
     def close_windows(self) -> None:
-        """Let the next batch close what is open in all tasks."""
+        """Make the next batch close the open windows of all tasks."""
         self._closing = True
 
     def end(self) -> dict[TopicPartition, int]:
@@ -228,13 +230,13 @@ class QueryDriver:
         return self.planner.end()
 
     def reached(self, end: Mapping[TopicPartition, int], wall_ms: int) -> bool:
-        """Tell whether everything before an end is planned, and no task is to be called.
+        """Return whether everything before an end is planned, and no task has further work.
 
-        A task is called where something is in a loop for it.
+        A task has work if a loop has records for it.
 
         Args:
-            end: Of each partition.
-            wall_ms: Wall-clock work that is due by then counts too.
+            end: The end offset of each partition.
+            wall_ms: The time up to which wall-clock work must be done, too.
         """
         self._clock.now_ms()
         if self._closing or self.is_looping or self.timers.due(wall_ms):
@@ -242,7 +244,7 @@ class QueryDriver:
         return self.planner.reached(end)
 
     def is_finished(self) -> bool:
-        """Tell whether all is planned that its sources will ever have, and none is in a loop."""
+        """Return whether all future records of the sources are planned, and loops are empty."""
         return not self.is_looping and self.planner.is_finished()
 
     # ------------------------------------------------------------ committing
@@ -255,17 +257,17 @@ class QueryDriver:
         began: float,
         ahead: Callable[[], Plan | None] = lambda: None,
     ) -> BatchReport:
-        """Make a batch count, then visible; where a trip to the log is long, plan the next beside.
+        """Commit a batch, then publish it; during a slow write to the log, plan the next one.
 
         Args:
-            batch: Its number.
-            plan: What it was run by.
-            statuses: Of its tasks.
-            began: When it began, by `time.perf_counter`.
-            ahead: Returns what the next batch does, by `next_plan`, if that can be said now.
+            batch: The number of the batch.
+            plan: The plan.
+            statuses: The statuses of its tasks.
+            began: The start of the batch, by `time.perf_counter`.
+            ahead: Returns the next plan of `next_plan`, if there is one now.
 
         Raises:
-            FencedError: A newer driver has taken the checkpoint; nothing is published.
+            FencedError: A newer driver has the checkpoint; nothing is published.
         """
         self.progress.enter(COMMIT, batch)
         held = held_back(statuses)
@@ -346,7 +348,7 @@ class QueryDriver:
             self._not_ahead = exc
 
     def _adopted(self, batch: int) -> Commit:
-        """Go on from a commit of the older driver, which was quicker, and take over from there."""
+        """Continue after a commit of the older driver, which was faster, and take over from it."""
         opened = self._opened
         commit = opened.commits.at(batch)
         opened.plans.settle(batch, self._run)

@@ -14,14 +14,14 @@ __all__ = ("feeding_tables", "read_order")
 def read_order(
     groups: Sequence[PartitionGroup],
 ) -> Callable[[TopicPartition], tuple[int, int, int, int]]:
-    """Return what orders the source partitions of a pipeline at equal times.
+    """Return the sort key of a pipeline's source partitions at equal times.
 
-    What feeds tables alone comes first: a record finds the rows of its own time. Then later
-    stages come before earlier ones, since tasks put what they read themselves before what
-    comes over edges; then partitions in turn, each with its sources in the task's order.
+    Partitions that feed only tables come first, so that a record finds the rows of its own time.
+    Later stages come before earlier ones, because tasks process the records of their sources before
+    those of edges; then partitions in turn, each with its sources in the order of the task.
 
     Args:
-        groups: The pipeline's groups, in order of their stages.
+        groups: The groups of the pipeline, in the order of their stages.
     """
     first = feeding_tables(groups)
     places: dict[str, tuple[int, int, int]] = {}

@@ -1,4 +1,4 @@
-"""What an app reports to its watchers: states and committed batches."""
+"""The reports of an app to its watchers: states and committed batches."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from kstreams.task.progress.drop_sample import DropSample
 __all__ = ("AppState", "BatchReport", "TaskReport", "report_batch")
 
 T = TypeVar("T")
-"""What a function is called with."""
+"""The argument type of a function."""
 
 
 class AppState(Enum):
-    """What an app is doing, in order; `FAILED` may follow any but `STOPPED`."""
+    """The state of an app, in order; `FAILED` may follow any state except `STOPPED`."""
 
     CREATED = "created"
     STARTING = "starting"
@@ -37,20 +37,20 @@ class AppState(Enum):
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What one task has done in a batch.
+    """The report of one task in a batch.
 
     Attributes:
-        task: Which task.
-        records: How many records it processed.
-        seconds: How long it took by phase: `read`, `restore`, `process`, `write`, `commit`.
-        put_bytes: What it has written to the durable log.
-        worker: Where it ran: machine and process.
-        attempts: How often it ran, until it was done.
-        restored: Whether its state was restored from the durable log.
-        node_seconds: How long its nodes took, by samples: nothing in most short batches, in the
-            long run what they take. What was no node's is under "".
-        began_ms: When it began to read, by its worker's clock, ms since the epoch.
-        rows: How many rows each of its stores had before the batch, in some backends about.
+        task: The task.
+        records: The number of processed records.
+        seconds: The seconds by phase: `read`, `restore`, `process`, `write`, `commit`.
+        put_bytes: The bytes that the task wrote to the durable log.
+        worker: The machine and process of the worker.
+        attempts: The number of attempts.
+        restored: Whether the state was restored from the durable log.
+        node_seconds: The sampled seconds of nodes: correct over many batches, empty for most short
+            ones. Work outside of nodes has the name "".
+        began_ms: The start of reading by the worker's clock, ms since the epoch.
+        rows: The number of rows of each store before the batch, approximate in some backends.
     """
 
     task: TaskId
@@ -70,30 +70,30 @@ class BatchReport:
     """One committed batch of one query.
 
     Attributes:
-        query: The query's name.
-        batch: Spark's batch id.
-        records: How many records its tasks processed, each stage counted.
-        source_records: How many of them came from topics.
-        dropped: How many were dropped, by reason.
-        published: How many segments became visible.
-        seconds: From the call of the batch to the end of its commit.
-        backlog: How many records were there when the batch was planned and not part of it.
-        log: What its tasks, and the driver since its last report, asked of the durable log.
-        looped: How many records it left in loops, for the next batch.
-        nodes: How many records each node took, gave and dropped in it, by its name.
-        totals: The same of all batches so far, and what waits for a later batch: as the commit
-            has it, so that a crash counts nothing twice.
-        committed_ms: When it was committed, ms since the epoch.
-        phases: Seconds by phase: `wait` since the batch before, `plan`, `job`, `commit`, `publish`.
-        tasks: What each of its tasks has done, and how long it took.
-        lag: How many offsets of each partition it has left, of those that were known when it was
-            committed.
-        latency: How old the records were that it has read, when it was committed.
-        samples: Where a few of the records came from that it has dropped.
-        jobs: How many jobs of Spark it took: more than one where a worker has died, or where it
-            had to be planned smaller.
-        topics: What it read from each topic and wrote to it: records and bytes.
-        moves: Which of its tasks ran on another worker than before, first batches included.
+        query: The name of the query.
+        batch: The number of the batch.
+        records: The number of processed records, counted for each stage.
+        source_records: The number of those that came from topics.
+        dropped: The number of dropped records, by reason.
+        published: The number of published segments.
+        seconds: The time from the call of the batch to the end of its commit.
+        backlog: The number of records at the planning of the batch that are not part of it.
+        log: The requests to the durable log of its tasks, and of the driver since the last report.
+        looped: The number of records in loops for the next batch.
+        nodes: The number of input, output and dropped records of each node.
+        totals: The same over all batches, and the held-back records, as in the commit, so a crash
+            counts nothing twice.
+        committed_ms: The time of the commit, ms since the epoch.
+        phases: Seconds by phase: `wait` since the previous batch, `plan`, `job`, `commit`,
+            `publish`.
+        tasks: The reports of its tasks.
+        lag: The number of unread known offsets of each partition at the commit.
+        latency: The ages of the read records at the commit.
+        samples: The places of some dropped records.
+        jobs: The number of Spark jobs: more than one if a worker died, or if the batch was planned
+            smaller.
+        topics: The records and bytes that were read from and written to each topic.
+        moves: The tasks that ran on another worker than before, including first batches.
     """
 
     query: str
@@ -120,7 +120,7 @@ class BatchReport:
 
     @property
     def node_seconds(self) -> dict[str, float]:
-        """How long its nodes took, by samples; what was no node's is under ""."""
+        """The sampled seconds of nodes; work outside of nodes has the name ""."""
         found: Counter[str] = Counter()
         for task in self.tasks:
             found.update(task.node_seconds)
@@ -133,13 +133,13 @@ def report_batch(
     report: BatchReport,
     lines: Sequence[str],
 ) -> None:
-    """Print what a batch has for the standard output, then call the user's functions.
+    """Print the lines of a batch, then call the user's functions.
 
     Args:
-        on_batch: Called with the report, if there is one.
-        on_moves: Called with the report's `moves`, if there are some.
-        report: Of the committed batch.
-        lines: What `to_stdout` sinks have.
+        on_batch: Called with the report, if it is given.
+        on_moves: Called with the `moves` of the report, if there are any.
+        report: The report of the committed batch.
+        lines: The lines of `to_stdout` sinks.
 
     Raises:
         ExecutionError: A function raised.

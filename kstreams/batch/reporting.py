@@ -38,15 +38,15 @@ def report_of(
     """Return the report of a batch.
 
     Args:
-        query: The query's name.
-        commit: The batch's.
-        statuses: Of its tasks.
-        seconds: From the call of the batch to the end of its commit.
-        planned_ms: When it was planned, ms since the epoch: ages of records are as of then.
-        times: How long it took by phase, and in how many jobs.
-        lag: How many offsets of each partition were known and not part of it.
-        log: What the driver has asked of the durable log since its last report.
-        moves: Which of the tasks ran on another worker than before.
+        query: The name of the query.
+        commit: The commit of the batch.
+        statuses: The statuses of its tasks.
+        seconds: The time from the call of the batch to the end of its commit.
+        planned_ms: The time of the plan, ms since the epoch, at which ages are measured.
+        times: The durations by phase, and the number of jobs.
+        lag: The number of known offsets of each partition that are not part of the batch.
+        log: The driver's requests to the durable log since the last report.
+        moves: The tasks that ran on another worker than before.
     """
     nodes = summed(status.counts for status in statuses)
     ages = (status.numbers.ages for status in statuses)

@@ -32,14 +32,14 @@ def prepare_sinks(sinks: Mapping[str, Sink[Any, Any]]) -> None:
 
 
 def publish_receipts(sinks: Mapping[str, Sink[Any, Any]], found: Sequence[Receipts]) -> None:
-    """Let sinks show what a committed batch has written; may be repeated.
+    """Publish the staged results of a committed batch; may be repeated.
 
     Args:
-        sinks: By node. One that a topology does not have any more shows nothing.
-        found: The commit's.
+        sinks: The sinks by node; a removed sink publishes nothing.
+        found: The receipts of the commit.
 
     Raises:
-        SinkUnavailableError, SinkError: As `Sink.publish`; names the node.
+        SinkUnavailableError, SinkError: As for `Sink.publish`; the error names the node.
     """
     by_sink: dict[str, dict[CommitId, Sequence[str]]] = {}
     for each in found:

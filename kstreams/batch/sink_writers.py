@@ -1,4 +1,4 @@
-"""What tasks of a worker give to sinks that are no topics."""
+"""The output of a worker's tasks for sinks other than topics."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class SinkWriters:
     )
 
     def get(self, owner: str, name: str, sink: Sink[Any, Any]) -> Writer[Any, Any]:
-        """Return the writer of a sink, opened once.
+        """Return the writer of a sink, which is opened once.
 
         Args:
-            owner: Whose it is: no two sinks of an owner have one name.
-            name: Of the sink.
-            sink: The sink. Another object than before is another sink, of a new start.
+            owner: The owner of the sink; its sinks have unique names.
+            name: The name of the sink.
+            sink: The sink; another object belongs to a new start, and is opened again.
         """
         known = self._open.get((owner, name))
         if known is not None and known[0] is sink:
@@ -69,7 +69,7 @@ class SinkWriters:
 
 @dataclass
 class _Results:
-    """A `Results`: what one sink gets, and what becomes of rows that it does not take."""
+    """The `Results` of one sink, with the policy for rejected rows."""
 
     node: SinkNode
     given: SinkInput
@@ -108,23 +108,23 @@ def write_results(
     commits: Mapping[str, CommitId],
     limits: Limits,
 ) -> tuple[Receipts, ...]:
-    """Write what a batch gives to sinks that are no topics, before topics get theirs.
+    """Write the results of a batch to sinks other than topics, before those of topics.
 
-    Dead letters of rows that are refused are added to the output.
+    Dead letters of rejected rows are added to the output.
 
     Args:
-        output: What the task gave out.
-        group: Its group.
-        writers: Those of the process.
-        commits: By sink, what names its part of the batch.
-        limits: What topics take, for dead letters.
+        output: The output of the task.
+        group: The group of the task.
+        writers: The writers of the process.
+        commits: The commit id of each sink.
+        limits: The limits of topics, for dead letters.
 
     Returns:
-        What the driver has to publish after the commit.
+        The receipts to publish after the commit.
 
     Raises:
-        SinkUnavailableError, SinkError, RecordRefusedError: As `Writer.write`.
-        ProcessingError: A writer raised something else.
+        SinkUnavailableError, SinkError, RecordRefusedError: As for `Writer.write`.
+        ProcessingError: A writer raised another exception.
     """
     receipts: list[Receipts] = []
     nodes = {node.name: node for node in group.sinks}
@@ -151,7 +151,7 @@ def _label(node: SinkNode) -> str:
 
 
 def _located(exc: BaseException, node: SinkNode) -> KStreamsError:
-    """Return what a writer raised as a typed error that names its sink."""
+    """Return the typed error for an exception of a writer, with the name of its sink."""
     if isinstance(exc, KStreamsError):
         return exc.at(node=node.name, **({"target": _label(node)} if _is_sinks(exc) else {}))
     return ProcessingError(

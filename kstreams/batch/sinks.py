@@ -20,7 +20,7 @@ def outputs_of(
 ) -> Iterator[tuple[str, Partitioner, pa.Table]]:
     """Yield name, partitioner and table of each sink, dead-letter topic and changelog.
 
-    Sinks come first: what is added to dead letters meanwhile is yielded too.
+    Sinks come first, so dead letters that are added meanwhile are yielded, too.
     """
     partitioners = {
         node.name: node.target.partitioner
@@ -36,5 +36,5 @@ def outputs_of(
 
 
 def changelog_name(store: str) -> str:
-    """Return what stands for a sink's name where a store's changelog is written."""
+    """Return the name that identifies a store's changelog among sinks."""
     return f"changelog:{store}"

@@ -1,4 +1,4 @@
-"""What planning asks of sources, whatever they are."""
+"""The interface of sources for the planner."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ("SourcePositions",)
 
 
 class SourcePositions(Protocol):
-    """Where sources begin and end, by name. The part of a `TopicAdmin` that looks at them."""
+    """The start and end positions of sources, by name. The reading part of a `TopicAdmin`."""
 
     def partition_count(self, topic: str) -> int:
         """Return how many partitions a source has."""

@@ -44,7 +44,7 @@ Cuts = Mapping[tuple[int, int], int]
 
 @dataclass
 class _Inbox:
-    """What has come for one task."""
+    """The messages for one task."""
 
     calls: list[TaskCall] = field(default_factory=list)
     records: list[EdgeRecords] = field(default_factory=list)
@@ -67,12 +67,12 @@ class StageRun:
     """The tasks of one stage on one worker, in one batch.
 
     Args:
-        settings: The stage's.
-        worker: What the worker keeps.
-        batch: Number of the batch.
-        cuts: Those of its plan.
-        versions: What it reads of global tables.
-        attempt: How often Spark has tried this, this time included.
+        settings: The settings of the stage.
+        worker: The state of the worker.
+        batch: The number of the batch.
+        cuts: The cuts of its plan.
+        versions: The versions of global tables.
+        attempt: The number of the Spark attempt.
     """
 
     def __init__(
@@ -94,11 +94,11 @@ class StageRun:
         self._tables: dict[str, TableAccess] = {}
 
     def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
-        """Run the tasks that are addressed; yield what goes on to later stages.
+        """Run the addressed tasks; yield the messages to later stages.
 
         Raises:
             ExecutionError: A message is damaged.
-            KStreamsError: A task failed; names the place.
+            KStreamsError: A task failed; the error has the place.
         """
         inboxes: dict[int, _Inbox] = {}
         refused = False
@@ -175,7 +175,10 @@ class StageRun:
         }
 
     def _refusals(self, tasks: Sequence[int], exc: TooManyBytesError) -> Iterator[Message]:
-        """Tell the driver which tasks were not run, and each partition of the next stage."""
+        """Yield messages with the tasks that did not run.
+
+        The messages go to the driver and to each partition of the next stage.
+        """
         own = self._settings.number
         yield from self._refused(Refusal(tuple((own, task) for task in tasks), exc.sizes))
 
@@ -198,7 +201,7 @@ class StageRun:
         records: Sequence[EdgeRecords],
         done: dict[int, TaskResult],
     ) -> Iterator[Envelope]:
-        """Run a task; yield what it forwards, and note what it has done."""
+        """Run a task; yield its forwarded messages, and record its result."""
         settings = self._settings
         name = TaskId(settings.group.name, task)
         run = self.task_run(name, self._task_settings(task))
@@ -217,7 +220,7 @@ class StageRun:
         done[task] = result
 
     def task_run(self, task: TaskId, settings: TaskSettings) -> TaskRun:
-        """Return what runs a task: on versions in the durable log."""
+        """Return the runner of a task, on versions in the durable log."""
         return TaskRun(settings, VersionedState(self._settings, task, self._worker))
 
     @contextmanager
@@ -253,7 +256,7 @@ class StageRun:
         )
 
     def _revision(self, task: int) -> int:
-        """Return the revision of the plan by which a task's input is not what it was."""
+        """Return the plan revision that changed the input of a task."""
         own = self._settings.number
         return max(
             (

@@ -1,4 +1,4 @@
-"""What the tasks of a query know: the app's settings, what its start found, and their stage."""
+"""The settings of a query's tasks: those of the app, of its start, and of their stage."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ class QuerySettings:
     """One query of an app, as the driver knows it.
 
     Attributes:
-        app: The app's settings, as workers may know them.
-        epoch: Id of the query's batches, like that of no other epoch; part of producer and
-            record ids.
-        scope: Name of the query's state in the durable log.
-        log: Where deltas and snapshots go.
-        groups: The partition groups, in the order of their stages. The driver alone has them: a
-            stage has its own, so that what is sent grows with the stages, not with their square.
-        counts: Number of tasks, by stage.
-        width: Number of Spark partitions of each stage; task `t` is in partition `t % width`.
-        io: Reads source topics, and writes sink output.
-        changelogs: By store, its changelog and where it ended at the app's start.
-        incarnation: Id of the checkpoint; below it copies of global tables are kept.
-        fingerprint: The topology's, recorded with what is written.
+        app: The settings of the app, as far as workers may know them.
+        epoch: The epoch of the query, a unique id of its batches; part of producer and record ids.
+        scope: The name of the query's state in the durable log.
+        log: The durable log.
+        groups: The partition groups, in the order of their stages. Only the driver has them: a
+            stage has its own, so the sent data grows with the number of stages, not with its
+            square.
+        counts: The number of tasks, by stage.
+        width: The number of Spark partitions of each stage; task `t` is in partition `t % width`.
+        io: Reads source topics, and writes the output of sinks.
+        changelogs: By store, its changelog and the end of it at the start of the app.
+        incarnation: The checkpoint id, which is also the prefix of copies of global tables.
+        fingerprint: The fingerprint of the topology, which is stored with its output.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
     """
 
@@ -116,20 +116,20 @@ class QuerySettings:
 
     @property
     def publisher(self) -> str:
-        """Id of who publishes what the query's tasks stage; the app's id comes first."""
+        """The id of the publisher of staged output; it begins with the app id."""
         return f"{self.scope}/{self.epoch}"
 
     @property
     def first_topic(self) -> str:
-        """The first of the topics that the query reads, by name; else of those that it writes.
+        """The first topic by name that the query reads, or otherwise writes.
 
-        Empty where it reads none and writes none that is known before its records are.
+        Empty if the query reads no topic, and its output topics depend on records.
         """
         read = [topic for _, topic in read_topics(self.groups)]
         return min(read or [topic for _, topic in written_topics(self.groups)], default="")
 
     def staged(self, parts: Iterable[LoopPart]) -> Staged:
-        """Return what the query's tasks have staged in a batch."""
+        """Return the staged output of the query's tasks in a batch."""
         topic, made = self.first_topic, tuple(parts)
         if made and not topic:
             raise CompileError(
@@ -163,7 +163,7 @@ class QuerySettings:
     def loops_by_task(
         self, parts: Iterable[LoopPart]
     ) -> dict[tuple[int, int], tuple[LoopPart, ...]]:
-        """Return what is in loops by the stage number and the task that gets it."""
+        """Return the records in loops, by the stage number and the receiving task."""
         stages = self.stage_of_entries()
         found: dict[tuple[int, int], list[LoopPart]] = {}
         for part in parts:

@@ -21,7 +21,7 @@ __all__ = ("MIN_AGE", "Sweep")
 
 _LOG = logging.getLogger(__name__)
 MIN_AGE = timedelta(hours=1)
-"""How long what an attempt has left stays that may still count."""
+"""The minimum age of an attempt's files before their removal."""
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class Sweep:
     """Removes commits, plans and state objects of a query that are not needed any more.
 
     Attributes:
-        settings: The query's.
-        opened: Its parts of the checkpoint.
-        tables: The global tables that it writes: others read versions of them.
-        clock: The app's.
+        settings: The settings of the query.
+        opened: Its checkpoint.
+        tables: The global tables that it writes; other queries read versions of them.
+        clock: The clock of the app.
     """
 
     settings: QuerySettings

@@ -1,4 +1,4 @@
-"""What a task is called with in a batch."""
+"""The call of a task in a batch."""
 
 from __future__ import annotations
 
@@ -20,18 +20,16 @@ class TaskCall:
     """One task's part of a batch, from the driver to a worker.
 
     Attributes:
-        slices: What it reads of topics, in this order; empty where it reads none, and where
-            it is called for its wall-clock work alone.
-        wall_ms: Wall time of the batch, ms since the epoch; the same for all of its tasks.
-        since_ms: No idleness before this wall time counts, ms since the epoch.
-        close_windows: Whether the task closes what is open.
-        pointer: The version of its state that counts, as JSON text; None before its first
-            commit.
-        required: Whether it runs in any case; if not, only where records of other tasks come
-            to it.
-        loops: What is in loops for it, of the batch before.
-        holding: Which of the records that it reads wait for a later batch; None: none.
-        limits: How many records its limits may let pass, where it shares them with other tasks.
+        slices: The slices of topics to read, in order; empty for a task without topics, and for a
+            call for wall-clock work only.
+        wall_ms: The wall time of the batch, ms since the epoch; the same for all of its tasks.
+        since_ms: Idleness before this wall time does not count, ms since the epoch.
+        close_windows: Whether the task closes its open windows.
+        pointer: The current version of its state, as JSON text; None before the first commit.
+        required: Whether the task always runs; if not, only when it gets records of other tasks.
+        loops: The records in loops for the task, from the previous batch.
+        holding: The rule for records that wait for a later batch; None: none.
+        limits: The allowances of its limits that have several tasks.
     """
 
     slices: tuple[Slice, ...]
@@ -60,7 +58,7 @@ class TaskCall:
 
     @classmethod
     def from_json(cls, fields: Fields) -> TaskCall:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         return cls(
             tuple(map(Slice.from_json, fields.items("slices"))),
             fields.integer("wall"),

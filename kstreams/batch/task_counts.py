@@ -1,4 +1,4 @@
-"""How many tasks a topology has on the topics that are there."""
+"""The number of tasks of a topology for the existing topics."""
 
 from __future__ import annotations
 

@@ -17,10 +17,10 @@ class TaskMove:
 
     Attributes:
         task: The task.
-        from_worker: Where it ran before, as machine and process; None for its first batch since
-            the app was started.
-        to_worker: Where it runs now.
-        restored: Whether the new worker restored its state from the durable log.
+        from_worker: The machine and process of the previous worker; None for the first batch since
+            the start of the app.
+        to_worker: The machine and process of the new worker.
+        restored: Whether the new worker restored the state from the durable log.
     """
 
     task: TaskId

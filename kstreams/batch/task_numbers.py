@@ -1,4 +1,4 @@
-"""What a task tells of its work in a batch, for those who watch the app; it decides nothing."""
+"""The measurements of a task in a batch, for watchers of the app; without effect on results."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ("TaskNumbers", "worker_name")
 
 @dataclass(frozen=True)
 class TaskNumbers:
-    """One task's numbers of a batch.
+    """The measurements of one task in a batch.
 
     Attributes:
-        busy_us: Microseconds by phase, of `kstreams.batch.worker_times.TASK_PHASES`.
-        nodes_us: The same by node, as far as samples tell; what was no node's is under "".
-        worker: Where it ran: machine and process.
-        began_ms: When it began to read, by the worker's clock, ms since the epoch.
-        attempt: How often Spark has tried it, this time included.
-        restored: Whether its state was restored from the durable log.
-        rows: How many rows each store had before the batch, in some backends about.
-        ages: Of the records that it has read from topics.
-        samples: Where a few of those came from that it has dropped.
+        busy_us: Microseconds by phase of `kstreams.batch.worker_times.TASK_PHASES`.
+        nodes_us: Sampled microseconds by node; work outside of nodes has the name "".
+        worker: The machine and process of the worker.
+        began_ms: The start of reading by the worker's clock, ms since the epoch.
+        attempt: The number of the Spark attempt.
+        restored: Whether the state was restored from the durable log.
+        rows: The number of rows of each store before the batch, approximate in some backends.
+        ages: The ages of the records that were read from topics.
+        samples: The places of some dropped records.
     """
 
     busy_us: Mapping[str, int] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class TaskNumbers:
 
     @classmethod
     def from_json(cls, data: object) -> TaskNumbers:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         fields = Fields(data)
         return cls(
             fields.integers("busy"),

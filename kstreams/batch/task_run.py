@@ -53,13 +53,13 @@ class _Written(NamedTuple):
 
 @dataclass(frozen=True)
 class TaskResult:
-    """What a task has done.
+    """The result of a task.
 
     Attributes:
-        told: For the driver, but for what was asked of the durable log.
-        state: Has been committed.
-        forwarded: For later stages; made while it is iterated over, once.
-        busy: How long it took; what comes later may be added.
+        told: The status for the driver, without the requests to the durable log.
+        state: The committed state.
+        forwarded: The messages to later stages, created during a single iteration.
+        busy: The durations of phases; later phases may be added.
     """
 
     told: TaskStatus
@@ -69,7 +69,7 @@ class TaskResult:
 
     @property
     def status(self) -> TaskStatus:
-        """What the task says to the driver, once its state is durable.
+        """The status for the driver, when the state is durable.
 
         Raises:
             StoreError: The state could not be written.
@@ -81,14 +81,14 @@ class TaskResult:
 
 
 class TaskRun:
-    """Runs one task: opens its state, drives its processors, writes their output, commits.
+    """Runs one task: opens its state, runs its processors, writes their output, commits.
 
-    After an exception it is of no more use, unless `discard` is called and the state is
-    brought back to what counts.
+    After an exception the object is unusable, unless `discard` is called and the state is rolled
+    back to the last commit.
 
     Args:
-        settings: What the task is made of.
-        state: Its state.
+        settings: The settings of the task.
+        state: The state of the task.
     """
 
     def __init__(self, settings: TaskSettings, state: TaskState) -> None:
@@ -99,7 +99,7 @@ class TaskRun:
 
     @property
     def has_processors(self) -> bool:
-        """Tell whether there are processors, for the next batch or of one that has failed."""
+        """Return whether there are processors, for the next batch or of a failed one."""
         return self._task is not None
 
     def prepare(self, state: OpenState, wall_ms: int) -> None:
@@ -123,18 +123,18 @@ class TaskRun:
         batch: int = 0,
         revision: int = 0,
     ) -> TaskResult:
-        """Run a batch, and write a version of the state, which the driver may commit.
+        """Run a batch, and write a version of the state for the driver's commit.
 
         Args:
-            call: What the driver says.
-            read: What was read, a queue for each slice of the call.
-            forwarded: What came from tasks of earlier stages, in any order.
-            batch: Number of the batch.
-            revision: Of the batch's plan, if the input is not what it was in the first one.
+            call: The call of the driver.
+            read: The read records, one queue for each slice of the call.
+            forwarded: The records from tasks of earlier stages, in any order.
+            batch: The number of the batch.
+            revision: The plan revision, if the input differs from that of the first plan.
 
         Raises:
-            Exceeded: As `Task.run`; nothing is written.
-            KStreamsError: As `Task.run`, `Writer.write`, `TopicIO.write` and the state's `open`
+            Exceeded: As for `Task.run`; nothing is written.
+            KStreamsError: As for `Task.run`, `Writer.write`, `TopicIO.write` and the state's `open`
                 and `commit`.
             KeyboardInterrupt: See `interrupted`.
         """
@@ -245,7 +245,7 @@ class TaskRun:
         )
 
     def _sent(self, output: TaskOutput) -> Iterator[tuple[str, int, pa.Table]]:
-        """Yield what goes into loops, with the loop and the task that gets it."""
+        """Yield the records for loops, with the loop and the receiving task."""
         for end in self._settings.group.loop_ends:
             loop, table = end.loop, output.loops.get(end.loop.name)
             if table is not None:
@@ -265,7 +265,7 @@ class TaskRun:
 
 
 def _received(state: OpenState, parts: Sequence[LoopPart]) -> list[Queue]:
-    """Return what is in loops, a queue for each part."""
+    """Return the records in loops, one queue for each part."""
     return [
         Queue(part.loop, part.loop, part.upstream, table)
         for part, table in zip(parts, state.received(parts) if parts else (), strict=True)

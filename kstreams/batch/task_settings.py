@@ -1,4 +1,4 @@
-"""What one task is made of, whatever runs it."""
+"""The settings of one task, for any runner."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ("EdgeTarget", "TaskSettings")
 
 @dataclass(frozen=True)
 class EdgeTarget:
-    """Where an edge leads.
+    """The target of an edge.
 
     Attributes:
-        stage: Number of the stage.
-        tasks: Number of its tasks that get records by the edge: the edge's partition count.
+        stage: The number of the stage.
+        tasks: The number of its tasks that get records by the edge: the edge's partition count.
     """
 
     stage: int
@@ -32,29 +32,29 @@ class EdgeTarget:
 
 @dataclass(frozen=True)
 class TaskSettings:
-    """What one task is made of.
+    """The settings of one task.
 
     Attributes:
-        group: Its partition group.
-        partition: Its partition.
-        io: Writes what it gives out, and knows what topics take.
-        producer: Id that no other task writes by, in this epoch of the checkpoint.
-        edges: By each edge that leaves the group, and each loop that it writes to, where it leads.
-        interceptors: Around its processors.
-        changelog_ends: By store, where its partition of the store's changelog ended when the
-            app was started.
-        changelog_ids: By store, the id of its changelog then, where topics have ids.
-        partitions: Partition count by input, to check whether keys lie in their own partition; None
-            does not check.
-        tables: How global tables are read, by the names of their stores.
-        keeps_processors: Whether processors stay from batch to batch; else each batch makes
+        group: The partition group.
+        partition: The partition.
+        io: Writes the output, and has the limits of topics.
+        producer: A producer id that is unique in this epoch of the checkpoint.
+        edges: The target of each outgoing edge and loop.
+        interceptors: The interceptors of its processors.
+        changelog_ends: By store, the end of the task's partition of the changelog at the start of
+            the app.
+        changelog_ids: By store, the topic id of its changelog at that time, if topics have ids.
+        partitions: The partition count of each input, to check the partitions of keys; None
+            disables the check.
+        tables: The readers of global tables, by the names of their stores.
+        keeps_processors: Whether processors stay from batch to batch; otherwise each batch creates
             new ones.
-        life: Of the batches, for sinks that are no topics.
-        fingerprint: Of the topology, for the same.
-        writers: Of these sinks, open from batch to batch.
-        watch: Looks on, if anybody does.
-        measures: Whether it is to tell how old records are.
-        sampler: Tells which nodes take the time; None: nobody asks.
+        life: The epoch of the batches, for sinks other than topics.
+        fingerprint: The fingerprint of the topology, for the same sinks.
+        writers: The writers of these sinks, open from batch to batch.
+        watch: The observer, if there is one.
+        measures: Whether to report the ages of records.
+        sampler: Samples the time of nodes; None: no samples.
     """
 
     group: PartitionGroup
@@ -76,11 +76,11 @@ class TaskSettings:
     sampler: NodeSampler | None = None
 
     def commits(self, batch: int, revision: int) -> dict[str, CommitId]:
-        """Return what names the task's part of a batch, by sink.
+        """Return the commit id of the task in a batch, by sink.
 
         Args:
-            batch: Number of the batch.
-            revision: Of its plan, if the input is not what it was in the first one.
+            batch: The number of the batch.
+            revision: The plan revision, if the input differs from that of the first plan.
         """
         return {
             node.name: CommitId(

@@ -1,4 +1,4 @@
-"""Where a task's state comes from at the beginning of a batch, and goes to at its end."""
+"""The state of a task: its open and its commit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OpenState(Protocol):
 
     @property
     def meta(self) -> TaskMeta:
-        """Return what the task remembers besides; changed in place."""
+        """Return the state of the task besides its stores; changed in place."""
         ...
 
     @property
@@ -39,7 +39,10 @@ class OpenState(Protocol):
 
     @property
     def restored(self) -> bool:
-        """Tell whether it was made again from the durable log, as this worker had no copy."""
+        """Return whether the state was restored from the durable log.
+
+        The worker had no copy in that case.
+        """
         ...
 
     def rows(self) -> dict[str, int]:
@@ -47,24 +50,24 @@ class OpenState(Protocol):
         ...
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Return what is in loops for the task.
+        """Return the records in loops for the task.
 
         Raises:
-            StateCorruptError: It is missing, or not what was committed.
+            StateCorruptError: The records are missing, or differ from the committed ones.
         """
         ...
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Write what the task sends into loops, or stages: name, task, records, in their order.
+        """Write the task's records for loops or staging: name, task and records, in order.
 
-        It counts once the driver says so. Writes nothing where there is nothing.
+        The records count when the driver commits them. Nothing is written without records.
         """
         ...
 
     def commit(self, changes: Changes) -> Pointer:
-        """Write a batch's changes and `meta`; return the version they lead to.
+        """Write the changes of a batch and `meta`; return the new version.
 
-        It counts once the driver says so, who may hear of it after `settle` alone.
+        The version counts when the driver commits it, which may only happen after `settle`.
         """
         ...
 
@@ -77,7 +80,7 @@ class OpenState(Protocol):
         ...
 
     def traffic(self) -> Traffic:
-        """Return what was asked of the durable log since the state was opened."""
+        """Return the requests to the durable log since the state was opened."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What a task has done in a batch: its answer to the driver."""
+"""The status of a task in a batch: its result for the driver."""
 
 from __future__ import annotations
 
@@ -31,29 +31,28 @@ ReadSizes = Mapping[TopicPartition, tuple[int, int]]
 
 @dataclass(frozen=True)
 class TaskStatus:
-    """One task's answer for a batch, from a worker to the driver.
+    """The result of one task for a batch, from a worker to the driver.
 
-    It counts only once the driver has committed the batch.
+    The result counts when the driver has committed the batch.
 
     Attributes:
-        task: Which task.
-        pointer: The version of its state that it has written, as JSON text.
-        records: How many records it processed.
-        source_records: How many of them were read from topics.
-        sizes: What it read of each partition.
-        held: Of which partitions it has not processed all of that.
-        counts: How many records each node took and gave; of those that had some.
-        reads: What it processed of each partition of its sources.
-        lines: What it prints on the driver's standard output.
-        wall_due_ms: Wall time of its next wall-clock work, ms since the epoch; None without any.
-        outputs: What the driver has to publish after the commit; empty where writing alone
-            makes records visible.
-        log: What was asked of the durable log for it.
-        loops: What it has sent into loops.
-        receipts: What sinks that are no topics are to publish after the commit.
-        staged: What it has put into the durable log for topics, to be published after the commit.
-        numbers: What it tells of its work.
-        topics: What it read from each topic and wrote to it.
+        task: The task.
+        pointer: The written version of its state, as JSON text.
+        records: The number of processed records.
+        source_records: The number of those that were read from topics.
+        sizes: The read sizes of each partition.
+        held: The partitions with unprocessed records.
+        counts: The input and output counts of nodes; only of nodes with records.
+        reads: The processed range of each source partition.
+        lines: The lines for the driver's standard output.
+        wall_due_ms: The time of the next wall-clock work, ms since the epoch; None without any.
+        outputs: The output to publish after the commit; empty if writing publishes it.
+        log: The task's requests to the durable log.
+        loops: The records that it sent to loops.
+        receipts: The receipts of sinks other than topics, to publish after the commit.
+        staged: The staged output for topics in the durable log, to publish after the commit.
+        numbers: The measurements of the task.
+        topics: The records and bytes that were read from and written to each topic.
     """
 
     task: TaskId
@@ -76,7 +75,7 @@ class TaskStatus:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many records were dropped, by reason."""
+        """The number of dropped records, by reason."""
         return by_reason(self.counts)
 
     def to_json(self) -> dict[str, Any]:
@@ -103,7 +102,7 @@ class TaskStatus:
 
     @classmethod
     def from_json(cls, fields: Fields) -> TaskStatus:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         return cls(
             TaskId.parse(fields.text("task")),
             fields.text("pointer"),
@@ -131,7 +130,7 @@ def sizes_to_json(sizes: ReadSizes) -> dict[str, tuple[int, int]]:
 
 
 def sizes_from_json(data: Mapping[str, Any]) -> ReadSizes:
-    """Read what `sizes_to_json` returned; `ValueError` says what is wrong with it."""
+    """Parse the result of `sizes_to_json`; a `ValueError` has the problem."""
     found: dict[TopicPartition, tuple[int, int]] = {}
     for place, (offsets, size) in parse_keys(TopicPartition, data).items():
         found[place] = checked_integer(offsets, "offsets"), checked_integer(size, "a size")

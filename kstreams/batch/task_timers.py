@@ -1,4 +1,4 @@
-"""Which tasks of a query a batch has to call for wall-clock work."""
+"""The tasks of a query that a batch must call for wall-clock work."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class TaskTimers:
             self._due[place] = due_ms
 
     def due(self, now_ms: int) -> bool:
-        """Tell whether a task has to be called at a time."""
+        """Return whether a task must be called by a time."""
         self.notice_set_clock()
         return self.call_all or any(due <= now_ms for due in self._due.values())
 
@@ -79,7 +79,7 @@ class TaskTimers:
         return sorted(called)
 
     def notice_set_clock(self) -> None:
-        """Call all tasks once after a jump: what they are due at may be far ahead."""
+        """Call all tasks once after a jump of the clock: their next times may be far ahead."""
         if self._clock.set_ms != self._called_for:
             self._called_for = self._clock.set_ms
             self.call_all = True

@@ -1,4 +1,4 @@
-"""Where a batch ends in each partition, so that it ends at one time in all of them."""
+"""The end of a batch in each partition, so that it ends at one time in all of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kstreams.times import LATEST_MS
 __all__ = ("Counts", "FirstSince", "TimeCut", "TimeCuts")
 
 Counts = Mapping[TopicPartition, int]
-"""By partition, how many offsets to read, from where reading goes on."""
+"""The number of offsets to read from the next offset, by partition."""
 
 FirstSince = Callable[[Collection[TopicPartition], int], Mapping[tuple[str, int], tuple[int, int]]]
 """`TopicAdmin.first_since`."""
@@ -20,9 +20,10 @@ FirstSince = Callable[[Collection[TopicPartition], int], Mapping[tuple[str, int]
 _AIM, _NEARER, _MOST = 0.85, 0.04, 0.97
 """How full a batch is to be, of what it may be: more by and by, where records come evenly."""
 _MISSED = 0.03
-"""So far beside what was aimed at is not even."""
+"""The tolerance for an exact hit of the target."""
 _ENOUGH = (0.6, 0.6, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
-"""How full it has to be after so many questions; then anything is enough."""
+"""The sufficient load of a batch after each number of requests; after that, any load is sufficient.
+"""
 _SPAN_MS = 60_000
 _WIDER = 8
 _NO_TIME = -1
@@ -31,14 +32,14 @@ _NEVER = LATEST_MS + 1
 
 @dataclass(frozen=True)
 class TimeCut:
-    """Where a batch ends.
+    """The end of a batch.
 
     Attributes:
-        horizon: All records before this time are read by now, ms since the epoch, as far as
-            the ends are known; none after it is. Of this very time there may be some.
-        counts: What to read; only partitions of which there is anything.
-        times: The time up to which a partition has nothing more; without those that are read
-            to their ends.
+        horizon: All records before this time, ms since the epoch, are read by then, as far as the
+            ends are known, and none after it. Some records of exactly this time may be read.
+        counts: The number of offsets to read; only partitions with offsets.
+        times: The time up to which a partition has no further record; without partitions that are
+            read completely.
     """
 
     horizon: int
@@ -48,7 +49,7 @@ class TimeCut:
 
 @dataclass(frozen=True)
 class _Probe:
-    """What lies before a time; the same up to the first record that does not."""
+    """The records before a time; the same up to the first record that is not before it."""
 
     time: int
     counts: dict[TopicPartition, int]
@@ -60,18 +61,18 @@ class _Probe:
 class TimeCuts:
     """Finds the latest time up to which records of all partitions fit into a batch.
 
-    A partition's records are ordered by the running maximum of their times, as tasks merge
-    them. So the records before a time are those before the first one that has this time or a
-    later one, which is what `first_since` finds, in disorder too. Records of one time that are
-    more than a batch holds are read in the order of the partitions' ranks, of a partition in
-    part, before anything later.
+    The records of a partition are ordered by the running maximum of their times, as tasks merge
+    them. So the records before a time are those before the first record with this or a later time,
+    which `first_since` finds, also in disorder. If a batch cannot hold all records of one time,
+    they are read in the order of the partitions' ranks, also a part of a partition, before any
+    later record.
 
-    Nothing is kept that matters but where partitions are read on: what is remembered here
-    makes the next search short.
+    The only state that matters is the next offset of partitions: other state makes the next search
+    shorter.
 
     Args:
-        first_since: Asks all topics at once.
-        rank: What orders the partitions at equal times, as tasks do.
+        first_since: Requests the offsets of all topics at once.
+        rank: The sort key of partitions at equal times, as in tasks.
     """
 
     def __init__(
@@ -90,17 +91,17 @@ class TimeCuts:
         load: Callable[[Counts], float],
         latest: int | None = None,
     ) -> TimeCut:
-        """Return where a batch ends.
+        """Return the end of a batch.
 
         Args:
-            starts: The first offset to read of each partition that has any.
-            ends: The offset after the last one that there is.
-            load: Tells how full a batch is of so many records; 1 is full.
-            latest: Nothing of this time or later is read, ms since the epoch; None: no bound.
+            starts: The first offset to read of each partition with records.
+            ends: The offset after the last record.
+            load: Returns the load of a batch with the given counts; 1 is full.
+            latest: Records of this time or later are not read, ms since the epoch; None: no bound.
 
         Returns:
-            Counts whose load is at most 1, or one record; nothing if all has the last of all
-            times or a later one, or is not before `latest`.
+            Counts with a load of at most 1, or one record; empty if all records have the maximum
+            time or later, or are not before `latest`.
         """
         top = _NEVER if latest is None else min(latest, _NEVER)
         low, high = self._search(starts, ends, load, top)
@@ -157,7 +158,7 @@ class TimeCuts:
     def _filled(
         self, low: _Probe, high: _Probe, load: Callable[[Counts], float]
     ) -> dict[TopicPartition, int]:
-        """Add of what has the very time that does not fit, in order, until the batch is full."""
+        """Add records of the first time that does not fit, in order, until the batch is full."""
         counts = dict(low.counts)
         for place in sorted(counts, key=self._rank):
             before, more = counts[place], high.counts[place] - counts[place]

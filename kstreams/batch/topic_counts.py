@@ -19,12 +19,12 @@ __all__ = ("topic_counts",)
 def topic_counts(
     queues: Sequence[Queue], output: TaskOutput, group: PartitionGroup
 ) -> dict[str, TopicCounts]:
-    """Return what a batch of a task read from each topic and wrote to it.
+    """Return the records and bytes that a task read from and wrote to each topic in a batch.
 
     Args:
-        queues: What was read from topics, records that are held back included.
-        output: What was written, after the writing: refused results are dead letters then.
-        group: The task's group.
+        queues: The records that were read from topics, including held-back ones.
+        output: The output after the writing, when rejected results are dead letters.
+        group: The group of the task.
     """
     parts: list[dict[str, TopicCounts]] = []
     for queue in queues:

@@ -1,4 +1,4 @@
-"""Which topics the positions of a query are in, by the ids that topics are created with."""
+"""The topics of a query's positions, by the ids that topics get at their creation."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ class Identities:
     def check_known(
         self, known: Mapping[str, str], positions: Mapping[TopicPartition, int]
     ) -> None:
-        """Compare them with those that were written down together with positions.
+        """Compare the topic ids with those that were stored with the positions.
 
         Raises:
-            TopicRecreatedError: A topic of which something was read has another id now.
+            TopicRecreatedError: A topic with read records has another id now.
         """
         for topic, expected in known.items():
             if topic in self._ids:
                 _compare(topic, expected, self._ids[topic], positions)
 
     def check(self, topic: str, found: str, positions: Mapping[TopicPartition, int]) -> None:
-        """Compare a topic's id with what it was at the start; take it over if nothing was read.
+        """Compare the id of a topic with that of the start; accept a new id if no record was read.
 
         Raises:
-            TopicRecreatedError: It is another one, and something was read.
+            TopicRecreatedError: The id differs, and records were read.
         """
         expected = self._ids.get(topic, found)
         if found:

@@ -1,4 +1,4 @@
-"""The worker's side of a connection: read what a plan names, write what tasks give out."""
+"""The worker's part of a connection: reading the input of a plan, writing the output of tasks."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ class TopicIO(Protocol):
     """Reads and writes topics for tasks; picklable, opened in the worker when first used."""
 
     def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
-        """Read slices of a plan; a queue for each, in their order.
+        """Read slices of a plan; return one queue for each, in order.
 
         Args:
             slices: The slices.
-            max_bytes: How many bytes all queues together may have, unless it is one record.
+            max_bytes: The maximum bytes of all queues together, unless there is one record.
 
         Raises:
-            TooManyBytesError: They have more. Not much more was read.
+            TooManyBytesError: The queues have more bytes. Not much more was read.
             DataLossError: Records of a slice are gone.
         """
         ...
 
     def read_ahead(self) -> None:
-        """Get ready for the next slices of what was read, in the background."""
+        """Prefetch the next slices in the background."""
         ...
 
     def limits(self, topic: str) -> TopicLimits:
-        """Return what a topic takes, as far as it is known.
+        """Return the known limits of a topic.
 
         Raises:
-            UnknownTopicError: There is no such topic, and writing does not create it.
+            UnknownTopicError: The topic does not exist, and writing does not create it.
         """
         ...
 
@@ -55,19 +55,18 @@ class TopicIO(Protocol):
         batch: int,
         revision: int = 0,
     ) -> Sequence[Output]:
-        """Write a batch's output, durably, before the batch is committed.
+        """Write the output of a batch durably, before the batch is committed.
 
         Args:
-            output: What the task gave out; what topics refuse only now is counted there.
-            group: Its group, for the partitioners of the sinks.
-            producer: Id of the task in this life of the checkpoint.
-            batch: Number of the batch.
-            revision: Of the plan by which the task's input is not what it was before: then
-                its output may be another one, too.
+            output: The output of the task; results that topics reject now are counted in it.
+            group: The group of the task, for the partitioners of the sinks.
+            producer: The producer id of the task in this epoch.
+            batch: The number of the batch.
+            revision: The plan revision, if the input, and so the output, may differ from the first
+                one.
 
         Returns:
-            What the driver must publish after the commit; empty where writing alone makes
-            rows visible.
+            The output to publish after the commit; empty if writing publishes it.
         """
         ...
 
@@ -80,8 +79,8 @@ class TopicIO(Protocol):
         batch: int,
         revision: int = 0,
     ) -> Iterable[tuple[str, pa.Table]]:
-        """Return what waits in the durable log for the commit: sinks' names, and their rows.
+        """Return the output for the durable log until the commit: names of sinks, and their rows.
 
-        That is what `write` with the same arguments does not write; most write all.
+        `write` with the same arguments does not write these rows; most connections write all.
         """
         ...

@@ -1,4 +1,4 @@
-"""What the nodes of a query have counted after a batch, by what they had counted before it."""
+"""The total counts of a query's nodes after a batch."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def totals_after(
     """Return the totals after a batch.
 
     Args:
-        before: Those before it.
-        statuses: What its tasks have done.
-        loops_before: What the batch has found in loops.
-        loops: What it leaves there.
+        before: The totals before the batch.
+        statuses: The statuses of its tasks.
+        loops_before: The records in loops before the batch.
+        loops: The records in loops after the batch.
     """
     sources = {node: dict(places) for node, places in before.sources.items()}
     waiting: list[dict[str, NodeCounts]] = []

@@ -34,9 +34,9 @@ class VersionedState:
     """A `TaskState` of versions in the durable log, with copies on the worker's disk.
 
     Attributes:
-        settings: Its stage's.
-        task: Which task.
-        worker: What the worker keeps.
+        settings: The settings of the stage.
+        task: The task.
+        worker: The state of the worker.
     """
 
     settings: StageSettings
@@ -98,11 +98,11 @@ class _Opened:
         return {name: self._checkout.store.count(name) for name in self._names}
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
-        """Return what is in loops for the task; see `OpenState`."""
+        """Return the records in loops for the task; see `OpenState`."""
         return read_loops(self._log, parts)
 
     def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
-        """Write what the task sends into loops; see `OpenState`."""
+        """Write the task's records for loops; see `OpenState`."""
         attempt = self._checkout.attempt
         return write_loops(self._log, self._loops, attempt, self._task.partition, records)
 
@@ -117,5 +117,5 @@ class _Opened:
         self._checkout.settle()
 
     def traffic(self) -> Traffic:
-        """Return what was asked of the durable log; see `OpenState`."""
+        """Return the requests to the durable log; see `OpenState`."""
         return self._log.take()

@@ -1,4 +1,4 @@
-"""What a worker keeps for its tasks from batch to batch."""
+"""The state that a worker keeps for its tasks from batch to batch."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ROW_CACHE_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class WorkerState:
-    """What all tasks of a worker share.
+    """The shared state of a worker's tasks.
 
     Attributes:
-        rows: Of their stores, as objects.
-        background: Merges their deltas and makes their snapshots in the background.
-        open_versions: Of their state, open from batch to batch.
-        writers: Of sinks that are no topics.
+        rows: Cached rows of their stores, as objects.
+        background: Merges deltas and creates snapshots in the background.
+        open_versions: The open versions of their state.
+        writers: The writers of sinks other than topics.
     """
 
     rows: RowCache = field(default_factory=lambda: RowCache(_ROW_CACHE_BYTES))
@@ -42,7 +42,7 @@ class WorkerState:
         return OpenTables(self.log)
 
     def sampler(self, hz: int) -> NodeSampler | None:
-        """Return what sees which nodes take the time; None if nothing is to look."""
+        """Return the sampler of nodes; None if sampling is disabled."""
         if hz and hz not in self._samplers:
             self._samplers[hz] = NodeSampler(hz)
         return self._samplers.get(hz)

@@ -1,4 +1,4 @@
-"""How long a worker was busy with what: by phase of a task."""
+"""The time of a worker, by phase of a task."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Final, TypeVar
 __all__ = ("COMMIT", "PROCESS", "READ", "RESTORE", "TASK_PHASES", "WRITE", "Busy")
 
 T = TypeVar("T")
-"""Type of what is made one by one."""
+"""The type of the created items."""
 
 READ: Final = "read"
-"""Reading records of topics, and what is in loops."""
+"""Reading records of topics and loops."""
 RESTORE: Final = "restore"
 """Opening the state: quick where the worker has a copy, else from the durable log."""
 PROCESS: Final = "process"

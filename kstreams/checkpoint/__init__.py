@@ -1,8 +1,7 @@
-"""The checkpoint, in a directory or an object store: what an app is, and the versions of its state.
+"""The checkpoint of an app, in a directory or an object store, and the versions of its state.
 
-Read `Checkpoint` first, then `open_for_running`, by which an app starts. Needs no pyspark:
-views and the command line look into a checkpoint from outside, and `kstreams.spark` runs apps
-on it.
+Read `Checkpoint` first, then `open_for_running`, which starts an app. Needs no pyspark: views and
+the command line read a checkpoint from outside, and `kstreams.spark` runs apps on it.
 """
 
 from __future__ import annotations

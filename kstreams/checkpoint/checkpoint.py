@@ -1,4 +1,4 @@
-"""A checkpoint: what an app is, and where its parts are."""
+"""A checkpoint: the description of an app, and the places of its parts."""
 
 from __future__ import annotations
 
@@ -45,27 +45,27 @@ _APART = frozenset({"home", "removal", "revision", "uneven"})
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What an app is, as its checkpoint describes it.
+    """The description of an app in its checkpoint.
 
     Attributes:
-        home: Where it is kept.
-        app: Id of the app.
-        incarnation: Id of this checkpoint; after a reset it is another.
-        shape: `Topology.shape` of what ran last: groups, routing, stores and their serdes.
-        queries: Names of each query's groups, in the order of their stages.
-        tasks: Number of tasks by group.
-        generations: How many times a query was started again on its state, if ever.
-        ended: By group, the epochs that a generation has ended, with the last batch that each
-            has committed: what later ones wrote to Kafka never counted.
-        start_ms: Where sources begin that have no position, instead of their own start.
-        origin: What the checkpoint was forked from; empty if it was not.
-        begun: By query, the digest of what its commit log begins with, once it does: from
-            then on it has to be there.
-        lets_go: By source of which something may be gone when it was committed, what becomes of
-            it; see `kstreams.log.LetsGo`.
-        removal: Of a reset that has begun; None: none has.
+        home: The home of the checkpoint.
+        app: The app id.
+        incarnation: The checkpoint id, which changes with a reset.
+        shape: The `Topology.shape` of the last run: groups, routing, stores and their serdes.
+        queries: The names of each query's groups, in the order of their stages.
+        tasks: The number of tasks, by group.
+        generations: The number of new epochs of each query after its state was rewritten.
+        ended: By group, the ended epochs with the last committed batch of each: later records of
+            these epochs on Kafka never counted.
+        start_ms: The start time of sources without a position, instead of their own start.
+        origin: The savepoint of the fork; empty without a fork.
+        begun: By query, the digest of the first object of its commit log, once it exists: the log
+            must exist from then on.
+        lets_go: The effect of commits on sources that delete committed data, by source; see
+            `kstreams.log.LetsGo`.
+        removal: A reset that has started; None without a reset.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
-        revision: Of this description; -1 before it is written.
+        revision: The revision of this description; -1 before it is written.
     """
 
     home: CheckpointHome
@@ -94,20 +94,21 @@ class Checkpoint:
         tasks: Mapping[str, int],
         uneven: Uneven = Uneven(),  # noqa: B008  # frozen
     ) -> Checkpoint:
-        """Open a checkpoint as it is, whatever topology it has, or begin one.
+        """Open a checkpoint of any topology, or create one.
 
         Args:
-            home: Where it is kept.
-            app: Id of the app.
-            topology: What a new one runs.
-            tasks: Number of tasks by group, if the checkpoint is new.
-            uneven: What has fewer partitions than its group has tasks, likewise.
+            home: The home of the checkpoint.
+            app: The app id.
+            topology: The topology of a new checkpoint.
+            tasks: The number of tasks by group, of a new checkpoint.
+            uneven: Inputs and stores with fewer partitions than their group has tasks, of a new
+                checkpoint.
 
         Raises:
-            NoCheckpointError: A reset of it has begun, and not ended.
-            CheckpointMismatchError: It belongs to another app, or has another format.
+            NoCheckpointError: A reset of the checkpoint was interrupted.
+            CheckpointMismatchError: The checkpoint belongs to another app, or has another format.
             InvalidNameError: The ids of the app and of a query are too long together.
-            StateCorruptError: What it says it is cannot be read, or is gone.
+            StateCorruptError: The description is unreadable or missing.
         """
         if not home.stamp():
             refuse_remains(home)
@@ -129,13 +130,13 @@ class Checkpoint:
 
     @classmethod
     def load(cls, home: CheckpointHome) -> Checkpoint:
-        """Read what a checkpoint says it is, without asking whether it fits anything.
+        """Read a checkpoint without checking that it matches an app.
 
         Raises:
-            NoCheckpointError: There is none, or a reset of it has begun, and not ended.
-            CheckpointMismatchError: It has another format.
-            InvalidNameError: A name in it leads elsewhere.
-            StateCorruptError: It cannot be read.
+            NoCheckpointError: There is no checkpoint, or its reset was interrupted.
+            CheckpointMismatchError: The checkpoint has another format.
+            InvalidNameError: A name in it leads out of the checkpoint.
+            StateCorruptError: The description is unreadable.
         """
         found = cls.read(home)
         if found.removal is not None:
@@ -148,13 +149,13 @@ class Checkpoint:
 
     @classmethod
     def read(cls, home: CheckpointHome) -> Checkpoint:
-        """Read what a checkpoint says it is, or was where a reset has begun.
+        """Read the description of a checkpoint, also of one whose reset has started.
 
         Raises:
-            NoCheckpointError: There is none.
-            CheckpointMismatchError: It has another format.
-            InvalidNameError: A name in it leads elsewhere.
-            StateCorruptError: It cannot be read.
+            NoCheckpointError: There is no checkpoint.
+            CheckpointMismatchError: The checkpoint has another format.
+            InvalidNameError: A name in it leads out of the checkpoint.
+            StateCorruptError: The description is unreadable.
         """
         found = home.description()
         if found is None:
@@ -181,10 +182,10 @@ class Checkpoint:
 
     @classmethod
     def from_json(cls, home: CheckpointHome, fields: Fields) -> Checkpoint:
-        """Read what `to_json` returned; `WrongFieldError` says what is wrong with it.
+        """Parse the result of `to_json`; a `WrongFieldError` has the problem.
 
         Raises:
-            InvalidNameError: A name in it leads elsewhere.
+            InvalidNameError: A name in it leads out of the checkpoint.
         """
         app, epoch = _checked_names(home, fields)
         uneven = fields.mapping("uneven", {})
@@ -222,7 +223,7 @@ class Checkpoint:
         return {"format": _FORMAT, **described, **removal, **uneven}
 
     def with_logs_of(self, topology: Topology) -> Checkpoint:
-        """Return the description that says what becomes of what a topology reads."""
+        """Return the description with the effects of commits on the sources of a topology."""
         logs: dict[str, object] = {
             node.topic.name: node.log for node in topology.sources if node.log is not None
         }
@@ -230,10 +231,10 @@ class Checkpoint:
         return replace(self, lets_go={name: what for name, what in said.items() if what})
 
     def save(self) -> Checkpoint:
-        """Make this what the checkpoint says it is, in one step; return it as it is saved.
+        """Write the description atomically; return it with its revision.
 
         Raises:
-            FencedError: Another driver has described it since this description was read.
+            FencedError: Another driver has written a description since this one was read.
         """
         made = replace(self, revision=self.revision + 1)
         document = seal(self.to_json(), self.home.description_name(made.revision), indent=1)
@@ -268,7 +269,7 @@ class Checkpoint:
 
     @property
     def savepoints_prefix(self) -> str:
-        """Return what the names of this incarnation's savepoints begin with in the durable log."""
+        """Return the name prefix of this checkpoint's savepoints in the durable log."""
         return f"savepoints/{quote(f'{self.app}.{self.incarnation}', safe='')}/"
 
     @property
@@ -327,14 +328,14 @@ def _check_scope(checkpoint: Checkpoint, query: str) -> None:
 
 
 def refuse_remains(home: CheckpointHome, *, but: Collection[str] = ()) -> None:
-    """Refuse to begin a checkpoint on what is left of another.
+    """Raise an error if a place has remains of another checkpoint.
 
     Args:
         home: A place without a description.
-        but: Names of the parts that may be there.
+        but: The names of allowed parts.
 
     Raises:
-        StateCorruptError: Other parts of a checkpoint are there.
+        StateCorruptError: The place has other parts of a checkpoint.
     """
     remains = [name for name in home.remains() if name not in but]
     if remains:

@@ -1,4 +1,4 @@
-"""A query's next generation: what it starts with when its state was rewritten."""
+"""The next epoch of a query after its state was rewritten."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ def _unused(checkpoint: Checkpoint, query: str, number: int, objects: ObjectStor
 
 
 def epochs_after(checkpoint: Checkpoint, ended: Mapping[str, int]) -> dict[str, Mapping[str, int]]:
-    """Return `Checkpoint.ended` for what takes the place of a checkpoint.
+    """Return `Checkpoint.ended` for the successor of a checkpoint.
 
     Args:
-        checkpoint: What there was.
-        ended: Last committed batches of the queries that begin a new generation.
+        checkpoint: The old checkpoint.
+        ended: The last committed batches of the queries with a new epoch.
     """
     epochs = dict(checkpoint.ended)
     for query, batch in ended.items():
@@ -54,13 +54,13 @@ def epochs_after(checkpoint: Checkpoint, ended: Mapping[str, int]) -> dict[str, 
 def rewritten(
     log: DurableLog, pointer: Pointer, store: WorkingStore, names: tuple[str, ...]
 ) -> Pointer:
-    """Rewrite a task's state; return it as the version after the pointer's.
+    """Rewrite the state of a task; return its new version, which follows the pointer.
 
     Args:
-        log: The task's durable log.
-        pointer: What the state was; its task data stay.
-        store: What it is.
-        names: The stores that it has, sorted.
+        log: The durable log of the task.
+        pointer: The old version; its task data stay.
+        store: The new state.
+        names: The names of its stores, sorted.
     """
     attempt = Attempt(new_attempt(), SEED)
     version = replace(

@@ -1,4 +1,4 @@
-"""How the commit logs of a checkpoint begin: each with an object that says whose it is."""
+"""The first object of each commit log, which identifies its owner."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ __all__ = ("begin_log", "begin_logs")
 def begin_log(
     checkpoint: Checkpoint, query: str, objects: ObjectStore, seed: Commit | None = None
 ) -> str:
-    """Begin a query's commit log, with the state that it stands on if there is any.
+    """Create the commit log of a query, with its initial state if there is any.
 
-    Repeating it changes nothing. It counts once `Checkpoint.begun` has what is returned:
-    until then a log that is not there is one that has not begun.
+    A repeated call changes nothing. The log counts when `Checkpoint.begun` has the result: a
+    missing log without that entry has not been created.
 
     Args:
-        checkpoint: The app's, or what is to become it.
-        query: Name of the query.
+        checkpoint: The checkpoint, or its successor.
+        query: The name of the query.
         objects: The durable log.
-        seed: The commit that stands before all batches.
+        seed: The commit before all batches.
 
     Returns:
-        The digest of the beginning.
+        The digest of the first object.
 
     Raises:
         FencedError: The log has another seed.
-        LogMismatchError: The log has begun as another.
+        LogMismatchError: The log has another first object.
     """
     log = replace(checkpoint, begun={}).commits(query, objects)
     if seed is not None:

@@ -1,4 +1,4 @@
-"""What a changed parameter means for the rows of a store."""
+"""The effect of a changed parameter on the rows of a store."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ def recorded_parameters(shape: Mapping[str, Any], store: str) -> Parameters:
 
 
 def misread_by(old: Parameters, new: Parameters) -> str:
-    """Return the changes by which rows would be misread; empty if there is none.
+    """Return the changes that would misread rows; empty without any.
 
     Args:
         old: The recorded parameters of a store.
-        new: Those that it is to have.
+        new: The new parameters.
     """
     found = (change for change in changes(old, new) if change[0] not in MAY_CHANGE)
     return ", ".join(_text(*change) for change in found)
@@ -32,8 +32,8 @@ def misread_stores(old: Mapping[str, Parameters], new: Mapping[str, Parameters])
     """Yield the stores that would be misread, each with the changes of its parameters.
 
     Args:
-        old: The recorded parameters by store.
-        new: Those that the stores are to have.
+        old: The recorded parameters, by store.
+        new: The new parameters.
     """
     for store in sorted({*old} & {*new}):
         if misread := misread_by(old[store], new[store]):
@@ -44,9 +44,9 @@ def parameter_notes(group: str, old: Mapping[str, Any], new: Mapping[str, Any]) 
     """Yield the changes of parameters of a group's stores that leave rows valid.
 
     Args:
-        group: Its name.
-        old: Its part of the checkpoint's shape.
-        new: Its part of the topology's.
+        group: The name of the group.
+        old: The group in the shape of the checkpoint.
+        new: The group in the shape of the topology.
     """
     if "parameters" not in old:
         if any(new["parameters"].values()):

@@ -1,4 +1,4 @@
-"""A pause of an app, which its checkpoint remembers: whoever starts it finds it paused."""
+"""The pause of an app, which its checkpoint stores: each start of the app finds it."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _LOG = logging.getLogger(__name__)
 _LONGEST = 500
 _DIRECTORY_SECONDS = 0.25
 _OBJECT_SECONDS = 5.0
-"""How often a running app looks: each look at an object storage is paid for."""
+"""The poll interval of a running app with object storage, where each request has a price."""
 
 
 @dataclass(frozen=True)
 class Pause:
-    """Why an app plans nothing.
+    """A pause, during which an app plans nothing.
 
     Attributes:
-        since_ms: Since when, ms since the epoch.
-        reason: What whoever has paused it says; one line.
-        by: Who that is, where it is known; one line.
+        since_ms: The start, ms since the epoch.
+        reason: The reason of the user who paused the app; one line.
+        by: The user, if known; one line.
     """
 
     since_ms: int
@@ -41,12 +41,12 @@ class Pause:
         return f"{self.reason} (by {self.by})" if self.by else self.reason
 
     def to_bytes(self) -> bytes:
-        """Return what is written down."""
+        """Return the pause as bytes."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Pause:
-        """Read what `to_bytes` returned; of what is damaged, that it is: the app stays paused."""
+        """Parse the result of `to_bytes`; damaged bytes are a pause, too."""
         try:
             fields = Fields(json.loads(data))
             reason, by = fields.text("reason"), fields.text("by", "")
@@ -58,13 +58,13 @@ class Pause:
 
 
 def pause(home: CheckpointHome, reason: str, now_ms: int, by: str = "") -> Pause:
-    """Pause an app, durably; return the pause that holds: an earlier one stays.
+    """Pause an app durably; return the effective pause, which may be an earlier one.
 
     Args:
-        home: Its checkpoint.
-        reason: Shown wherever the pause is; 500 characters at most.
-        now_ms: The present time, ms since the epoch.
-        by: Who does it, where that is known.
+        home: The checkpoint.
+        reason: The displayed reason; at most 500 characters.
+        now_ms: The current time, ms since the epoch.
+        by: The user, if known.
     """
     made = Pause(now_ms, one_line(reason, _LONGEST), one_line(by, _LONGEST))
     home.note_pause(made.to_bytes())
@@ -78,21 +78,21 @@ def present_pause(home: CheckpointHome) -> Pause | None:
 
 
 def resume(home: CheckpointHome) -> Pause | None:
-    """End an app's pause, and return it; None where it was not paused."""
+    """End the pause of an app, and return it; None if the app was not paused."""
     found = present_pause(home)
     home.forget_pause()
     return found
 
 
 class PauseWatch:
-    """Tells a running app whether it is paused; looks four times a second, or each 5 s on S3.
+    """Shows a running app its pause; polls four times a second, or each 5 s with object storage.
 
     Args:
-        home: The app's checkpoint.
-        app: Its id, for the log.
+        home: The checkpoint of the app.
+        app: The app id, for the log.
 
     Attributes:
-        known: The pause that holds, as of the last look.
+        known: The pause of the last poll.
     """
 
     def __init__(self, home: CheckpointHome, app: str) -> None:

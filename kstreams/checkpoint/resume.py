@@ -1,11 +1,10 @@
-"""Where a query goes on: what its plans, commits and notes say, held against each other.
+"""The positions of a query from its plans, commits and notes, which must be consistent.
 
-A batch's plan is written before it runs, perhaps beside the commit of the batch before; its own
-commit when it is done, and a note of it after that (`DoneNotes`). A plan names the commit that it
-follows. So a process that dies leaves plans without a commit, two at most, or a commit that is
-not noted; never a plan that was run and whose commit before is missing, and never a batch with a
-plan that is noted and not committed. Where that is what is found, the log was moved, emptied or
-replaced by an older one since.
+The plan of a batch is stored before the batch runs, perhaps during the previous commit; the commit
+is stored when the batch is done, and a note after that (`DoneNotes`). A plan names the previous
+commit. So a dead process leaves plans without a commit, at most two, or a commit without a note;
+but never a plan that was run without its previous commit, and never a batch with a plan and a note
+but no commit. In such a case the log was moved, emptied or replaced by an older one.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ __all__ = ("Resumption", "positions_after", "resume")
 
 @dataclass(frozen=True)
 class Resumption:
-    """Where a query goes on.
+    """The position at which a query resumes.
 
     Attributes:
-        last: Its last commit, or None.
-        positions: Where planning goes on in each partition; empty before the first plan.
-        topics: Ids of the topics that these are in, as far as they are known.
-        pending: Number of the plan that was made and is not committed, or None.
-        kept: Numbers of the plans that clean-up leaves alone.
+        last: The last commit, or None.
+        positions: The next offset to plan of each partition; empty before the first plan.
+        topics: The known ids of the topics of these positions.
+        pending: The number of the uncommitted plan, or None.
+        kept: The numbers of the plans that cleanup retains.
     """
 
     last: Commit | None
@@ -45,19 +44,19 @@ class Resumption:
 
 
 def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumption:
-    """Return where a query goes on, if what there is of it fits together.
+    """Return the position at which a query resumes, if its parts match.
 
-    Writes nothing. Beside a running app the order of reading is what makes it right: the
-    notes, then the plans, then the commits.
+    The function writes nothing. For a running app, the order of reads ensures a consistent result:
+    notes, then plans, then commits.
 
     Args:
-        checkpoint: The app's.
-        query: Name of the query.
+        checkpoint: The checkpoint of the app.
+        query: The name of the query.
         objects: The durable log.
 
     Raises:
-        LogMismatchError: The log lacks batches that were committed, or is another.
-        StateCorruptError: A plan or a commit cannot be read.
+        LogMismatchError: The log lacks committed batches, or is another log.
+        StateCorruptError: A plan or a commit is unreadable.
     """
     noted = checkpoint.done_notes(query).last()
     plans = checkpoint.plans(query)
@@ -91,7 +90,7 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
 def _counting(
     plans: PlanLog, numbers: list[int], newest: Plan | None, last: Commit | None
 ) -> tuple[list[int], Plan | None]:
-    """Leave out a plan that was written beside a commit which is not there, or not yet."""
+    """Remove a plan that was stored during a commit which is not in the log."""
     done = SEED if last is None else last.batch
     while newest is not None and newest.ahead and numbers[-1] - done in (1, 2):
         if numbers[-1] == done + 1 and newest.counts_after(None if last is None else last.id):
@@ -110,7 +109,7 @@ def _seed_problem(last: Commit | None, seed: str) -> str:
 
 
 def _problem(last: Commit | None, numbers: list[int], newest: Plan, noted: int) -> str:
-    """Return what is wrong with a log, or nothing."""
+    """Return the problem of a log; empty without one."""
     number = numbers[-1]
     batch = SEED - 1 if last is None else last.batch
     if last is not None and batch > number:
@@ -159,10 +158,10 @@ def _mismatch(checkpoint: Checkpoint, objects: ObjectStore, problem: str) -> Log
 
 
 def positions_after(commit: Commit) -> dict[TopicPartition, int]:
-    """Return the first offset not processed yet of each partition.
+    """Return the first unprocessed offset of each partition.
 
-    What a task's pointer says belongs to its state, and wins. Where several tasks read one
-    partition it is the lowest: each skips what it has had.
+    The offset in a task's pointer belongs to its state and takes precedence. If several tasks read
+    one partition, the lowest offset counts: each task skips the records that it has processed.
     """
     own: dict[TopicPartition, int] = {}
     for pointer in commit.pointers().values():

@@ -1,4 +1,4 @@
-"""What an app's last commits say of it: for the command line and for metrics alike."""
+"""The status of an app by its last commits, for the command line and metrics."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class QueryStatus:
     """One query at its last commit.
 
     Attributes:
-        query: Its name.
+        query: The name of the query.
         batch: The batch; None before the first.
-        wall_ms: When it was committed, ms since the epoch; None before the first.
-        totals: What its nodes have counted.
-        counted: Whether the commit has counts: one of an earlier version of the library has none.
-        positions: Where reading goes on.
-        state_bytes: By task, the size of its state in the durable log, compressed.
-        metas: By task, what it remembers besides its stores: stream time, positions.
+        wall_ms: The time of the commit, ms since the epoch; None before the first.
+        totals: The total counts of its nodes.
+        counted: Whether the commit has counts; commits of earlier versions have none.
+        positions: The next offsets.
+        state_bytes: The compressed size of each task's state in the durable log.
+        metas: By task, its state besides the stores: stream time and positions.
     """
 
     query: str
@@ -43,21 +43,21 @@ class QueryStatus:
 
     @property
     def stream_times(self) -> Mapping[TaskId, int]:
-        """By task, its stream time, ms since the epoch; those that have one."""
+        """The stream time of each task, ms since the epoch; only of tasks with one."""
         times = {task: meta.stream_time for task, meta in self.metas.items()}
         return {task: time for task, time in times.items() if time != NO_TIME}
 
 
 def query_statuses(checkpoint: Checkpoint, objects: ObjectStore) -> list[QueryStatus]:
-    """Return what the last commit of each query says, in the order of their names.
+    """Return the status of each query by its last commit, sorted by name.
 
     Args:
-        checkpoint: The app's.
-        objects: Its durable log.
+        checkpoint: The checkpoint of the app.
+        objects: The durable log.
 
     Raises:
-        LogMismatchError: The log is not the app's.
-        StateCorruptError: A commit cannot be read.
+        LogMismatchError: The log belongs to another app.
+        StateCorruptError: A commit is unreadable.
     """
     return [_status(checkpoint, objects, query) for query in sorted(checkpoint.queries)]
 

@@ -1,15 +1,16 @@
-"""How a new driver takes a query from an older one where there is no lock: by writing its plan.
+"""The takeover of a query by a new driver without a lock: the driver writes the next plan.
 
-Every plan is created if it is absent, and a driver writes the plan of a batch before anything
-else of it. So whoever holds the plan after the last commit keeps all others from going on, before
-any output. A new driver *claims* that number by a plan of nothing, and commits it, empty. Where
-an older driver has planned a batch that is not committed, the new one runs that very plan, perhaps
-beside it: what both write is the same. Whose commit comes second takes the other's for its own.
+Every plan has a conditional create, and a driver writes the plan of a batch before any other object
+of it. So the owner of the plan after the last commit keeps all other drivers from continuing,
+before any output. A new driver *claims* that number with a plan without input, and commits it
+empty. If an older driver has planned an uncommitted batch, the new driver runs the same plan,
+perhaps at the same time: both write the same. The driver with the later commit adopts the commit of
+the other one.
 
-Plans and commits are deleted when they are long done, and a driver that hangs might find its next
-number free again. So the first plan that each driver has written stays, and the commit before it:
-one of the two is the next that the driver before writes. A driver that runs what another one has
-planned is not seen by that one; so it notes the batch before, whose commit stays then too.
+Old plans and commits are deleted, and a driver that hung might then find its next number free. So
+the first plan of each driver stays, and the commit before it: one of the two has the number that
+the previous driver writes next. A driver that runs the plan of another one is invisible to that
+one, so it records the previous batch, whose commit then stays, too.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ __all__ = ("kept_with", "seal", "take_over")
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 20
 _SEAL = "reset "
-"""What a plan says that no driver goes on after."""
+"""The mark of a plan that no driver continues after."""
 _MOST_KEPT = 100
 """So many starts of others a driver may hang through, and is still kept away."""
 
@@ -47,25 +48,24 @@ def take_over(
     publish: Callable[[Commit], None],
     give_up: bool = False,
 ) -> Resumption:
-    """Keep older drivers from going on with a query; return where it goes on.
+    """Keep older drivers from continuing a query; return its position.
 
     Args:
-        checkpoint: The app's; the query's log has begun.
-        query: Name of the query.
+        checkpoint: The checkpoint; the log of the query exists.
+        query: The name of the query.
         objects: The durable log.
-        run: Id of this driver.
-        publish: Shows what the last commit has left unshown, before an empty one follows it.
-        give_up: Whether a batch that was planned is not to run any more, because the query does
-            not go on as it is.
+        run: The id of this driver.
+        publish: Publishes the remaining output of the last commit, before an empty one follows it.
+        give_up: Whether to drop a planned batch, because the query does not continue unchanged.
 
     Returns:
-        What this driver has claimed; or a batch that was planned and has to run first, while an
-        older driver may still run it too.
+        The claim of this driver; or a planned batch that must run first, perhaps at the same time
+        as on an older driver.
 
     Raises:
         FencedError: A newer driver has taken over meanwhile.
-        LogMismatchError: The log is not the one that the checkpoint stands on.
-        StateCorruptError: A plan or a commit cannot be read.
+        LogMismatchError: The log is not that of the checkpoint.
+        StateCorruptError: A plan or a commit is unreadable.
     """
     plans, commits = checkpoint.plans(query), checkpoint.commits(query, objects)
     noted = None
@@ -117,18 +117,18 @@ def take_over(
 
 
 def seal(checkpoint: Checkpoint, query: str, objects: ObjectStore, *, run: str) -> list[str]:
-    """Keep whoever runs a query from another batch, for good; what it has can be unreadable.
+    """Keep all drivers of a query from further batches; its objects may be unreadable.
 
-    A batch that is planned already may still be committed.
+    A planned batch may still be committed.
 
     Args:
-        checkpoint: The app's, which is to be removed.
-        query: Name of the query.
+        checkpoint: The checkpoint to remove.
+        query: The name of the query.
         objects: The durable log.
-        run: Id of whoever removes it.
+        run: The id of the process that removes it.
 
     Returns:
-        The names of the plans of the number that does it.
+        The names of the plans with the sealing number.
     """
     plans = checkpoint.plans(query)
     commits = replace(checkpoint, begun={}).commits(query, objects)
@@ -157,7 +157,7 @@ def _before(plans: PlanLog, last: Commit | None) -> Mapping[TopicPartition, int]
 
 
 def _empty(number: int, claim: Plan, last: Commit | None, run: str) -> Commit:
-    """Return the commit of a claim: what the one before it says, and nothing new."""
+    """Return the commit of a claim: a copy of the previous commit without new results."""
     return Commit(
         number,
         run,

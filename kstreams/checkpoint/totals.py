@@ -1,4 +1,4 @@
-"""What a query has counted by a commit, and what it takes along into another topology."""
+"""The total counts of a query at a commit, and their transfer to another topology."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ __all__ = ("carried_totals", "totals_of")
 
 
 def totals_of(last: Commit | None) -> Totals:
-    """Return what a commit has counted, or what counting begins with where it has not."""
+    """Return the total counts of a commit, or initial counts if it has none."""
     if last is None:
         return Totals()
     return last.totals or Totals.of_waiting(rows_by_loop(last.loops))
 
 
 def carried_totals(groups: Sequence[PartitionGroup], commits: Iterable[Commit]) -> Totals:
-    """Return what the nodes of some groups have counted, whichever queries they were in.
+    """Return the total counts of the nodes of groups, over all old queries.
 
-    A topic that several queries have counted begins at zero: which group did what is not known.
+    A topic that several queries have counted starts at zero, because the counts of each group are
+    unknown.
 
     Args:
-        groups: Of one query of the new topology.
-        commits: The last ones of all queries of the old one.
+        groups: The groups of one query of the new topology.
+        commits: The last commits of all queries of the old topology.
     """
     known = [totals_of(commit) for commit in commits]
     inputs = {node.name for group in groups for node in group.inputs}

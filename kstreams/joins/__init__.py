@@ -1,15 +1,15 @@
-"""Joins: how two values become one, and processors with two inputs.
+"""Joins: functions of two values, and processors with two inputs.
 
-The joins themselves are methods of `TopologyBuilder`: `join_table` enriches a stream by a table,
-`join_tables` makes a table of two, `add_join` takes a `JoinProcessor` of your own.
+The joins themselves are methods of `TopologyBuilder`: `join_table` enriches a stream with a table,
+`join_tables` joins two tables, `add_join` takes your own `JoinProcessor`.
 
-- `inner(f)`, `left(f)` and `outer(f)` are each a `JoinerSupplier`: they make a `Joiner` of a
-  function of both values. The function's type says which of them may be missing. `pair`,
-  `left_value`, `right_value` and `merged` are ready ones.
-- `within(before, after, grace=...)` says how near the records of two streams are.
-- `look_up` asks a `Service`, a party outside, and remembers its answers in a `LookupCache`.
-- What flows out of a table is a `Change`: the new value and the old one.
-- `OneSided` and `TwoSided` are what type checkers tell outer joiners from others by.
+- `inner(f)`, `left(f)` and `outer(f)` are each a `JoinerSupplier`: they create a `Joiner` from a
+  function of both values. The type of the function shows which value may be missing. `pair`,
+  `left_value`, `right_value` and `merged` are ready-made functions.
+- `within(before, after, grace=...)` is the range of times for two streams.
+- `look_up` calls a `Service`, an external system, and caches its responses in a `LookupCache`.
+- The output of a table is a `Change`: the new value and the old one.
+- `OneSided` and `TwoSided` let type checkers distinguish outer joiners from others.
 
 Example:
     >>> from kstreams import INT64, TEXT, Topic, TopologyBuilder, timestamped_store

@@ -1,4 +1,4 @@
-"""What travels on the edges of tables: a row before and after."""
+"""The records on edges of tables: a row before and after a change."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ def pair(left: VL, right: VR) -> tuple[VL, VR]:
 
 
 def left_value(left: VL, right: object) -> VL:
-    """Return the left value: as `inner(left_value)`, what has a partner."""
+    """Return the left value: with `inner(left_value)`, the left values that have a partner."""
     return left
 
 

@@ -1,4 +1,4 @@
-"""What the stages of one join ask of the engine besides a processor's context."""
+"""The additional context of a join's stages, besides that of a processor."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class EncodedContext(Protocol):
 
 
 def encoded_context(context: ProcessorContext[Any, Any] | BatchContext) -> EncodedContext:
-    """Return the context of a task as what it is."""
+    """Return the context of a task with its actual type."""
     return cast("EncodedContext", context)
 
 

@@ -1,4 +1,4 @@
-"""The base of processors with two inputs, and of those that are closures made once."""
+"""The base of processors with two inputs, and of those that are closures."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ VR = TypeVar("VR")
 
 
 class JoinProcessor(ABC, Generic[K, VL, VR, K2, V2]):
-    """Handles the records of two inputs, one at a time; for `TopologyBuilder.add_join`.
+    """Processes the records of two inputs, one at a time; for `TopologyBuilder.add_join`.
 
-    One instance has both inputs, so what it keeps of one side is there for the other. All
-    that is said of `Processor` holds.
+    One instance has both inputs, so data that it keeps from one side is available for the other.
+    The rules of `Processor` apply.
 
     Source: two `Processor` nodes with one store, in Kafka Streams.
     """
@@ -43,10 +43,10 @@ class JoinProcessor(ABC, Generic[K, VL, VR, K2, V2]):
         """Handle a record of the right input; forward any number of records by the context."""
 
     def process_both(self, lefts: Sequence[Record[K, VL]], rights: Sequence[Record[K, VR]]) -> None:
-        """Handle what comes to both inputs of one record above them, once all of it is there.
+        """Process the records that reach both inputs from one record, when all are there.
 
-        By default all of the left, then all of the right, in order. Called only where one
-        node leads to both inputs.
+        By default all left records, then all right records, in order. Called only if one node leads
+        to both inputs.
         """
         for record in lefts:
             self.process_left(record)
@@ -54,7 +54,7 @@ class JoinProcessor(ABC, Generic[K, VL, VR, K2, V2]):
             self.process_right(other)
 
     def close(self) -> None:
-        """Let go of what `init` took."""
+        """Release the resources of `init`."""
 
 
 class ClosureJoinProcessor(JoinProcessor[K, VL, VR, K2, V2]):
@@ -71,7 +71,7 @@ class ClosureJoinProcessor(JoinProcessor[K, VL, VR, K2, V2]):
     def bind(
         self, context: ProcessorContext[K2, V2]
     ) -> tuple[Callable[[Record[K, VL]], None], Callable[[Record[K, VR]], None]]:
-        """Return what handles a record of the left and of the right input."""
+        """Return the functions that process a record of the left and of the right input."""
 
     def process_left(self, record: Record[K, VL]) -> None:
         """Fail: `init` replaces this method."""

@@ -1,4 +1,4 @@
-"""What a join goes by, recorded so that an upgrade can say what changes."""
+"""The recorded settings of a join, so that an upgrade can show changes."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ Terms = Mapping[str, "str | int"]
 
 @runtime_checkable
 class JoinTerms(Protocol):
-    """A supplier of joins that says what they go by."""
+    """A supplier of joins that declares their settings."""
 
     @property
     def join_terms(self) -> Terms:
-        """Return it."""
+        """Return the settings."""
         ...
 
 
 def terms_of(supplier: object) -> Terms:
-    """Return what a supplier's joins go by; empty where it does not say."""
+    """Return the settings of a supplier's joins; empty if it does not declare them."""
     if isinstance(supplier, type) or not isinstance(supplier, JoinTerms):
         return {}
     return dict(supplier.join_terms)

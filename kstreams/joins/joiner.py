@@ -1,4 +1,4 @@
-"""How two values become one, and which records without a partner do."""
+"""Functions of two values, and the results of records without a partner."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = (
 )
 
 How = Literal["inner", "left", "outer"]
-"""Which records without a partner give a result: none, those of the left side, all."""
+"""The records without a partner that have a result: none, those of the left side, all."""
 
 VL = TypeVar("VL")
 """Type of the left values."""
@@ -48,15 +48,15 @@ class TwoSided:
 @checks_options
 @dataclass(frozen=True)
 class Joiner(Generic[VL, VR, VO, HOW]):
-    """A function of two values, and what becomes of a value without a partner.
+    """A function of two values, and the policy for a value without a partner.
 
-    HOW is a phantom: with a subclass for outer joiners, or a union, type checkers infer
-    no lambda.
+    HOW is a phantom type: with a subclass for outer joiners, or a union, type checkers infer no
+    lambda.
 
     Attributes:
-        function: Makes a result of a left and a right value, one of which may be None
-            where `how` allows it.
-        how: Which records without a partner give a result.
+        function: Returns a result for a left and a right value; one of them may be None if `how`
+            allows it.
+        how: The records without a partner that have a result.
     """
 
     function: Callable[[Any, Any], Any]
@@ -92,7 +92,7 @@ class JoinerSupplier(Protocol[VL, VR, VO, HOW]):
 
 
 def inner(function: Callable[[VL, VR], VO]) -> JoinerSupplier[VL, VR, VO, OneSided]:
-    """Join what has a partner; nothing comes of what has none."""
+    """Join records that have a partner; records without one have no result."""
     joiner: Joiner[VL, VR, VO, OneSided] = Joiner(function, "inner")
     return lambda: joiner
 

@@ -1,13 +1,13 @@
-"""State: the contracts of a state backend and of durable storage, for those who write one.
+"""State: the interfaces of a state backend and of durable storage.
 
 `App(state=...)` takes a `StateBackend`: `Memory()`, the default, or that of a plugin, such as
 `kstreams_rocksdb.RocksDB`. A backend opens a `WorkingStore`, which keeps bytes by key in a
-directory; it needs no locks and no fsync, because the durable log has the truth.
+directory; it needs no locks and no fsync, because the durable log is authoritative.
 `kstreams.testing.WorkingStoreContract` tests one.
 
-`ObjectStoreSettings` of a backend's `log` open an `ObjectStore`: immutable objects by name, of
-which each is created once; `Directory` has them as files. `kstreams.testing.ObjectStoreContract`
-tests one. Stores with types are in `kstreams.stores`.
+The `log` of a backend is an `ObjectStoreSettings`, which opens an `ObjectStore`: immutable objects
+by name, each created once; `Directory` stores them as files. `kstreams.testing.ObjectStoreContract`
+tests one. `kstreams.stores` has typed stores.
 
 Example:
     >>> from pathlib import Path

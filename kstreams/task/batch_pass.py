@@ -88,11 +88,11 @@ class BatchPass:
         return queue.with_table(queue.table.filter(readable))
 
     def _left(self, queues: Sequence[Queue], last: Mapping[TopicPartition, int]) -> Left:
-        """Return where each source partition goes on, and uncount what it had dropped there.
+        """Return the resume position of each source partition, and revert its drop counts after it.
 
         Args:
-            queues: The batch's, nulls included.
-            last: The offset of the last record that was processed, by partition.
+            queues: The queues of the batch, including nulls.
+            last: The offset of the last processed record, by partition.
         """
         left: dict[TopicPartition, int] = {}
         for queue in queues:

@@ -1,4 +1,4 @@
-"""What is forwarded to a batch processor, gathered until it is due: rows, records, tables."""
+"""Buffers of batch processors: rows, records and tables until the next flush."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _Item = int | Record[Any, Any]
 
 
 class BatchBuffer:
-    """Gathers what is forwarded to one batch processor, in the order of forwarding.
+    """Buffers the input of one batch processor, in the order of forwarding.
 
-    Records of entries right above are taken as row numbers of the entries' own table
-    (`feed`), so that their columns have the serdes' types, partitions and offsets.
+    Records of entries right above are buffered as row numbers of the entry's table (`feed`), so
+    that their columns have the types of the serdes, partitions and offsets.
 
     Attributes:
-        form: How the entries' tables are made.
-        count: How many records were handed to the processor; whoever reads it sets it back.
+        form: The form of the entries' tables.
+        count: The number of records that the processor got; the reader resets it.
     """
 
     form: Form = "typed"
@@ -71,12 +71,12 @@ class BatchBuffer:
         return len(self._items), len(self._tables)
 
     def cut(self, mark: tuple[int, int]) -> None:
-        """Forget what was taken since a mark."""
+        """Drop the records that were buffered since a mark."""
         del self._items[mark[0] :]
         del self._tables[mark[1] :]
 
     def flush(self) -> None:
-        """Hand what has gathered to the processor, as one table if it fits into columns."""
+        """Pass the buffered records to the processor, as one table if it fits into columns."""
         self._settle()
         tables, self._tables = [table for table in self._tables if table.num_rows], []
         for group in _groups(tables):
@@ -127,12 +127,12 @@ class BatchBuffer:
 
 
 class ColumnBuffer(BatchBuffer):
-    """Gathers what is forwarded to a column processor, or to one input of it.
+    """Buffers the input of a column processor, or of one of its inputs.
 
     Args:
         node: The node.
         processor: Its processor.
-        process_batch: What takes tables in its place.
+        process_batch: A function that replaces `process_batch` of the processor.
         after: Called at the end of each flush.
     """
 
@@ -154,7 +154,7 @@ class ColumnBuffer(BatchBuffer):
         self._items.append(record)
 
     def flush(self) -> None:
-        """Hand what has gathered to the processor."""
+        """Pass the buffered records to the processor."""
         super().flush()
         if self._after is not None:
             self._after()

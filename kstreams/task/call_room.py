@@ -12,7 +12,7 @@ from typing import ClassVar, TypeVar
 __all__ = ("CallRoom",)
 
 T = TypeVar("T")
-"""What a call returns."""
+"""The result type of a call."""
 
 _FRAMES = 16
 """Frames set aside for a node: its `process`, what that calls until it forwards."""
@@ -25,19 +25,18 @@ _SHALLOW = 1_000
 
 
 class CallRoom:
-    """Runs a task so that each of its processors has the stack that the first one has.
+    """Runs a task so that each of its processors has as much stack as the first one.
 
-    A processor forwards by calling the next one. Without this a chain as long as Python's
-    recursion limit would fail for each record, and a shorter one for records that the same
-    processors take elsewhere. Deep chains run in a thread of their own, always the same one,
-    with a stack that is large enough.
+    A processor forwards a record by calling the next processor. A chain of nodes near Python's
+    recursion limit would otherwise fail for each record, and a shorter chain for deep calls in a
+    processor. Deep chains run in a separate thread, always the same one, with a large stack.
 
     Args:
-        depth: How many nodes call each other for one record at most.
-        interceptors: How many are wrapped around each.
+        depth: The maximum number of nodes that call each other for one record.
+        interceptors: The number of interceptors of each node.
 
     Attributes:
-        frames: How many frames are set aside for all nodes.
+        frames: The number of frames that are reserved for all nodes.
     """
 
     def __init__(self, depth: int, interceptors: int = 0) -> None:
@@ -45,7 +44,7 @@ class CallRoom:
         self._thread: ThreadPoolExecutor | None = None
 
     def call(self, function: Callable[[], T]) -> T:
-        """Call a function with room; return or raise what it does."""
+        """Call a function with enough stack; return its result or raise its exception."""
         with _RecursionLimit.raised_by(self.frames):
             if self.frames <= _SHALLOW:
                 return function()

@@ -35,17 +35,17 @@ from kstreams.task.two_input_join import Joint
 __all__ = ("BatchTaskContext", "RecordTaskContext", "TaskServices")
 
 T = TypeVar("T")
-"""What is forwarded: a record, or a table of them."""
+"""The forwarded type: a record, or a table of records."""
 
 _TableCall = Callable[[pa.Table], None]
 _EFFECTS = ("forward", "forward_to", "forward_encoded", "drop", "advance_close_time")
 
 
 class TaskServices:
-    """What all contexts of a task share.
+    """The services that all contexts of a task share.
 
     Attributes:
-        failed: Deals with a record that failed at a node, by the policy of its source.
+        failed: Applies the policy of the source to a record that failed at a node.
         limits: Counts the records that arrive at limits.
     """
 
@@ -103,7 +103,7 @@ class TaskServices:
 
 
 class _TaskContext:
-    """What record and batch contexts share."""
+    """The common base of record and batch contexts."""
 
     def __init__(self, node: ProcessorNode, services: TaskServices) -> None:
         self._node = node
@@ -118,7 +118,7 @@ class _TaskContext:
         self._open = False
 
     def seal(self) -> None:
-        """Refuse what has an effect."""
+        """Reject calls that have an effect."""
         for name in _EFFECTS:
             setattr(self, name, partial(_refuse, self.node, name))
 
@@ -240,17 +240,17 @@ class _TaskContext:
 class RecordTaskContext(_TaskContext):
     """The context of a record processor.
 
-    `forward` is an attribute holding the one child's own `process` where there is one
-    child: a chain of processors is then a chain of plain calls.
+    With one child, the attribute `forward` is the `process` of that child: a chain of processors is
+    then a chain of plain calls.
 
     Args:
-        node: Whose it is.
-        services: What the contexts of a task share.
-        children: What takes records, by child.
-        joints: Of join nodes that the node leads to by both inputs.
-        edges: What takes encoded records, by repartition edge.
-        flow: Counts what it forwards.
-        may_skip: Whether a record that fails may be passed over.
+        node: The node.
+        services: The shared services of the task's contexts.
+        children: The functions that take records, by child.
+        joints: The joints of join nodes that the node reaches through both inputs.
+        edges: The functions that take encoded records, by repartition edge.
+        flow: Counts forwarded records.
+        may_skip: Whether a failed record may be skipped.
     """
 
     def __init__(
@@ -274,7 +274,7 @@ class RecordTaskContext(_TaskContext):
         self.forward: RecordCall = self._to_children
 
     def open(self) -> None:
-        """Allow what has an effect again."""
+        """Accept calls that have an effect again."""
         super().open()
         self.forward = self._to_children
 
@@ -303,12 +303,12 @@ class BatchTaskContext(_TaskContext):
     """The context of a batch processor.
 
     Args:
-        node: Whose it is.
-        services: What the contexts of a task share.
-        children: What takes tables, by child.
-        joints: Of join nodes that the node leads to by both inputs.
-        edges: What takes encoded records, by repartition edge.
-        flow: Counts what it forwards.
+        node: The node.
+        services: The shared services of the task's contexts.
+        children: The functions that take tables, by child.
+        joints: The joints of join nodes that the node reaches through both inputs.
+        edges: The functions that take encoded records, by repartition edge.
+        flow: Counts forwarded records.
     """
 
     may_skip = False

@@ -1,4 +1,4 @@
-"""How a record, or a table of them, is handed on to all that take it."""
+"""Forwarding of a record or a table to all its receivers."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from kstreams.task.two_input_join import Joint
 __all__ = ("settled", "to_each")
 
 T = TypeVar("T")
-"""What is handed on: a record, or a table of them."""
+"""The forwarded type: a record, or a table of records."""
 
 
 def to_each(calls: Sequence[Callable[[T], None]]) -> Callable[[T], None]:
-    """Return what calls each in turn; a single one is returned as it is, and costs no call."""
+    """Return a function that calls each function in turn; a single one is returned unchanged."""
     if len(calls) == 1:
         return calls[0]
 
@@ -26,7 +26,7 @@ def to_each(calls: Sequence[Callable[[T], None]]) -> Callable[[T], None]:
 
 
 def settled(call: Callable[[T], None], joints: Sequence[Joint]) -> Callable[[T], None]:
-    """Return a call after which joints see what it has brought them."""
+    """Return a call after which joints join the records that they got from it."""
     if not joints:
         return call
 

@@ -1,4 +1,4 @@
-"""Take from where it has gathered what a batch gives out, with the counts of it."""
+"""Collect the output of a batch from the buffers of the task, with its counts."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def gathered(
     cursor: Cursor,
     reads: tuple[SourceRead, ...],
 ) -> TaskOutput:
-    """Return what a batch gives out, and let the next one begin with nothing.
+    """Return the output of a batch, and empty all buffers for the next one.
 
     Args:
-        group: The task's nodes.
-        wiring: Their processors, and what gathers.
-        policies: Have the dead letters.
-        cursor: Knows what was dropped, and the wall time.
-        reads: What was processed of sources.
+        group: The nodes of the task.
+        wiring: The processors and the buffers.
+        policies: The dead letters.
+        cursor: The dropped records, and the wall time.
+        reads: The processed ranges of sources.
 
     Raises:
-        SerializationError: A record does not fit; names node, topic and key.
-        RecordRefusedError: A topic does not take a record, and the sink says `fail`.
-        OSError: The disk is full, or refuses.
+        SerializationError: A record cannot be encoded. The message has node, topic and key.
+        RecordRefusedError: A topic rejects a record, and the policy of the sink is `fail`.
+        OSError: The disk is full, or rejects the write.
     """
     flowed = wiring.flows.counts()
     drained = {name: collector.drain() for name, collector in wiring.collectors.items()}

@@ -16,7 +16,7 @@ def sides(join: str) -> tuple[str, str]:
 
 
 def inputs_of(node: AnyNode, parent: str) -> list[str]:
-    """Return the names of the inputs by which a node takes what a parent forwards."""
+    """Return the names of the inputs of a node that a parent forwards to."""
     if not isinstance(node, JoinNode):
         return [node.name]
     pairs = zip(sides(node.name), node.ports, strict=True)
@@ -35,4 +35,4 @@ def join_tables(
 
 
 def no_input(_: object) -> None:
-    """Take nothing: the join finds what comes here in a store."""
+    """Ignore a record: the join reads it from a store."""

@@ -1,4 +1,4 @@
-"""Which nodes of a task take the time: seen from another thread, some times a second."""
+"""The CPU time of a task's nodes, sampled from another thread several times a second."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ from kstreams.task.output.outputs import TaskOutput
 __all__ = ("NO_NODE", "NodeSampler", "sampled")
 
 NO_NODE = ""
-"""Stands for what is no node's: decoding, merging, encoding."""
+"""The name for work outside of nodes: decoding, merging, encoding."""
 
 _IDLE_S = 0.5
 
 
 class NodeSampler:
-    """Looks at what tasks' threads do, while they run.
+    """Samples the frames of tasks' threads while they run.
 
-    Clocks around each call would cost more than small nodes do (0.24 to 0.6 us a call); looking
-    at a thread's frames some times a second costs the same for all topologies. Each look stands
-    for the time since the one before: for a short batch that is nothing or too much, over many
-    batches it is what the node takes.
+    Clocks around each call would cost more than small nodes do (0.24 to 0.6 us a call); sampling
+    frames a few times a second has the same cost for all topologies. A sample counts for the time
+    since the previous one: too little or too much for a short batch, but correct over many batches.
 
-    The thread that looks goes on between batches, so that it does not wait for the same time
-    after the beginning of each, and ends when no task has run for a while.
+    The sampling thread continues between batches, so that samples are not aligned with batches, and
+    ends when no task has run for a while.
 
     Args:
-        hz: How often a second.
+        hz: The number of samples per second.
     """
 
     def __init__(self, hz: int) -> None:
@@ -94,5 +93,5 @@ def sampled(
     node_of: Callable[[FrameType], str | None],
     task: Callable[[], TaskOutput],
 ) -> Callable[[], TaskOutput]:
-    """Return what runs a task and has a sampler look on, if there is one; see `NodeSampler.run`."""
+    """Return a function that runs a task with a sampler, if there is one; see `NodeSampler.run`."""
     return task if sampler is None else partial(sampler.run, node_of, task)

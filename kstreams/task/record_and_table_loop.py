@@ -35,14 +35,14 @@ _Pairs = Iterator[tuple[RecordCall, Record[Any, Any]]]
 
 @dataclass(frozen=True)
 class BatchWork:
-    """What both passes need of their task.
+    """The parts of a task that both passes need.
 
     Attributes:
-        followers: Entries whose records do not move stream time.
-        next_due: When the next stream-time punctuator is due, ms.
-        punctuate: Flushes buffers and fires what stream time has made due.
-        failed: Deals with a record that failed, of which nothing remains: queue, row, the
-            decoded key if known, and why. Raises to fail the batch.
+        followers: Entries whose records do not advance stream time.
+        next_due: The time of the next stream-time punctuator, ms.
+        punctuate: Flushes buffers and fires due punctuators.
+        failed: Applies the policy to a failed and rolled-back record: queue, row, the decoded key
+            if known, and the error. Raises to fail the batch.
     """
 
     entries: Mapping[str, Entry]
@@ -149,7 +149,7 @@ class RecordPass:
             self._reject_before(stream, len(stream.keys))
 
     def _reject_before(self, stream: Stream, row: int) -> None:
-        """Deal with undecodable rows in their turn: right before the next good one."""
+        """Apply the policy to undecodable rows in order: right before the next good row."""
         while stream.bad and stream.bad[-1].before <= row:
             self._work.reject(stream.bad.pop())
 
@@ -158,7 +158,7 @@ class RecordPass:
         self._work.failed(stream.queue, row, stream.keys[row], exc)
 
     def _calls(self, streams: Sequence[Stream]) -> list[RecordCall]:
-        """Return what takes each stream's records; feed buffers right below entries."""
+        """Return the receiver of each stream's records; feed buffers right below entries."""
         takers = [self._work.wiring.takers(stream.entry.name) for stream in streams]
         starts: dict[tuple[int, Taker], int] = {}
         buffers = self._work.wiring.buffers
@@ -226,7 +226,7 @@ class _Feed:
     places: Ints
 
     def timed(self, stream_times: Ints, place: int) -> _Feed:
-        """Return it with the stream time as of each row, and with each row's place."""
+        """Return a copy with the stream time as of each row, and the place of each row."""
         times = pa.array(stream_times[self.places])
         table = self.table.append_column(STREAM_TIME, times)
         return replace(self, table=table.append_column(PLACE, pa.array(self.places + place)))

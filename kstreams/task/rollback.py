@@ -1,4 +1,4 @@
-"""Undo what a failing record has done, so that skipping it leaves no half of it."""
+"""Roll back the effects of a failed record, so that skipping it leaves no partial effect."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Undo:
         self._samples: tuple[DropSample, ...] = ()
 
     def is_untouched(self) -> bool:
-        """Tell whether nothing is waiting anywhere, as between batches."""
+        """Return whether no data is buffered, as between batches."""
         marks = (part.mark() for part in self._parts)
         return not any(mark if isinstance(mark, int) else any(mark) for mark in marks)
 
@@ -68,7 +68,7 @@ class Undo:
         self._dropped, self._samples = dict(self._cursor.dropped), self._cursor.samples
 
     def keep(self) -> None:
-        """Let what was done since the mark stand."""
+        """Keep the effects since the mark."""
         self._overlay.end()
 
     def back(self) -> None:

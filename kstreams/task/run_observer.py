@@ -1,4 +1,4 @@
-"""Who looks on while a task runs: what a batch that is run again is explained by."""
+"""Observers of a running task, which explain a replayed batch."""
 
 from __future__ import annotations
 
@@ -17,40 +17,41 @@ __all__ = ("Watch", "begun")
 
 
 class Watch(Protocol):
-    """Looks on while one task runs one batch, and changes nothing of what it does.
+    """Observes one task in one batch without changing its results.
 
-    A task that is watched runs all of its nodes record by record, which gives what columns give.
+    A watched task runs all of its nodes record by record, with the same results as by columns.
     """
 
     def begin(self, services: TaskServices) -> None:
-        """Take what contexts share, before the first processor is made."""
+        """Accept the shared services, before the first processor is created."""
         ...
 
     def bind(self, node: str, task: TaskId, process: RecordCall) -> RecordCall:
-        """Return what is called in place of a processor's `process`; see `Interceptor`."""
+        """Return the replacement of a processor's `process`; see `Interceptor`."""
         ...
 
     def bind_output(self, node: str, take: RecordCall, mark: Callable[[], int]) -> RecordCall:
-        """Return what is called in place of what takes records out of the task.
+        """Return the replacement of a function that takes output records.
 
         Args:
             node: A sink, a repartition edge or the end of a loop.
-            take: What takes them.
-            mark: Returns how many records were taken and not undone, where that is known.
+            take: The function.
+            mark: Returns the number of records that were taken and not rolled back, if that is
+                known.
         """
         ...
 
     def failed(self, queue: Queue, row: int, error: KStreamsError) -> None:
-        """Hear of a record that has failed, before its source's policy is asked."""
+        """Observe a failed record, before the policy of its source applies."""
         ...
 
     def dropped(self, node: str, reason: str, count: int) -> None:
-        """Hear of records that a node has dropped."""
+        """Observe dropped records of a node."""
         ...
 
 
 def begun(watch: Watch | None, services: TaskServices) -> tuple[Watch, ...]:
-    """Let somebody begin to look on; return what is to be wrapped around each processor."""
+    """Start a watch, if there is one; return the interceptors of each processor."""
     if watch is None:
         return ()
     watch.begin(services)

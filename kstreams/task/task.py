@@ -55,30 +55,29 @@ _HINT = "fix it and restart: nothing of this batch was kept."
 class Task:
     """One partition group at one partition.
 
-    `run` may be called for one batch after another; what it changes stays in the overlay
-    and in `meta` until the caller commits both together. After an exception the task,
-    overlay and meta are of no more use.
+    `run` may be called for several batches; changes stay in the overlay and in `meta` until the
+    caller commits both together. After an exception, task, overlay and meta are unusable.
 
     Args:
-        group: The nodes to run.
-        partition: The task's partition.
-        overlay: Its stores, at the version that `meta` belongs to.
+        group: The nodes.
+        partition: The partition of the task.
+        overlay: The stores, at the version of `meta`.
         meta: Stream time, positions and schedules; changed in place.
-        wall_ms: Recorded wall time of the first batch, ms since the epoch.
-        interceptors: Wrapped around every record processor's `process`.
-        changelog_ends: By store, where the task's partition of its changelog ended when the
-            app was started; 0 by default.
-        changelog_ids: By store, the id of its changelog then, where topics have ids.
-        limits: What topics take.
-        partitions: Partition count by input, to check whether keys are in the partitions that they
-            belong to; None does not check.
-        folder: Where output waits that is more than memory should hold, on a disk; the
-            system's temporary one by default.
-        tables: How global tables are read, by the names of their stores.
-        watch: Looks on, if anybody does; then all nodes run record by record.
+        wall_ms: The recorded wall time of the first batch, ms since the epoch.
+        interceptors: The interceptors of every record processor's `process`.
+        changelog_ends: By store, the end of the task's partition of its changelog at the start of
+            the app; 0 by default.
+        changelog_ids: By store, the topic id of its changelog at that time, if topics have ids.
+        limits: The limits of topics.
+        partitions: The partition count of each input, to check the partitions of keys; None
+            disables the check.
+        folder: The folder for output that exceeds the memory limit, on a disk; the system's
+            temporary folder by default.
+        tables: The readers of global tables, by the names of their stores.
+        watch: The observer, if there is one; all nodes then run record by record.
 
     Raises:
-        ProcessingError: A supplier or an `init` raised; names the node.
+        ProcessingError: A supplier or an `init` raised. The error names the node.
     """
 
     def __init__(
@@ -174,25 +173,26 @@ class Task:
         """Process one micro-batch.
 
         Args:
-            queues: Its records; an entry may have several queues or none.
-            wall_ms: The batch's recorded wall time; wall-clock punctuators that are due
-                by it fire after the records.
-            idle_since_ms: No idleness before this wall time counts.
-            close_windows: Close what is open, after all else.
-            holding: Which records are left for a later batch, which gets them again.
-            limits: How many records each limit may let pass; one that is missing has one task.
-            sampler: Sees which nodes take the time.
+            queues: The records; an entry may have several queues or none.
+            wall_ms: The recorded wall time of the batch; due wall-clock punctuators fire after the
+                records.
+            idle_since_ms: Idleness before this wall time does not count.
+            close_windows: Close open windows at the end.
+            holding: The records to leave for a later batch.
+            limits: The allowance of each limit; a limit without one has one task.
+            sampler: Samples the time of nodes.
 
         Raises:
-            DeserializationError: A record does not decode and its source says `fail`.
-            RegistryUnavailableError: Where schemas of records are to be asked for does not answer.
-            MisplacedKeyError: A source's keys are not where others look for them.
-            SerializationError: Something forwarded does not fit its sink or edge.
-            RecordRefusedError: A topic does not take a result.
-            ProcessingError: User code raised, and the source says `fail`.
-            KStreamsError: Others, from stores, with the place filled in.
-            KeyboardInterrupt: Somebody interrupts this process, or a processor says so.
-            Exceeded: More records than allowed arrived at a limit.
+            DeserializationError: A record cannot be decoded, and the policy of its source is
+                `fail`.
+            RegistryUnavailableError: A schema registry does not answer.
+            MisplacedKeyError: The keys of a source are in other partitions than expected.
+            SerializationError: A forwarded record cannot be encoded for its sink or edge.
+            RecordRefusedError: A topic rejects a result.
+            ProcessingError: User code raised, and the policy of the source is `fail`.
+            KStreamsError: Other errors, such as those of stores, with their place.
+            KeyboardInterrupt: The process was interrupted, or a processor raised it.
+            Exceeded: A limit got more records than its allowance.
         """
         self._cursor.begin(wall_ms)
         self._limits.begin(limits)
@@ -218,7 +218,7 @@ class Task:
         return output
 
     def _check_settled(self) -> None:
-        """Make sure that nothing was forwarded since the last batch, by what was kept of it."""
+        """Check that no record was forwarded since the last batch through stale references."""
         if self._settled and not self._undo.is_untouched():
             raise self._here(OutsideBatchError("something was forwarded outside of a batch"))
 
@@ -264,14 +264,14 @@ class Task:
         return output
 
     def changelogs(self, changes: Changes) -> dict[str, pa.Table]:
-        """Return what the last batch adds to changelogs, by store; part of its output.
+        """Return the changelog records of the last batch, by store; part of its output.
 
         Args:
-            changes: What the overlay has changed, processors closed and all.
+            changes: The changes of the overlay, after processors are closed.
 
         Raises:
-            SerdeError: A row is not what its store's serdes write.
-            RecordRefusedError: A changelog does not take a row.
+            SerdeError: The serdes of a store cannot write a row.
+            RecordRefusedError: A changelog rejects a row.
         """
         try:
             return self._changelogs.tables(changes, self._cursor.wall_time)
@@ -306,15 +306,15 @@ class Task:
         self._call(schedule.node, schedule.fire, now)
 
     def _advance_columns(self) -> None:
-        """Tell column processors of a stream time that none of their records had."""
+        """Pass a stream time to column processors that none of their records had."""
         now = self._cursor.stream_time
         for node, processor in self._wiring.column_processors:
             self._call(node, processor.advance, now)
 
     def _finish_nodes(self, *, close_windows: bool) -> None:
-        """Let each node close what is open, if so asked, and release what it holds.
+        """Let each node close its open windows, if requested, and release buffered records.
 
-        Parents come before their children, which may hold what comes of it.
+        Parents come before their children, which may buffer the records of parents.
         """
         calls: dict[str, list[Callable[[], None]]] = {}
         if close_windows:
@@ -327,7 +327,7 @@ class Task:
                 self._call(node.name, call)
 
     def _call(self, node: str, call: Callable[..., None], *times: int) -> None:
-        """Call what a node has asked for, then flush the buffers it may have forwarded to."""
+        """Call a callback of a node, then flush the buffers that it may have forwarded to."""
         self._cursor.rows = None
         try:
             call(*times)

@@ -19,12 +19,12 @@ T = TypeVar("T")
 
 
 class Allowance(NamedTuple):
-    """How many records a limit may let pass in one task.
+    """The number of records that a limit may pass in one task.
 
     Attributes:
-        up_to: The number of records in all, those of earlier batches included.
-        last: Whether the limit is reached with them. If not, a task that has more records has to
-            run again with a larger allowance.
+        up_to: The total number of records, including earlier batches.
+        last: Whether these records reach the limit. Otherwise a task with more records must run
+            again with a larger allowance.
     """
 
     up_to: int
@@ -36,7 +36,7 @@ class Allowance(NamedTuple):
 
     @classmethod
     def from_json(cls, data: object) -> Allowance:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         if not isinstance(data, list) or len(data) != 2 or not isinstance(data[1], bool):
             raise ValueError("the share of a limit is not a number and a flag")
         return cls(checked_integer(data[0], "the share of a limit"), data[1])
@@ -106,7 +106,7 @@ class TaskLimits:
         return dict(self._arrived)
 
     def back(self, mark: dict[str, int]) -> None:
-        """Return to counts of before."""
+        """Restore the counts of a mark."""
         if mark != self._arrived:
             self._arrived = mark
             self._look()
@@ -117,7 +117,7 @@ class TaskLimits:
             yield item
 
     def end(self) -> None:
-        """Note what has passed in the batch.
+        """Record the number of passed records in the batch.
 
         Raises:
             Exceeded: The task needs a larger allowance.

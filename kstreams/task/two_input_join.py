@@ -12,22 +12,22 @@ from kstreams.task.records.rows import RecordCall
 __all__ = ("Joint", "Meeting")
 
 T = TypeVar("T")
-"""What is forwarded: a record, or a table of them."""
+"""The forwarded type: a record, or a table of records."""
 
 
 class Meeting(Generic[T]):
-    """Gathers what comes to both inputs of a join, and joins it within the calls of its node.
+    """Buffers the records of both inputs of a join, and joins them within the calls of its node.
 
-    Interceptors see each record, or table, once, the left ones first, when all is there; the
-    join runs within the last of these calls. What they let by is joined, and no more.
+    Interceptors get each record or table once, left ones first, when all records are there; the
+    join runs within the last of these calls. Only records that interceptors pass on are joined.
 
     Args:
-        around: Returns a call of the left or right input with all that is around the node.
-        join: Joins what came on the left with what came on the right.
+        around: Returns a call of the left or right input with all wrappers of the node.
+        join: Joins the left records with the right records.
 
     Attributes:
-        lefts: What has come on the left.
-        rights: What has come on the right.
+        lefts: The buffered left records.
+        rights: The buffered right records.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class Meeting(Generic[T]):
         self.clear()
 
     def clear(self) -> None:
-        """Forget what was gathered."""
+        """Drop the buffered records."""
         self.lefts.clear()
         self.rights.clear()
         self._let: tuple[list[T], list[T]] = [], []
         self._is_last = False
 
     def settle(self) -> None:
-        """Join what was gathered."""
+        """Join the buffered records."""
         came = [(self._calls[0], given) for given in self.lefts]
         came += [(self._calls[1], given) for given in self.rights]
         self.clear()
@@ -119,7 +119,7 @@ class Joint:
         self._depth += 1
 
     def end(self) -> None:
-        """Join what was gathered, unless a node further above still forwards."""
+        """Join the buffered records, unless a node above still forwards."""
         self._depth -= 1
         if not self._depth and (self._both.lefts or self._both.rights):
             self._both.settle()
@@ -129,6 +129,6 @@ class Joint:
         return len(self._both.lefts) + len(self._both.rights)
 
     def cut(self, _: int) -> None:
-        """Forget what a failing record has left."""
+        """Drop the remaining records of a failed record."""
         self._depth = 0
         self._both.clear()

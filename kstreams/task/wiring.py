@@ -59,7 +59,7 @@ from kstreams.topic import Topic, TopicChoice
 __all__ = ("Taker", "Wiring")
 
 Taker = RecordCall | BatchBuffer
-"""What a child of an entry takes records by: a call, or a batch processor's buffer."""
+"""A receiver of an entry's records: a call, or the buffer of a batch processor."""
 
 _TableCall = Callable[[pa.Table], None]
 _Call = TypeVar("_Call", RecordCall, _TableCall)
@@ -70,28 +70,28 @@ class Wiring:
 
     Args:
         group: The nodes.
-        services: What their contexts share.
-        interceptors: Wrapped around each processor.
-        eager: Whether records are encoded as they come.
-        outlet: Returns what looks at a sink's results.
-        exceeded: Deals with what would go round a loop too often.
-        call_frames: How many frames are set aside for processors that call each other.
-        folder: Where output waits that is more than memory should hold.
-        watch: Looks at what goes into sinks, edges and loops, if anybody does.
+        services: The shared services of their contexts.
+        interceptors: The interceptors of each processor.
+        eager: Whether records are encoded immediately.
+        outlet: Returns the checks of a sink's results.
+        exceeded: Applies the policy to records with too many passes of a loop.
+        call_frames: The number of frames that are reserved for processors that call each other.
+        folder: The folder for output that exceeds the memory limit.
+        watch: Observes the input of sinks, edges and loops, if there is one.
 
     Attributes:
-        buffers: Of batch processors, in topological order.
-        inner_buffers: Those of them that other processors forward to.
-        collectors: By edge node, and sink node that writes to topics.
-        results: By sink node that writes elsewhere.
-        lines: By `to_stdout` sink node.
-        column_processors: With their nodes, in topological order.
-        joints: Of join nodes that one record may reach by both inputs, by node.
-        places: Which node runs what.
-        flows: How many records each node takes and gives.
+        buffers: The buffers of batch processors, in topological order.
+        inner_buffers: The buffers that other processors forward to.
+        collectors: The collectors by edge node and by sink node with topics.
+        results: The collectors by sink node with another destination.
+        lines: The lines by `to_stdout` sink node.
+        column_processors: The column processors with their nodes, in topological order.
+        joints: The joints by join node that one record may reach through both inputs.
+        places: The functions of nodes.
+        flows: The counters of nodes.
 
     Raises:
-        KStreamsError: A supplier or an `init` raised; names the node.
+        KStreamsError: A supplier or an `init` raised. The error names the node.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Wiring:
         self.inner_buffers = tuple(each for each in self.buffers if each.node in inner)
 
     def takers(self, entry: str) -> list[Taker]:
-        """Return what takes an entry's records, in the order the children were added."""
+        """Return the receivers of an entry's records, in the order of the children."""
         inputs = [each for child in self._children[entry] for each in inputs_of(child, entry)]
         return [self._buffers.get(each) or self._record_calls[each] for each in inputs]
 
@@ -270,7 +270,7 @@ class Wiring:
         self._table_calls[name] = take_table
 
     def _calls(self, name: str, calls: Mapping[str, _Call]) -> dict[str, _Call]:
-        """Return what takes what a node or entry forwards, by child."""
+        """Return the receivers of a node's or an entry's output, by child."""
         found: dict[str, Any] = {}
         for child in self._children[name]:
             found[child.name] = to_each([calls[each] for each in inputs_of(child, name)])
@@ -291,7 +291,7 @@ class Wiring:
         )
 
     def _edges(self, node: ProcessorNode) -> dict[str, _TableCall]:
-        """Return what takes encoded records, by the repartition edges right below a node."""
+        """Return the receivers of encoded records, by the repartition edges right below a node."""
         return {
             child.name: self.collectors[child.name].take_encoded
             for child in self._children[node.name]
@@ -322,7 +322,7 @@ class Wiring:
             self._enter(side, call)
 
     def _bound(self, node: ProcessorNode, call: RecordCall) -> RecordCall:
-        """Return what takes a node's records: its processor, with all that is around it."""
+        """Return the receiver of a node's records: its processor with all wrappers."""
         self.places.add(node.name, call)
         if node.stores and not self._entries.issuperset(node.parents):
             call = _with_checked_time(call)
@@ -382,7 +382,7 @@ class Wiring:
         self._table_calls[name] = buffer.take_table
 
     def _tells(self, node: str) -> None:
-        """Let the buffer of a node's one input tell how many records come to it."""
+        """Use the buffer of a node's single input to count its records."""
         buffer = self._buffers[node]
         self.flows.tells(node, lambda: buffer.count)
 

@@ -28,7 +28,7 @@ class QuerySource:
     viewed: ViewedQuery
 
     def stamp(self) -> str:
-        """Return the same always: a checkpoint of Spark's keeps its topology."""
+        """Return a constant: the checkpoint of a Spark query keeps its topology."""
         return self.viewed.name
 
     def find(self, spec: StoreSpec[Any]) -> QueryStore:
@@ -69,7 +69,7 @@ class QueryStore:
 
     @property
     def checkpoint(self) -> object:
-        """Return what describes the place."""
+        """Return the description of the place."""
         return self._viewed.name
 
     @property
@@ -126,5 +126,5 @@ class QueryStore:
         return routing_of(shape, self._spec)
 
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
-        """Return what leads from the store's keys to tasks; None when that is not known."""
+        """Return the partitioner of the store's keys; None if it is unknown."""
         return partitioner_of(self.routing(), given)

@@ -96,7 +96,7 @@ class RemoteReader(Generic[S]):
         return list(self._look().versions)
 
     def refresh(self) -> int | None:
-        """Note the newest version and return it; while an iteration is open, stay."""
+        """Move to the newest version and return it; an open iteration prevents the move."""
         found = self._look()
         with self._lock:
             if not self._scans and self._as_of is None:
@@ -105,7 +105,7 @@ class RemoteReader(Generic[S]):
             return self.version
 
     def _look(self) -> _Place:
-        """Ask what the store is now."""
+        """Request the current state of the store."""
         self._check_open()
         said = self._client.get(*self._route)
         schema = said.mapping("schema")
@@ -143,16 +143,16 @@ class RemoteReader(Generic[S]):
         *,
         looked: bool = False,
     ) -> T:
-        """Look at partitions, all at one version; once more where that is gone meanwhile.
+        """Call a function with partitions at one version; repeat the call if the version is gone.
 
         Args:
-            partitions: Which.
-            look: Called with their live stores, which it may not keep; again, if need be.
-            looked: Whether to ask for the version even if `look` reads nothing.
+            partitions: The partitions.
+            look: Called with their live stores, which it must not keep; may be called again.
+            looked: Whether to request the version even if `look` reads nothing.
 
         Raises:
-            StoreError: The version is not retained; or the app has begun again meanwhile, with
-                other partitions.
+            StoreError: The version is not retained; or the app was reset meanwhile, with other
+                partitions.
             ServerUnavailableError: The server does not answer.
         """
         for attempt in range(_ATTEMPTS):
@@ -256,21 +256,21 @@ class RemoteReader(Generic[S]):
 
 
 class _Reading(Generic[S]):
-    """One read: its first request decides which version the others ask for.
+    """One read: its first request determines the version of the others.
 
     Args:
-        client: Asks the server.
-        route: Of the store.
+        client: The client of the server.
+        route: The route of the store.
         spec: The store.
-        life: The line of versions that is read.
+        life: The epoch of the versions.
         wanted: The version; None is the newest.
-        empty: Whether it is what was before the first version.
+        empty: Whether it is the state before the first version.
 
     Attributes:
-        fixed: Whether it is a version that was chosen before.
-        began: Whether something was asked.
-        version: Of what was read.
-        wall_ms: When that was committed.
+        fixed: Whether the version was chosen before.
+        began: Whether a request was made.
+        version: The version that was read.
+        wall_ms: The time of its commit.
     """
 
     def __init__(

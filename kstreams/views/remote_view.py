@@ -24,33 +24,31 @@ _TIMEOUT = timedelta(seconds=30)
 class RemoteView(VersionedReads[S_co], Generic[S_co]):
     """Reads a committed store of an app from `kstreams serve`, without its checkpoint or log.
 
-    It has the methods of `View`, with the store's own types, and gives what a `View` gives at
-    the same version: encoded rows come over HTTP, and are read here by the store's own serdes
-    and methods. A read asks for what it needs: a request for `get`, pages for ranges. All
-    requests of a read, and of an iteration, see one version. Threads may share a view; they ask
-    one after another.
+    A remote view has the methods of `View`, with the types of the store, and the same results at
+    the same version: encoded rows are sent over HTTP, and decoded by the serdes and methods of the
+    store. A read sends the necessary requests: one for `get`, pages for ranges. All requests of a
+    read or an iteration see one version. Threads may share a view; their requests are sequential.
 
-    The function of `read` and `read_key` is called again where the version that it reads has
-    gone meanwhile.
+    The function of `read` and `read_key` is called again if its version is gone meanwhile.
 
     Args:
-        url: Where the server listens: `https://HOST:PORT`; `http://` for this machine alone.
-        store: The app's own definition of the store.
-        token: One of the server's, of the role `data`.
-        app: Name of the app; needed where the server has several.
-        as_of: Stay at an earlier version: a batch that is retained, or the name of a savepoint.
-        partitioner: The rule by which the app's keys were routed, if it is not Kafka's.
-        timeout: How long a request may take, waiting for a partition to be restored included.
-        ca_file: Certificates to trust instead of the system's, PEM.
+        url: The URL of the server: `https://HOST:PORT`; `http://` only for this machine.
+        store: The app's definition of the store.
+        token: A token of the server with the role `data`.
+        app: The app id; required if the server has several apps.
+        as_of: An earlier version: a retained batch, or the name of a savepoint.
+        partitioner: The partitioner of the app's keys, if it is not Kafka's default.
+        timeout: The maximum time of a request, including the restore of a partition.
+        ca_file: Trusted certificates instead of the system's, PEM.
 
     Raises:
         ServerUnavailableError: The server does not answer.
-        ServerRefusedError: The address is none, the token is unknown there, or may not read.
-        CheckpointMismatchError: There is no such app or store, or by another definition.
+        ServerRefusedError: The address is invalid, or the token is unknown or has no permission.
+        CheckpointMismatchError: The app or the store does not exist, or has another definition.
         StoreError: The version is not retained.
-        SavepointError: There is no such savepoint.
+        SavepointError: The savepoint does not exist.
 
-    Source: what Kafka Streams' interactive queries leave to their users.
+    Source: the remote part of Kafka Streams' interactive queries, which its users implement.
     """
 
     def __init__(

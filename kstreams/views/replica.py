@@ -20,18 +20,17 @@ __all__ = ("Replica",)
 class Replica(LayeredCopy[S], Generic[S]):
     """A working copy that follows a task's committed versions by their deltas.
 
-    A snapshot is read once, into the copy. After that a version is what its deltas decode to,
-    laid over the copy: it is read in no other way than before, and nothing waits for it. What
-    all versions have that are still held is then taken into the copy, in slices. Only the
-    one store is kept.
+    A snapshot is read once, into the copy. A later version is its decoded deltas as layers over the
+    copy, with the same reads, and no read waits for it. Layers that all held versions share are
+    merged into the copy, in slices. The copy has only one store.
 
-    `advance`, `fold` and `close` are for one thread at a time; states are read meanwhile.
+    `advance`, `fold` and `close` are for one thread at a time; states may be read meanwhile.
 
     Args:
         spec: The store.
-        log: The task's durable log.
-        backend: Keeps the copy.
-        home: An empty directory for it.
+        log: The durable log of the task.
+        backend: The backend of the copy.
+        home: An empty directory for the copy.
     """
 
     def __init__(

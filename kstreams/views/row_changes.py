@@ -17,7 +17,7 @@ from kstreams.views.pinned import Pinned
 __all__ = ("RowChange", "RowChanges", "VersionSteps", "check_reports_rows")
 
 T = TypeVar("T")
-"""Type of what the store's `get` returns."""
+"""The result type of the store's `get`."""
 
 _CHUNK = 500
 _row = itemgetter(0)
@@ -42,13 +42,13 @@ class RowChange(Generic[K, T]):
 class RowChanges(Generic[K, T]):
     """The changed rows of a version, read while they are iterated over.
 
-    Iterate inside the callback: rows cannot be read after it returns. Partitions follow each
-    other; the keys of each partition are in order.
+    Iterate inside the callback: rows cannot be read after it returns. Partitions follow each other;
+    the keys of each partition are in order.
 
     Attributes:
         version: The version that `new` values are of.
-        complete: Whether these are all rows of the version, with no `old` values: at the first
-            call, and after the app was reset or upgraded. Whoever keeps a copy empties it then.
+        complete: Whether these are all rows of the version, without `old` values: at the first
+            call, and after the app was reset or upgraded. Empty your copy then, if you keep one.
         rows: Begins the iteration.
     """
 
@@ -84,7 +84,7 @@ class VersionSteps(Generic[S]):
         self._before: Pinned[S] | None = None
 
     def next(self, get: Callable[[S, K], T]) -> RowChanges[K, T] | None:
-        """Return what changed since the last call; None where the version is still the same."""
+        """Return the changes since the last call; None if the version is the same."""
         before, now = self._before, self._hold()
         if now.batch is None:
             return None

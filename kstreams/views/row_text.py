@@ -30,7 +30,7 @@ class RowText:
 
     @classmethod
     def of_key(cls, spec: StoreSpec[Any], key: Serde[Any]) -> RowText:
-        """Return a `RowText` of what `flat_of_key` yields, for `row(..., key=False)`."""
+        """Return a `RowText` for the results of `flat_of_key`, for `row(..., key=False)`."""
         return cls(spec, key, ("key", *spec.kind.columns_of_key))
 
     def row(self, parts: tuple[Any, ...], *, key: bool) -> dict[str, object]:

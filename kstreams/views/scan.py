@@ -13,7 +13,7 @@ from kstreams.errors import StoreError
 __all__ = ("KeyScan", "ViewScan")
 
 T = TypeVar("T")
-"""Type of what is yielded."""
+"""The type of the yielded items."""
 
 _NO_ROW = object()
 

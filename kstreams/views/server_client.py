@@ -43,16 +43,16 @@ class BegunAgainError(StoreError):
 
 
 class ServerClient:
-    """Asks one server, over one connection, for one thread after another.
+    """Sends requests to one server over one connection, from one thread at a time.
 
     Args:
-        url: Where it listens: `http://127.0.0.1:8080`, or `https://...`.
-        token: One of its tokens.
-        timeout_s: How long an answer may take, waiting for a busy server included, seconds.
-        ca_file: Certificates to trust instead of the system's, PEM.
+        url: The URL of the server: `http://127.0.0.1:8080`, or `https://...`.
+        token: A token of the server.
+        timeout_s: The maximum time of a reply, including waits for a busy server, seconds.
+        ca_file: Trusted certificates instead of the system's, PEM.
 
     Raises:
-        ServerRefusedError: The address is none, or would send the token in the clear to another
+        ServerRefusedError: The address is invalid, or would send the token unencrypted to another
             machine.
     """
 
@@ -102,12 +102,12 @@ class ServerClient:
         return f"ServerClient({self.url!r})"
 
     def get(self, *steps: str) -> Fields:
-        """Return what a route answers: its path by steps, none of which is one by itself.
+        """Return the reply of a route, given the steps of its path, which are escaped.
 
         Raises:
-            ServerUnavailableError: It does not answer, or is busy for too long.
-            ServerRefusedError: It does not know the token, or not what it is asked for.
-            KStreamsError: What the server says has failed.
+            ServerUnavailableError: The server does not answer, or is busy for too long.
+            ServerRefusedError: The server does not know the token or the route.
+            KStreamsError: The error in the server's reply.
         """
         data = self._ask("GET", _path(steps), None, {})
         try:

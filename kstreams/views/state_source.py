@@ -1,4 +1,4 @@
-"""Where the committed state is that a view reads, and which versions there are of it."""
+"""The source of committed state for views, and its versions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ __all__ = ("CheckpointSource", "StateSource", "ViewedStore")
 
 
 class ViewedStore(Protocol):
-    """One store at its place, as long as the description of that stays what it is."""
+    """One store, for as long as the description of its place does not change."""
 
     @property
     def checkpoint(self) -> object:
-        """Return what describes the place; another after it has begun again."""
+        """Return the description of the place, which changes with a reset."""
         ...
 
     @property
@@ -31,7 +31,7 @@ class ViewedStore(Protocol):
 
     @property
     def life(self) -> str:
-        """Return what names its line of versions: no other line has it, of whichever app."""
+        """Return the epoch of its versions, which is unique among all apps."""
         ...
 
     @property
@@ -76,15 +76,15 @@ class ViewedStore(Protocol):
         ...
 
     def partitioner(self, given: Partitioner | None) -> Partitioner | None:
-        """Return what leads from the store's keys to tasks; None when that is not known."""
+        """Return the partitioner of the store's keys; None if it is unknown."""
         ...
 
 
 class StateSource(Protocol):
-    """What keeps committed state: a checkpoint, or a query on DataFrames."""
+    """A source of committed state: a checkpoint, or a query on DataFrames."""
 
     def stamp(self) -> str:
-        """Return what changes when the source is described anew."""
+        """Return a text that changes with the description of the source."""
         ...
 
     def find(self, spec: StoreSpec[Any]) -> ViewedStore:
@@ -102,8 +102,8 @@ class CheckpointSource:
     """The checkpoint of an app.
 
     Attributes:
-        home: Where it is.
-        log: Its durable log, if that is not in it.
+        home: The home of the checkpoint.
+        log: The durable log, if it is not in the checkpoint.
     """
 
     home: CheckpointHome

@@ -29,16 +29,16 @@ class TopicCopy(LayeredCopy[KeyValueStore[K, V]], Generic[K, V]):
 
     Args:
         topic: The topic.
-        spec: The store that its rows are read as.
-        copy: The working copy; it holds what the offsets before `position` lead to.
+        spec: The store definition of its rows.
+        copy: The working copy, with the records before `position`.
         position: The first offset that is not in the copy.
         skips: Whether records that cannot be decoded are skipped.
 
     Attributes:
-        position: As above, as it moves on.
-        skipped: How many records were skipped: without a key, or not decodable.
-        misplaced: Whether a key was found that the topic's partitioner puts elsewhere.
-        state: What the copy holds now.
+        position: The current position.
+        skipped: The number of skipped records: without a key, or not decodable.
+        misplaced: Whether a key is in another partition than the topic's partitioner chooses.
+        state: The current content of the copy.
     """
 
     def __init__(
@@ -62,14 +62,14 @@ class TopicCopy(LayeredCopy[KeyValueStore[K, V]], Generic[K, V]):
         self.state: State[KeyValueStore[K, V]] = self._state(copy, BEFORE_ALL)
 
     def apply(self, records: Iterable[RawRecord], partitions: int) -> State[KeyValueStore[K, V]]:
-        """Take records in, in the order of offsets, and return what the copy holds then.
+        """Apply records in the order of offsets, and return the new content.
 
         Args:
-            records: Those at `position` and after it.
-            partitions: How many partitions the topic has.
+            records: The records from `position` on.
+            partitions: The number of partitions of the topic.
 
         Raises:
-            DeserializationError: A record cannot be decoded; those before it are taken in.
+            DeserializationError: A record cannot be decoded; earlier records are applied.
         """
         found: dict[bytes, bytes | None] = {}
         try:

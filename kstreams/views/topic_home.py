@@ -1,4 +1,4 @@
-"""Where a view of a topic keeps its working copies, from one process to the next if asked for."""
+"""The working copies of a topic view, which may be kept from one process to the next."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ __all__ = ("SavedTopic", "TopicHome")
 _FORMAT = 1
 _SAVED, _LOCK = "saved.json", "lock"
 _MARK = "kstreams/saved"  # no name of a topic
-"""The store beside the rows that has the id of the save, so that both are known to fit."""
+"""The store with the id of the save, which shows that copies and positions match."""
 
 
 @dataclass(frozen=True)
 class SavedTopic:
-    """What was saved with the working copies of a topic.
+    """The saved data of a topic's working copies.
 
     Attributes:
-        topic_id: The topic's.
-        schema: Of the store that the copies are.
-        saved_ms: When, ms since the epoch.
+        topic_id: The topic id.
+        schema: The schema of the copies' store.
+        saved_ms: The time of the save, ms since the epoch.
         positions: By partition, the first offset that is not in its copy.
-        mark: The id of the save, which each copy has too.
+        mark: The id of the save, which each copy has, too.
     """
 
     topic_id: str
@@ -117,7 +117,7 @@ class TopicHome:
             raise StoreOpenError(f"a view cannot use the directory {directory}: {exc}") from exc
 
     def saved(self) -> SavedTopic | None:
-        """Return what was saved here last, and forget it: a crash leaves no save behind."""
+        """Return the last save and remove it, so that a crash leaves no stale save."""
         path = self._path / _SAVED
         try:
             data = path.read_bytes()
@@ -130,11 +130,11 @@ class TopicHome:
         """Open the copy of a partition.
 
         Args:
-            partition: Which.
-            mark: The id of the save that the copy has to be of; None begins an empty copy.
+            partition: The partition.
+            mark: The required id of the copy's save; None creates an empty copy.
 
         Returns:
-            None where the copy is not of that save.
+            None if the copy has another id.
         """
         place = self._path / f"partition-{partition}"
         if mark is None:
@@ -150,7 +150,7 @@ class TopicHome:
         copy.store.write({_MARK: StoreChanges([(b"", mark.encode())])})
 
     def save(self, saved: SavedTopic) -> None:
-        """Write what is saved, after all copies were closed."""
+        """Write a save, after all copies were closed."""
         path, new = self._path / _SAVED, self._path / f"{_SAVED}.new"
         new.write_bytes(saved.to_json())
         new.replace(path)

@@ -28,7 +28,7 @@ from kstreams.views.topic_settings import PartitionProgress, TopicSettings
 __all__ = ("TopicReader",)
 
 T = TypeVar("T")
-"""Type of what is read."""
+"""The result type of a read."""
 
 _CHUNK = 5_000
 _MACHINE = SystemClock()
@@ -42,7 +42,7 @@ class _Looked(tuple[int, ...]):
 
 @dataclass(frozen=True)
 class _Held:
-    """What a `Pinned` version needs of the reader, as it was then."""
+    """The state of the reader that a `Pinned` version needs."""
 
     lock: AbstractContextManager[bool]
     life: str
@@ -59,11 +59,11 @@ class TopicReader(Generic[K, V]):
 
     Args:
         topic: The topic.
-        connection: Where it is.
-        settings: See there.
+        connection: The connection of the topic.
+        settings: The settings; see there.
 
     Raises:
-        UnknownTopicError: There is no such topic.
+        UnknownTopicError: The topic does not exist.
         StoreOpenError: Another view uses the directory.
     """
 
@@ -101,18 +101,18 @@ class TopicReader(Generic[K, V]):
 
     @property
     def life(self) -> str:
-        """What names the topic and its copies, until they begin again."""
+        """An id of the topic and its copies, which changes when they start over."""
         return f"{self._ends.topic_id}/{self._generation}"
 
     @property
     def partitions(self) -> int:
-        """How many partitions the topic has, as of a look right now."""
+        """The current number of partitions of the topic."""
         self._look()
         return len(self._copies)
 
     @property
     def version(self) -> int | None:
-        """How many offsets were read, of all partitions together."""
+        """The total number of offsets that were read."""
         with self.lock:
             return sum(copy.position for copy in self._copies.values())
 
@@ -155,7 +155,7 @@ class TopicReader(Generic[K, V]):
         return self.version
 
     def advance(self) -> int | None:
-        """Do as `refresh`, for readers beside; what fails is raised to them."""
+        """Do the same as `refresh` in the background thread; reads raise its error."""
         try:
             self.refresh()
             self._failure = None
@@ -210,7 +210,7 @@ class TopicReader(Generic[K, V]):
                 copy.fold(self.lock)
 
     def end(self) -> None:
-        """Let a thread that reads the topic stop after the records at hand."""
+        """Stop the background thread after its current records."""
         self._ending.set()
 
     def close(self) -> None:
@@ -242,7 +242,7 @@ class TopicReader(Generic[K, V]):
     # ------------------------------------------------------------ how it moves
 
     def _look(self) -> None:
-        """Make sure that a read sees what it may see."""
+        """Update the copies as far as a read requires."""
         self._check_open()
         if self._failure is not None:
             raise self._failure.with_traceback(None)

@@ -25,38 +25,38 @@ __all__ = ("TopicView",)
 class TopicView(VersionedReads[KeyValueStore[K, V]], Generic[K, V]):
     """Reads any topic as a table: the last value of each key. A tombstone deletes its key.
 
-    For compacted topics: changelogs of apps, tables of other systems. The view has the methods
-    of a `View` of a key-value store. By default each read first reads the topic to its end, so
-    that it sees everything written before; the first read takes as long as the topic is.
+    For compacted topics: changelogs of apps, tables of other systems. The view has the methods of a
+    `View` of a key-value store. By default each read first reads the topic to its end, so that it
+    sees all earlier writes; the first read reads the whole topic.
 
-    `version` is the number of offsets that were read, of all partitions together. An open
-    iteration keeps the view at its version. Threads may share a view.
+    `version` is the number of offsets that were read, of all partitions together. An open iteration
+    keeps the view at its version. Threads may share a view.
 
-    Memory holds the last value of each key and at most a few thousand records of the topic
-    besides; with `backend=RocksDB()` the values are on disk. With a `directory` too, a view that
-    was closed goes on from there when it is opened again. After a kill, or where the copy does
-    not fit the topic any more, it reads the topic from its beginning.
+    Memory holds the last value of each key and a few thousand records of the topic; with
+    `backend=RocksDB()` the values are on disk. With a `directory`, a closed view continues from its
+    copy when it is opened again. After a kill, or if the copy does not match the topic any more,
+    the view reads the topic from its beginning.
 
     Args:
-        topic: Names the topic and its serdes. Keys are looked for where its `partitioner` puts
-            them; in all partitions where the first keys lie elsewhere.
-        connection: Where the topic is.
-        max_age: How old the last look at the topic's end may be before a read looks again.
-        advance_every: How often to read the topic in a thread of its own, instead of in reads:
-            then no read waits for the topic but the first. None has no such thread.
-        backend: Keeps the working copies; memory by default.
-        directory: Keeps the copies from one process to the next, for one view at a time; None
-            removes them at `close`.
-        valid_for: How long after its `close` a kept copy is valid. At most the topic's
+        topic: The topic with its serdes. A key is searched in the partition that its `partitioner`
+            chooses, or in all partitions if the first keys are in other ones.
+        connection: The connection of the topic.
+        max_age: The maximum age of the known end of the topic before a read requests it again.
+        advance_every: The interval at which a background thread reads the topic, so that only the
+            first read waits for the topic. None starts no thread.
+        backend: The backend of the working copies; memory by default.
+        directory: The directory of copies that stay from one process to the next, for one view at a
+            time; None removes the copies at `close`.
+        valid_for: The time after its `close` for which a kept copy is valid. At most the topic's
             `delete.retention.ms`: tombstones older than that are gone from the topic.
-        on_error: What happens at a record that cannot be decoded: `"fail"` raises from the
-            reads, `"skip"` counts the record in `progress`. Records without a key are counted
-            in either case.
-        clock: Tells when a copy was kept.
+        on_error: The policy for a record that cannot be decoded: `"fail"` raises from the reads,
+            `"skip"` counts the record in `progress`. Records without a key are counted in either
+            case.
+        clock: The clock for the age of a copy.
 
     Raises:
-        UnknownTopicError: There is no such topic.
-        StoreOpenError: Another view uses the directory, or it cannot be used.
+        UnknownTopicError: The topic does not exist.
+        StoreOpenError: Another view uses the directory, or the directory cannot be used.
         ValueError: `on_error` has another value.
 
     Example:

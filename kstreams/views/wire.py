@@ -1,8 +1,8 @@
-r"""How encoded rows of a partition go from a server to a `RemoteView`. Integers little-endian.
+r"""The wire format of encoded rows from a server to a `RemoteView`. Integers are little-endian.
 
-header   u32 length, then UTF-8 JSON: `version` (batch or null), `wall_ms`, `time` (the
-task's stream time), `ended` (whether a scan has no more)
-pairs    each u32 length of the key, u32 length of the value (2**32 - 1 for none), both
+header   u32 length, then UTF-8 JSON: `version` (batch or null), `wall_ms`, `time` (the task's
+stream time), `ended` (whether a scan has no more) pairs    each u32 length of the key, u32 length
+of the value (2**32 - 1 for none), both
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Embedded topics on Spark: tasks stage files, the driver publishes those that won."""
+"""Embedded topics on Spark: tasks stage files, and the driver publishes those of the commit."""
 
 from __future__ import annotations
 
@@ -75,10 +75,10 @@ class EmbeddedIO:
         """Do nothing: segments are read from a disk, fast."""
 
     def limits(self, topic: str) -> TopicLimits:
-        """Return what any embedded topic takes; one that is missing is created by a write.
+        """Return the limits of embedded topics; a write creates a missing topic.
 
         Raises:
-            UnknownTopicError: There can be no topic of this name.
+            UnknownTopicError: The name is invalid for a topic.
         """
         if not is_topic(topic):
             raise UnknownTopicError(
@@ -132,9 +132,9 @@ class EmbeddedIO:
 
 
 def publish(log: EmbeddedLog, outputs: Sequence[Output], batch: int) -> None:
-    """Make a committed batch's rows visible; what is visible already stays as it is.
+    """Publish the rows of a committed batch; published rows stay unchanged.
 
-    A topic that was deleted since has taken its rows along.
+    The rows of a topic that was deleted meanwhile are dropped.
     """
     for output in outputs:
         try:

@@ -23,7 +23,7 @@ from kstreams.state.log.loop_objects import LoopPart, read_loops
 __all__ = ("KafkaFeed",)
 
 _PATIENCE = timedelta(seconds=60)
-"""How long the cluster may be away before the app fails."""
+"""The maximum time without a connection to the cluster before the app fails."""
 _AT_ONCE = 16
 
 
@@ -56,7 +56,10 @@ class KafkaFeed:
             self._publisher_of(publisher).prepare(topic, following)
 
     def publish(self, commit: Commit, objects: ObjectStore, check: Callable[[], None]) -> None:
-        """Publish what was staged, in a transaction; else what tasks write is seen at once."""
+        """Publish staged output in a transaction, with exactly-once delivery.
+
+        Otherwise the output of tasks is visible when it is written.
+        """
         staged = commit.staged
         if staged:
             publisher = self._publisher_of(staged.publisher)
@@ -74,10 +77,10 @@ class KafkaFeed:
         return self._publisher
 
     def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
-        """Do nothing: what was written stays, and has the id of what is written again."""
+        """Do nothing: written records stay, and repeated ones have the same ids."""
 
 
 def _tables(objects: ObjectStore, parts: Sequence[LoopPart]) -> Iterator[pa.Table]:
-    """Yield what was staged, some parts ahead."""
+    """Yield staged output, prefetching some parts."""
     for first in range(0, len(parts), _AT_ONCE):
         yield from read_loops(objects, parts[first : first + _AT_ONCE])

@@ -30,9 +30,9 @@ __all__ = ("KafkaIO",)
 
 @dataclass(frozen=True)
 class KafkaIO:
-    """A `TopicIO` on Kafka: what it writes is seen at once, and again after a retry.
+    """A `TopicIO` on Kafka; written records are visible immediately, and repeated by a retry.
 
-    Where the connection's delivery is exactly once it writes nothing, and stages all.
+    With exactly-once delivery it stages all records instead.
 
     Args:
         connection: The cluster.
@@ -54,10 +54,10 @@ class KafkaIO:
         _reader(self.connection).read_ahead()
 
     def limits(self, topic: str) -> TopicLimits:
-        """Return what a topic takes by its configuration, as far as the cluster tells.
+        """Return the limits of a topic by its configuration, as far as the cluster returns it.
 
         Raises:
-            UnknownTopicError: There is no such topic.
+            UnknownTopicError: The topic does not exist.
         """
         return topic_limits(self.connection, topic)
 
@@ -110,7 +110,7 @@ class KafkaIO:
         batch: int,
         revision: int = 0,
     ) -> Iterator[tuple[str, pa.Table]]:
-        """Yield what is to be published after the commit, if each result is to be seen once."""
+        """Yield the records to publish after the commit, with exactly-once delivery."""
         if self.connection.delivery != "exactly-once":
             return
         prefixes = _id_prefixes(group, producer, batch, revision)
@@ -137,7 +137,7 @@ class KafkaIO:
         refused: Mapping[int, RecordRefusedError],
         output: TaskOutput,
     ) -> None:
-        """Count refused results, and set them aside if the sink says so."""
+        """Count rejected results, and write dead letters if the sink's policy says so."""
         rows = table.take(pa.array(list(refused), pa.int64()))
         topics = rows.column("topic").to_pylist()
         refusals = Refusals(sink, output, self.limits)
@@ -149,7 +149,7 @@ class KafkaIO:
 def _id_prefixes(
     group: PartitionGroup, producer: str, batch: int, revision: int
 ) -> Callable[[str], str | None]:
-    """Return what gives each sink the beginning of its results' ids; None where they have none."""
+    """Return a function of a sink's prefix for result ids; None for a sink without ids."""
     number = f"{batch}.{revision}" if revision else str(batch)
     bare = {node.name for node in group.sinks if not node.result_ids}
     return lambda sink: None if sink in bare else f"{producer}/{sink}/{number}"

@@ -1,3 +1,3 @@
-"""Batches on logs that are no topics, beside those that are."""
+"""Batches on logs in addition to topics."""
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ __all__ = ("LogFeed", "logs_of")
 
 
 def logs_of(sources: Iterable[SourceNode]) -> dict[str, Log[Any, Any]]:
-    """Return what sources read that is no topic, by its name."""
+    """Return the logs of sources, by name."""
     return {node.topic.name: node.log for node in sources if node.log is not None}
 
 
@@ -40,7 +40,7 @@ class LogFeed:
         self.io = LogIO(others.io, dict(logs))
 
     def known_ends(self, topic: str) -> TopicEnds:
-        """Return where a source ends; of a log perhaps what it said last."""
+        """Return the end of a source; for a log perhaps the last known one."""
         log = self.admin.of(topic)
         if log is None:
             return self._others.known_ends(topic)
@@ -68,7 +68,7 @@ class LogFeed:
         self._others.prepare(publisher, topic, last)
 
     def publish(self, commit: Commit, objects: ObjectStore, check: Callable[[], None]) -> None:
-        """Make a committed batch's output visible, and let logs go of what it has read."""
+        """Publish the output of a committed batch, and release the read records of logs."""
         self._others.publish(commit, objects, check)
         self.admin.committed(commit.positions)
 
@@ -77,6 +77,6 @@ class LogFeed:
         self._others.sweep(producers, older_than_ms=older_than_ms)
 
     def close(self) -> None:
-        """Let go of what both hold."""
+        """Release the resources of both."""
         self.admin.close()
         self._others.close()

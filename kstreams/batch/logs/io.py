@@ -1,4 +1,4 @@
-"""Logs on Spark: read by the tasks, beside the topics of a connection."""
+"""Logs on Spark: tasks read them in addition to the topics of a connection."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class LogIO:
         self.others.read_ahead()
 
     def limits(self, topic: str) -> TopicLimits:
-        """Return what a topic takes."""
+        """Return the limits of a topic."""
         return self.others.limits(topic)
 
     def write(
@@ -109,7 +109,7 @@ class LogIO:
         batch: int,
         revision: int = 0,
     ) -> Iterable[tuple[str, pa.Table]]:
-        """Return what waits for the commit."""
+        """Return the records to publish after the commit."""
         return self.others.staged(output, group, producer=producer, batch=batch, revision=revision)
 
 
@@ -130,7 +130,7 @@ def _cast(table: pa.Table) -> pa.Table:
 def _add(
     sizes: dict[TopicPartition, tuple[int, int]], each: Slice, offsets: int, table: pa.Table
 ) -> None:
-    """Add what was read of a slice to the sizes of its partition."""
+    """Add the read records of a slice to the sizes of its partition."""
     before, size = sizes.get(each.topic_partition, (0, 0))
     sizes[each.topic_partition] = before + offsets, size + table.nbytes
 

@@ -1,4 +1,4 @@
-"""Where logs begin and end, asked for as topics are."""
+"""The start and end positions of logs, with the interface of topics."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ("LogPositions",)
 
 
 class LogPositions:
-    """`SourcePositions` of logs, and of all other names by a connection's.
+    """`SourcePositions` of logs, and of topics through a connection.
 
-    A context manager: leaving it closes what it has opened.
+    A context manager: leaving it closes the opened logs.
 
     Args:
-        others: Those of topics.
-        logs: By name.
+        others: The positions of topics.
+        logs: The logs by name.
     """
 
     def __init__(self, others: SourcePositions, logs: Mapping[str, Log[Any, Any]]) -> None:
@@ -55,7 +55,7 @@ class LogPositions:
         return found
 
     def known_ends(self, topic: str, look_every_s: float) -> TopicEnds:
-        """Return what `ends` returned last, if that is not longer ago."""
+        """Return the last result of `ends`, if it is recent enough."""
         at, found = self._told.get(topic, (0.0, None))
         if found is not None and time.monotonic() - at < look_every_s:
             return found
@@ -110,7 +110,7 @@ class LogPositions:
                     log.claim(reader)
 
     def committed(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Let logs go of what comes before positions."""
+        """Release the records of logs before positions."""
         by_log: dict[str, dict[int, int]] = {}
         for place, offset in positions.items():
             by_log.setdefault(place.topic, {})[place.partition] = offset
@@ -120,7 +120,7 @@ class LogPositions:
                     log.committed(offsets)
 
     def kept(self) -> dict[str, Kept]:
-        """Return what places keep for logs until it is committed, by the log's name."""
+        """Return the retained uncommitted data of logs, by name."""
         found: dict[str, Kept] = {}
         for name, opened in self._opened.items():
             log: object = opened
@@ -133,12 +133,12 @@ class LogPositions:
         return log if isinstance(log, ReadOnce) else None
 
     def close(self) -> None:
-        """Let go of what logs hold."""
+        """Release the resources of logs."""
         while self._opened:
             self._opened.popitem()[1].close()
 
     def __enter__(self) -> LogPositions:
-        """Return them."""
+        """Return this object."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -147,7 +147,7 @@ class LogPositions:
 
 
 class _named:  # noqa: N801  # reads as a verb
-    """Names a log in what is raised."""
+    """Adds the name of a log to errors in the block."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -42,13 +42,13 @@ _ROWS_AT_ONCE = 10_000
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """How far the rebuilding of one task's part of a store is.
+    """The progress of rebuilding one task's part of a store.
 
     Attributes:
-        store: Its name.
-        partition: The task's.
-        records: How many were read so far.
-        done: Whether these are all.
+        store: The name of the store.
+        partition: The partition of the task.
+        records: The number of records so far.
+        done: Whether these are all records.
     """
 
     store: str
@@ -59,22 +59,22 @@ class Rebuilt:
 
 @dataclass(frozen=True)
 class ChangelogRestore:
-    """Rebuilds stores from what their changelogs hold, up to the last committed batch.
+    """Rebuilds stores from their changelogs, up to the last committed batch.
 
-    The queries that have the stores begin a new generation, on the offsets, times and
-    other stores of their last commit; nothing is changed before the last step, which is
-    one rename. What a store held, damaged or not, is not looked at; nor are objects of
-    other stores, if all of a group are rebuilt. To be run under the app's lock, with
-    what the last commits have left unpublished published.
+    The queries of the stores start a new epoch with the offsets, times and other stores of their
+    last commit; nothing changes before the last step, which is one rename. The old content of a
+    store is not read, so it may be damaged; nor are objects of other stores, if all stores of a
+    group are rebuilt. Call it with the app's lock, after the output of the last commits is
+    published.
 
     Attributes:
-        checkpoint: The app's.
-        topology: Its topology: the definitions of the stores.
-        connection: Where the changelogs are.
-        backend: Kind of the working copies.
-        objects: The app's durable log.
-        run: Id of this run.
-        publish: Shows what a commit has left unshown, where a query is taken over.
+        checkpoint: The checkpoint of the app.
+        topology: The topology with the definitions of the stores.
+        connection: The connection of the changelogs.
+        backend: The backend of the working copies.
+        objects: The durable log of the app.
+        run: The id of this run.
+        publish: Publishes the remaining output of a commit, if a query is taken over.
     """
 
     checkpoint: Checkpoint
@@ -316,7 +316,7 @@ class _Task:
 
 
 def _is_beyond(record: RawRecord, epochs: Mapping[str, int]) -> bool:
-    """Tell whether a batch wrote a record and was not committed: Kafka shows it all the same."""
+    """Return whether a record belongs to an uncommitted batch, which Kafka shows nevertheless."""
     for name, value in record.headers:
         if name == ID_HEADER and value is not None:
             own, *_, number, _ = value.decode().split("/")

@@ -24,7 +24,7 @@ _PREFIXES = (PLANS, DESCRIPTIONS, _TELEMETRY)
 
 
 def survey_objects(app_id: str, home: ObjectHome, state: StateBackend | None) -> Survey:
-    """Return what `reset_objects` would remove; see `kstreams.checkpoint.admin.reset.survey`."""
+    """Return the targets of `reset_objects`; see `kstreams.checkpoint.admin.reset.survey`."""
     found = _own(app_id, home)
     log = _log(found, state)
     count = sum(1 for _ in epoch_objects(log, app_id, found.incarnation))
@@ -43,8 +43,8 @@ def survey_objects(app_id: str, home: ObjectHome, state: StateBackend | None) ->
 def reset_objects(survey: Survey, home: ObjectHome, state: StateBackend | None) -> None:
     """Remove an app's objects; see `kstreams.checkpoint.admin.reset.reset`.
 
-    First the description says so, by its next revision: from there on there is no checkpoint, and
-    the next reset or start does what is left. It goes last.
+    The next revision of the description marks the removal: from then on there is no checkpoint, and
+    the next reset or start removes the rest. The description is removed last.
     """
     found = _own(survey.app_id, home)
     remove_local(found.app, survey.local, [found.incarnation], state)
@@ -58,11 +58,11 @@ def reset_objects(survey: Survey, home: ObjectHome, state: StateBackend | None) 
 
 
 def finish_reset(home: ObjectHome, log: ObjectStoreSettings | None) -> None:
-    """Do what a reset has left that has ended half-way, if one has.
+    """Finish an interrupted reset, if there is one.
 
     Args:
-        home: Where the checkpoint is, or was.
-        log: The durable log that the app is given, if that is not in the checkpoint.
+        home: The home of the checkpoint.
+        log: The durable log of the app, if it is not in the checkpoint.
     """
     found = Checkpoint.read(home)
     if found.removal is not None:
@@ -82,7 +82,7 @@ def _remove(found: Checkpoint, home: ObjectHome, log: ObjectStore) -> None:
 
 
 def _own(app_id: str, home: ObjectHome) -> Checkpoint:
-    """Return the checkpoint, or refuse to remove what is another app's."""
+    """Return the checkpoint if it belongs to the app; otherwise raise an error."""
     found = Checkpoint.read(home)
     if found.app != app_id:
         raise CheckpointMismatchError(

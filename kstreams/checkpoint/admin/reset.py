@@ -1,6 +1,6 @@
-"""Start an app fresh: remove its checkpoint and its local state, all or nothing.
+"""Reset an app: remove its checkpoint and its local state, all or nothing.
 
-Needs neither a JVM nor the topology. Read `reset` first; `survey` says what it would remove.
+Needs neither a JVM nor the topology. Read `reset` first; `survey` lists its targets.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ _LOG = logging.getLogger(__name__)
 _BARE = re.compile(
     r"lock|telemetry|\.app-[0-9a-f]+\.json|\.probe-[0-9a-f]+|\.nfs[0-9a-f]+|\.DS_Store"
 )
-"""What may stand in a checkpoint that was never finished, or that systems leave there."""
+"""Names that an unfinished checkpoint or the operating system may leave in a checkpoint directory.
+"""
 
 
 def survey(
     app_id: str, *, checkpoint: CheckpointName | None = None, state: StateBackend | None = None
 ) -> Survey:
-    """Return what `reset` would remove, and remove nothing.
+    """Return the targets of `reset` without removing them.
 
     Args:
-        app_id: The app's id.
-        checkpoint: Its place; `.kstreams/<app_id>` by default, as for `App`.
-        state: The backend that the app was given, if it names a directory or a durable
-            log of its own.
+        app_id: The app id.
+        checkpoint: The checkpoint; `.kstreams/<app_id>` by default, as for `App`.
+        state: The backend of the app, if it has its own directory or durable log.
 
     Raises:
         NoCheckpointError: There is nothing to remove.
-        CheckpointMismatchError: The directory is another app's, or no checkpoint at all, or
-            something else is in it.
-        InvalidNameError: Its description names what is elsewhere.
-        AppLockedError: An app runs on it; stop it first.
+        CheckpointMismatchError: The directory belongs to another app, is not a checkpoint, or has
+            other files.
+        InvalidNameError: The description names objects outside of the checkpoint.
+        AppLockedError: An app runs on the checkpoint; stop it first.
         StoreError: The durable log cannot be reached.
     """
     home = app_home(app_id, checkpoint)
@@ -106,42 +106,40 @@ def reset(
     state: StateBackend | None = None,
     tell: Callable[[str], object] = _LOG.warning,
 ) -> Survey:
-    """Remove an app's checkpoint and its working state on this machine.
+    """Remove the checkpoint of an app and its working state on this machine.
 
-    The app then starts fresh: it reads its input from each source's start, but for what a source
-    has let go of (files that were deleted, changes of a replication slot), which is told. Output
-    topics stay as they are. The checkpoint is renamed in one step before anything in it is
-    deleted: a reset that is killed leaves either the whole checkpoint or none, and the
-    next one removes the rest. Objects of a durable log elsewhere go if `state` names the
-    log (`RocksDB(log=S3(...))`): those of this incarnation of the app and no others. Links are
-    removed, not followed.
+    The app then starts fresh: it reads its input from the start of each source, except data that
+    the source has deleted (files, changes of a replication slot), which is reported. Output topics
+    stay. The checkpoint is renamed in one step before anything in it is deleted: an interrupted
+    reset leaves either the whole checkpoint or none, and the next reset removes the rest. Objects
+    of a separate durable log are removed if `state` names the log (`RocksDB(log=S3(...))`): only
+    those of this checkpoint id. Links are removed, not followed.
 
-    In an object storage nothing can be renamed: there the description says first that the app is
-    removed, and a reset that is killed is ended by the next one, or by the next start. What keeps
-    a driver that still runs from going on, a plan or two of each query, stays until the next reset.
+    Object storage has no rename: there the description first marks the app as removed, and the next
+    reset or start finishes an interrupted reset. A plan or two of each query, which keep a running
+    driver from continuing, stay until the next reset.
 
     Args:
-        app_id: The app's id.
-        checkpoint: Its place; `.kstreams/<app_id>` by default, as for `App`.
-        state: The backend that the app was given, if it names a directory or a durable
-            log of its own.
-        tell: Gets a sentence for each source whose input does not come again, before anything
-            is removed; they are warnings of this module's logger by default.
+        app_id: The app id.
+        checkpoint: The checkpoint; `.kstreams/<app_id>` by default, as for `App`.
+        state: The backend of the app, if it has its own directory or durable log.
+        tell: Called with a sentence for each source whose deleted input is not read again, before
+            anything is removed; by default a warning of this module's logger.
 
     Returns:
-        What was removed, with these sentences in `not_again`.
+        The removed targets, with these sentences in `not_again`.
 
     Raises:
         NoCheckpointError: There is nothing to remove.
-        CheckpointMismatchError: The directory is another app's, or no checkpoint at all, or
-            something else is in it.
-        InvalidNameError: Its description names what is elsewhere.
-        AppLockedError: An app runs on it; stop it first.
-        ExecutionError: The disk refuses; call again when it does not.
-        StoreError: So does the durable log.
+        CheckpointMismatchError: The directory belongs to another app, is not a checkpoint, or has
+            other files.
+        InvalidNameError: The description names objects outside of the checkpoint.
+        AppLockedError: An app runs on the checkpoint; stop it first.
+        ExecutionError: The disk rejects the removal; try again later.
+        StoreError: The durable log rejects the removal.
 
-    Source: Kafka's `kafka-streams-application-reset.sh` with `KafkaStreams#cleanUp`;
-    there are no internal topics to delete here.
+    Source: Kafka's `kafka-streams-application-reset.sh` with `KafkaStreams#cleanUp`; there are no
+    internal topics to delete here.
     """
     found = survey(app_id, checkpoint=checkpoint, state=state)
     for sentence in found.not_again:
@@ -185,7 +183,7 @@ def _missing(app_id: str, path: Path) -> NoCheckpointError:
 
 
 def _check(app_id: str, path: Path, state: StateBackend | None) -> None:
-    """Refuse to remove what is not this app's checkpoint."""
+    """Raise an error unless the path is the checkpoint of this app."""
     if not path.is_dir():
         raise CheckpointMismatchError(f"{path} is no directory")
     names = sorted(p.name for p in path.iterdir())
@@ -234,7 +232,7 @@ def _described(path: Path) -> dict[str, object]:
 
 
 def _interrupted(app_id: str, path: Path) -> Iterator[Path]:
-    """Yield what interrupted resets of this app have left."""
+    """Yield the remains of interrupted resets of this app."""
     pattern = re.compile(rf"\.{re.escape(path.name)}\.reset-[0-9a-f]{{12}}")
     for found in sorted(path.parent.iterdir()) if path.parent.is_dir() else ():
         if not pattern.fullmatch(found.name) or found.is_symlink() or not found.is_dir():
@@ -258,7 +256,7 @@ def _epochs(checkpoints: tuple[Path, ...]) -> list[str]:
 def _objects(
     app_id: str, checkpoints: tuple[Path, ...], state: StateBackend | None
 ) -> Iterator[str]:
-    """Yield what these incarnations have in a durable log outside of the checkpoint."""
+    """Yield the objects of these checkpoint ids in a separate durable log."""
     if state is not None and state.log is not None:
         log = state.log.open()
         for epoch in _epochs(checkpoints):
@@ -279,7 +277,7 @@ def _loaded(checkpoints: tuple[Path, ...]) -> Iterator[Checkpoint]:
 
 
 def _remove(found: Survey, state: StateBackend | None, *renamed: Path) -> None:
-    """Delete objects and local state first: the checkpoint's description tells where they are."""
+    """Delete objects and local state, then the checkpoint, whose description names them."""
     gone = (*renamed, *(leftover.path for leftover in found.interrupted))
     if state is not None and state.log is not None:
         state.log.open().delete(list(_objects(found.app_id, gone, state)))

@@ -1,4 +1,4 @@
-"""What a reset finds to remove, and the working copies of an app's state on this machine."""
+"""The targets of a reset, and the working copies of an app's state on this machine."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class Leftover:
 
 @dataclass(frozen=True)
 class Survey:
-    """What a reset removes.
+    """The targets of a reset.
 
     Attributes:
-        app_id: The app.
-        checkpoint: Its checkpoint: offsets, commits and durable state. None when only
-            what an interrupted reset has left is to be removed, and where it is no directory.
-        local: Working copies of its state on this machine.
-        interrupted: What resets have left that were interrupted.
-        objects: How many objects: of its durable log, if that is not in the checkpoint
-            directory, and of the checkpoint, if that is in an object storage.
-        savepoints: Names of the savepoints among all this.
-        not_again: A sentence for each source that the app will not read from its start, as the
-            source lets go of what was committed.
+        app_id: The app id.
+        checkpoint: The checkpoint directory with offsets, commits and durable state. None if only
+            the remains of an interrupted reset are left, and for object storage.
+        local: The working copies of the state on this machine.
+        interrupted: The remains of interrupted resets.
+        objects: The number of objects: of a separate durable log, and of a checkpoint in object
+            storage.
+        savepoints: The names of the removed savepoints.
+        not_again: A sentence for each source that the app will not read from its start, because the
+            source deletes committed data.
     """
 
     app_id: str
@@ -65,7 +65,7 @@ class Survey:
 
 
 def not_again(lets_go: Mapping[str, str]) -> tuple[str, ...]:
-    """Return what to tell who resets an app, by what becomes of what its sources have read."""
+    """Return the sentences for a reset about sources that delete committed data."""
     return tuple(
         f"What source {source!r} has read does not come again: {becomes} when they are committed. "
         "The app begins behind them."

@@ -1,4 +1,4 @@
-"""Which version of a global table a batch reads: a commit, in one line of commits."""
+"""The version of a global table that a batch reads: a commit in one sequence of commits."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Pin:
 
     @classmethod
     def from_json(cls, data: object) -> Pin:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         fields = Fields(data)
         return cls(fields.text("line"), CommitName.from_json(fields.anything("commit")))
 
 
 Pins = Mapping[str, Pin]
-"""What a batch reads of global tables, by the names of their stores."""
+"""The versions of global tables for a batch, by the names of their stores."""

@@ -1,8 +1,8 @@
-"""Where the plans of a query are kept, each under the number of its batch.
+"""The plans of a query, by the numbers of their batches.
 
-Each is an object that is created if it is absent, so that of two drivers one wins; a revision
-is an object of its own. A plan that was written beside a commit that another driver has made
-instead never counts, and the next one of its number takes its place, under another name.
+Each plan is an object with a conditional create, so only one of two drivers succeeds; a revision is
+a separate object. A plan that was written during a commit that lost to another driver's never
+counts; the next plan of its number replaces it under another name.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kstreams.state.log.fields import Fields
 __all__ = ("PlanLog",)
 
 T = TypeVar("T")
-"""What an object says."""
+"""The content type of an object."""
 
 _PLAN = re.compile(r"(\d{12})(?:\.([1-9]\d*))?(?:-([1-9]\d*))?\.json")
 _INHERITED = re.compile(r"inherited/(\d{12})-[^/]+\.json")
@@ -36,7 +36,7 @@ _HINT = (
 
 
 class _Version(NamedTuple):
-    """Which of the plans of one number it is; the largest counts."""
+    """The version of a plan among those of one number; the largest counts."""
 
     voids: int = 0
     revision: int = 0
@@ -46,9 +46,9 @@ class PlanLog:
     """The plans of one query, below a prefix of an object store.
 
     Args:
-        objects: Has them.
-        prefix: What their names begin with there.
-        line: The query's; no other query has the same.
+        objects: The object store.
+        prefix: The prefix of the names.
+        line: The epoch of the query, which is unique.
     """
 
     def __init__(self, objects: ObjectStore, prefix: str = "", line: str = "") -> None:
@@ -57,17 +57,17 @@ class PlanLog:
         self._line = line
 
     def begin(self, positions: Mapping[TopicPartition, int], topics: Mapping[str, str]) -> Plan:
-        """Decide once where a query begins; return what was decided first, a plan of nothing.
+        """Store the first positions of a query once; return the stored ones as an empty plan.
 
-        So a source that begins at the end of its topic, or at a time, begins there still
-        when the app is started again before its first batch.
+        So a source that starts at the end of its topic, or at a time, keeps its position if the app
+        is restarted before its first batch.
 
         Args:
-            positions: The first offset to read of each partition.
-            topics: Ids of the topics.
+            positions: The first offset of each partition.
+            topics: The ids of the topics.
 
         Raises:
-            StateCorruptError: What was decided cannot be read.
+            StateCorruptError: The stored positions are unreadable.
         """
         decided = {"positions": text_keys(positions), "topics": dict(topics)}
         document = seal(decided, self._document(_BEGIN))
@@ -111,10 +111,10 @@ class PlanLog:
         )
 
     def newest(self) -> Plan | None:
-        """Return the newest plan, or None before any: it says where planning goes on.
+        """Return the newest plan, which has the next positions, or None before any.
 
         Raises:
-            StateCorruptError: It cannot be read.
+            StateCorruptError: The plan is unreadable.
         """
         versions = self._versions()
         if not versions:
@@ -162,17 +162,17 @@ class PlanLog:
         raise self._fenced(f"plan {number}")
 
     def replace(self, number: int, plan: Plan) -> Plan:
-        """Record the next plan of a batch that was never committed, durably.
+        """Store the next revision of an uncommitted batch's plan, durably.
 
-        The plan before it stays as it is. So of two drivers that find the same batch too
-        large one wins, and what counts is never half-written.
+        The previous revision stays unchanged. So if two drivers find the same batch too large, one
+        of them succeeds, and a plan is never half-written.
 
         Args:
-            number: The batch.
-            plan: Its next revision.
+            number: The number of the batch.
+            plan: The next revision.
 
         Returns:
-            The plan, with its digest.
+            The plan with its digest.
 
         Raises:
             FencedError: Another driver has written this revision.

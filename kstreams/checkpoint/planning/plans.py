@@ -1,13 +1,12 @@
-"""Plans: what the driver decides that a micro-batch shall read.
+"""Plans: the driver's decisions about the input of micro-batches.
 
-Each batch of a query has one, of the batch's own number, written before Spark runs it: a
-batch that comes again after a crash reads the same. A plan lists what each task reads of
-its source topics; a task without slices is only called, for its wall-clock work. It names
-the commit that it follows. The newest plan also says where planning goes on.
+Each batch of a query has a plan with the batch's number, which is stored before Spark runs the
+batch: a repeated batch after a crash reads the same input. A plan lists the slices of source topics
+for each task; a task without slices is only called for its wall-clock work. The plan names the
+previous commit. The newest plan also has the next positions.
 
-A batch that is found to hold more bytes than allowed, before it was committed, gets a smaller
-plan: a revision. The newest revision counts. So does one that is told to read other versions of
-global tables, because those that it names are gone.
+An uncommitted batch with more bytes than allowed gets a smaller plan: a revision. The newest
+revision counts. A batch whose planned versions of global tables are gone gets a revision, too.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ class Slice:
         return TopicPartition(self.topic, self.partition)
 
     def until(self, offset: int) -> Slice:
-        """Return what of it comes before an offset; nothing, if all of it comes after."""
+        """Return the part before an offset; empty if the slice starts after it."""
         end = min(self.to_offset, max(offset, self.from_offset))
         return self if end == self.to_offset else replace(self, to_offset=end)
 
@@ -68,7 +67,7 @@ class Slice:
 
     @classmethod
     def from_json(cls, data: Sequence[Any]) -> Slice:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         entry, topic, partition, start, end, segment = data
         found = cls(
             checked_text(entry, "the source of a slice"),
@@ -85,30 +84,30 @@ class Slice:
 
 @dataclass(frozen=True)
 class Plan:
-    """One batch.
+    """The plan of one batch.
 
     Attributes:
-        tasks: Slices to read, by stage number and task; empty for a mere call.
-        positions: Where the next plan begins in each partition.
-        wall_ms: Wall time of the batch, for all its tasks.
-        since_ms: Wall time at which this run of the app began: no idleness before counts.
-        close_windows: Whether the tasks close what is open.
-        after: The commit that it follows; None when there is none, or none is recorded.
-        digest: Its own, once it is recorded.
-        topics: Id of each topic that the positions are in; without those that have none.
-        cuts: By stage number and task, the revision of the plan in which the task got less
-            to read, or other global tables; empty in the first plan of a batch.
-        globals: The versions of global tables that it reads.
+        tasks: The slices to read, by stage number and task; empty for a call without input.
+        positions: The start of the next plan in each partition.
+        wall_ms: The wall time of the batch, for all its tasks.
+        since_ms: The wall time at the start of the app's run: earlier idleness does not count.
+        close_windows: Whether the tasks close their open windows.
+        after: The previous commit; None without one, or if none is recorded.
+        digest: The digest of the plan, when it is stored.
+        topics: The id of each topic of the positions; without topics that have no id.
+        cuts: By stage number and task, the revision that reduced the task's input or changed its
+            global tables; empty in the first plan of a batch.
+        globals: The versions of global tables.
         horizon: All records before this time are read by then, and none after it, ms since the
-            epoch; None where the batch was not cut in time.
-        holding: What the tasks hold back; None: nothing.
-        takeover: Id of the driver that takes over by it; empty for the plan of a batch.
-        kept: Numbers of the plans that clean-up leaves alone; see `kstreams.checkpoint.takeover`.
-        ahead: Whether it was written beside the commit that it follows: then it counts only
-            where that very commit is in the log.
-        limits: By limit and task, how many records the task may let pass; empty in the first plan
-            of a batch, which shares what is left.
-        voids: How many plans of its number came before it that never counted.
+            epoch; None if the batch does not end at a time.
+        holding: The rule for held-back records; None: none.
+        takeover: The id of the driver that takes over with this plan; empty for the plan of a
+            batch.
+        kept: The numbers of the plans that cleanup retains; see `kstreams.checkpoint.takeover`.
+        ahead: Whether the plan was stored during the previous commit: it counts only if that commit
+            is in the log.
+        limits: By limit and task, the allowance of the task; empty in the first plan of a batch.
+        voids: The number of earlier plans of this number that never counted.
     """
 
     tasks: Mapping[tuple[int, int], Sequence[Slice]]
@@ -131,19 +130,19 @@ class Plan:
 
     @property
     def revision(self) -> int:
-        """How often the batch was planned again."""
+        """The number of times that the batch was planned again."""
         return max(self.cuts.values(), default=0)
 
     @property
     def record_count(self) -> int:
-        """How many records the batch reads at most."""
+        """The maximum number of records of the batch."""
         return sum(len(each) for slices in self.tasks.values() for each in slices)
 
     def counts_after(self, commit: CommitName | None) -> bool:
-        """Tell whether the plan counts, now that a commit is known to come before it.
+        """Return whether the plan counts after a commit.
 
         Args:
-            commit: The one of the batch before; None if there is none, or it is not known.
+            commit: The commit of the previous batch; None if there is none, or it is unknown.
         """
         return not self.ahead or commit is None or self.after == commit
 
@@ -190,7 +189,7 @@ class Plan:
 
     @classmethod
     def from_json(cls, fields: Fields, digest: str = "") -> Plan:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         tasks = {
             (checked_integer(stage, "a stage"), checked_integer(task, "a task")): tuple(
                 map(Slice.from_json, slices)

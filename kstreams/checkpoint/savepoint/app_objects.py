@@ -37,7 +37,7 @@ def _scoped(objects: ObjectStore, prefix: str) -> Iterator[str]:
     """Yield names with the prefix of a checkpoint id, except those that may belong to another app.
 
     An app id may look like one with a checkpoint id, `a.0123456789ab`. The names of its objects
-    begin like those of app `a`, and have its own checkpoint id in the place of a query name.
+    begin like those of app `a`, and have its checkpoint id in the place of a query name.
     """
     for name in objects.list(prefix):
         scope, dot, _ = name[len(prefix) :].partition("/")[0].partition(".")

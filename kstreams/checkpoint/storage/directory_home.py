@@ -21,7 +21,7 @@ from kstreams.state.log.directory import Directory, DirectoryObjectStore
 __all__ = ("DESCRIPTION", "ENTRIES", "DirectoryHome")
 
 DESCRIPTION = "app.json"
-"""Says what the app is; replaced in one step."""
+"""The file with the description of the app, which is replaced atomically."""
 _FORKING = "fork.json"
 _PAUSED = "paused.json"
 _MOST_BYTES = 64 * 1024 * 1024
@@ -37,10 +37,9 @@ ENTRIES = frozenset(
 class DirectoryHome:
     """A checkpoint directory.
 
-    `app.json` says what the app is; `state/` holds deltas, snapshots and commits;
-    `queries/<name>/` holds a query's plans and which batch was done last. A query that an
-    upgrade has started again, on the state it had, is in `generations/<number>/<name>/`.
-    `telemetry/` tells of the app, and may be removed.
+    `app.json` describes the app; `state/` has deltas, snapshots and commits; `queries/<name>/` has
+    the plans of a query and the note of its last batch. A query with a new epoch after an upgrade
+    is in `generations/<number>/<name>/`. `telemetry/` has telemetry files, which may be removed.
 
     Args:
         path: The directory, absolute.
@@ -87,7 +86,7 @@ class DirectoryHome:
         return f"{found.st_ino} {found.st_mtime_ns}"
 
     def description(self) -> Description | None:
-        """Return what `app.json` says; it has no revisions."""
+        """Return the content of `app.json`, which has no revisions."""
         data = self._document(DESCRIPTION)
         return None if data is None else Description(DESCRIPTION, data, 0)
 
@@ -109,7 +108,7 @@ class DirectoryHome:
             draft.unlink(missing_ok=True)
 
     def fork_note(self) -> bytes | None:
-        """Return what `fork.json` says."""
+        """Return the content of `fork.json`."""
         return self._document(_FORKING)
 
     def note_fork(self, data: bytes) -> None:
@@ -121,7 +120,7 @@ class DirectoryHome:
         (self.path / _FORKING).unlink(missing_ok=True)
 
     def pause_note(self) -> bytes | None:
-        """Return what `paused.json` says."""
+        """Return the content of `paused.json`."""
         return self._document(_PAUSED)
 
     def note_pause(self, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Files that tell of an app, in a folder of its checkpoint directory."""
+"""Telemetry files of an app, in a folder of its checkpoint directory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which batch of a query was done last, noted where the commits are not.
+"""Notes of finished batches, stored separately from the commits.
 
-The commits alone say what counts. A note says what they must have: where a log has lost its last
-commit, that and nothing else tells it from a driver that died before it committed.
+Only the commits count. A note shows that a commit must exist: if a log has lost its last commit,
+only the note distinguishes this from a driver that died before the commit.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ _KEPT = 2
 class DoneNotes:
     """Empty files in a folder, each named by the number of a batch; the newest ones are kept.
 
-    They are not brought to the disk with each batch: what a loss of power takes is a check.
+    The files are not synced with each batch: a loss of power only loses a check.
 
     Args:
-        folder: Where they are; None: nowhere, nothing is noted.
-        older: The folder of Spark's own notes, which stood for these before there were any.
+        folder: The folder; None: no notes.
+        older: The folder of Spark's own notes, which earlier versions used.
     """
 
     def __init__(self, folder: Path | None, older: Path | None = None) -> None:
@@ -28,9 +28,9 @@ class DoneNotes:
         self._older = older
 
     def begin(self, last: int) -> None:
-        """Note from here on, and that a batch was committed last; a negative number is none.
+        """Start with a note of the last committed batch; a negative number is none.
 
-        Notes of other batches go: the log that is there says what was committed.
+        Notes of other batches are removed, because the log has the commits.
 
         Raises:
             OSError: The folder cannot be written.

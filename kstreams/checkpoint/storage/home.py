@@ -1,4 +1,4 @@
-"""Where a checkpoint is kept: what a directory and an object store have in common for it."""
+"""The home of a checkpoint: the common interface of directories and object stores."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ __all__ = ("CheckpointHome", "Description", "PlansPlace")
 
 @dataclass(frozen=True)
 class Description:
-    """What a checkpoint says it is, as it was read.
+    """The description of a checkpoint, as read.
 
     Attributes:
-        name: Of the document: it is sealed with it.
-        data: Its bytes.
-        revision: Which one it is; the next one that is written has the next.
+        name: The name of the document, which is part of its seal.
+        data: The bytes.
+        revision: The revision; the next written description has the next one.
     """
 
     name: str
@@ -31,11 +31,11 @@ class Description:
 
 @dataclass(frozen=True)
 class PlansPlace:
-    """Where the plans of a query are.
+    """The place of a query's plans.
 
     Attributes:
-        objects: Has them.
-        prefix: What their names begin with there.
+        objects: The object store.
+        prefix: The prefix of the names.
     """
 
     objects: ObjectStore
@@ -60,28 +60,28 @@ class CheckpointHome(Protocol):
 
     @property
     def named(self) -> Path | ObjectStoreSettings:
-        """What a user calls it by."""
+        """The user's name of the checkpoint."""
         ...
 
     @property
     def takes_over(self) -> bool:
-        """Tell whether a new driver takes over from an older one, rather than be kept away."""
+        """Return whether a new driver takes over from an older one instead of being rejected."""
         ...
 
     def prove(self) -> None:
-        """Try what a checkpoint counts on.
+        """Test the guarantees that a checkpoint needs.
 
         Raises:
-            StoreOpenError: The storage does not do it.
+            StoreOpenError: The storage lacks a guarantee.
         """
         ...
 
     def lock(self) -> Exclusion:
-        """Return what keeps a second driver away at once, not taken yet."""
+        """Return the lock against a second driver, not acquired."""
         ...
 
     def stamp(self) -> str:
-        """Return what changes whenever a description is written; empty without one."""
+        """Return a text that changes with each written description; empty without one."""
         ...
 
     def description(self) -> Description | None:
@@ -133,7 +133,7 @@ class CheckpointHome(Protocol):
         ...
 
     def telemetry(self) -> TelemetryFiles:
-        """Return what tells of the app, and decides nothing."""
+        """Return the telemetry files of the app."""
         ...
 
     def plans(self, query: str, generation: int, line: str) -> PlansPlace:

@@ -45,13 +45,13 @@ class Exclusion(Protocol):
 
 
 class NoLock:
-    """Excludes nobody: of two drivers the older one finds its next plan taken."""
+    """No lock: the older one of two drivers finds that its next plan exists."""
 
     def acquire(self) -> None:
         """Do nothing."""
 
     def check(self) -> None:
-        """Do nothing: whoever writes a plan finds out."""
+        """Do nothing: the write of a plan detects another driver."""
 
     def release(self) -> None:
         """Do nothing."""
@@ -146,5 +146,5 @@ class CheckpointLock:
 
 
 def _without_links(path: str, flags: int) -> int:
-    """Open a file, but not what a link leads to: the owner is written into it."""
+    """Open a file without following links, because the owner is written to it."""
     return os.open(path, flags | os.O_NOFOLLOW, 0o666)

@@ -1,4 +1,4 @@
-"""Which checkpoint is meant: a directory, the URL of a storage, its settings, or an app's id."""
+"""The name of a checkpoint: a directory, the URL of storage, its settings, or an app id."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from kstreams.state.backend.objects import ObjectStoreSettings
 __all__ = ("CheckpointName", "app_home", "home_of", "is_url", "store_by_url")
 
 CheckpointName = str | Path | ObjectStoreSettings
-"""What a user calls a checkpoint by: a directory, a URL such as `s3://bucket/app`, or the
-settings of a storage, such as `S3("s3://bucket/app", endpoint_url=...)`."""
+"""The user's name of a checkpoint: a directory, a URL such as `s3://bucket/app`, or settings of
+storage, such as `S3("s3://bucket/app", endpoint_url=...)`.
+"""
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+-]*)://.*", re.DOTALL)
 _PACKAGES = {"s3": "kstreams-spark[s3]"}
@@ -35,11 +36,11 @@ def app_home(app: str, named: CheckpointName | None = None) -> DirectoryHome | O
 
 
 def home_of(named: CheckpointName) -> DirectoryHome | ObjectHome:
-    """Return where a checkpoint is kept, by what a user calls it by.
+    """Return the home of a checkpoint for its name.
 
     Raises:
-        PluginError: No installed package serves URLs of this kind.
-        ValueError: It is no URL of its kind.
+        PluginError: No installed package supports URLs of this scheme.
+        ValueError: The URL is invalid for its scheme.
     """
     if isinstance(named, str) and is_url(named):
         return ObjectHome(store_by_url(named))
@@ -49,7 +50,7 @@ def home_of(named: CheckpointName) -> DirectoryHome | ObjectHome:
 
 
 def is_url(named: str) -> bool:
-    """Tell whether a text names a place by a URL."""
+    """Return whether a text is a URL."""
     return _URL.fullmatch(named) is not None
 
 

@@ -16,9 +16,9 @@ from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 __all__ = ("DESCRIPTIONS", "PLANS", "ObjectHome")
 
 PLANS = "plans/"
-"""What the names of all plans begin with."""
+"""The prefix of all plans."""
 DESCRIPTIONS = "description/"
-"""What the names of all descriptions begin with."""
+"""The prefix of all descriptions."""
 _DESCRIPTION = re.compile(r"description/(\d{20})\.json")
 _FORKING = "fork.json"
 _PAUSED = "paused.json"
@@ -27,14 +27,14 @@ _PARTS = ("commits/", "savepoints/", _FORKING)
 
 @dataclass(frozen=True)
 class ObjectHome:
-    """A checkpoint below a prefix of an object store, the durable log included.
+    """A checkpoint below a prefix of an object store, including the durable log.
 
-    Everything in it is created if it is absent, and never written again: of two drivers one
-    wins, and the other one notices. `description/<revision>.json` says what the app is, the
-    newest one; `plans/<line>/` holds a query's plans. What Spark notes is not kept.
+    All objects are written once with a conditional create: one of two drivers succeeds, and the
+    other detects it. `description/<revision>.json` describes the app, and the newest one counts;
+    `plans/<epoch>/` has the plans of a query. Spark's own notes are not stored.
 
     Args:
-        settings: How the storage is reached; its prefix is the app's own.
+        settings: The settings of the storage; its prefix belongs to the app.
     """
 
     settings: ObjectStoreSettings
@@ -71,10 +71,10 @@ class ObjectHome:
         return True
 
     def prove(self) -> None:
-        """Try whether the storage refuses to create what is there.
+        """Test that the storage rejects the creation of an existing object.
 
         Raises:
-            StoreOpenError: It does not, so that two drivers could both win.
+            StoreOpenError: The storage overwrites objects, so two drivers could both succeed.
         """
         found = self.description()
         if found is not None and self.objects.put_if_absent(found.name, found.data):

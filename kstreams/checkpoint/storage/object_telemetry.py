@@ -1,4 +1,4 @@
-"""Files that tell of an app whose checkpoint is in an object storage."""
+"""Telemetry files of an app whose checkpoint is in object storage."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ObjectTelemetry:
         self._add(name, data, most=1)
 
     def append(self, name: str, lines: Sequence[bytes]) -> None:
-        """Write one object with all of them; remove those that are too old."""
+        """Write one object with all lines; remove objects that are too old."""
         self._add(name, b"\n".join(lines), most=_MOST_PARTS)
 
     def read(self, name: str) -> bytes | None:

@@ -12,11 +12,11 @@ __all__ = ("Removal",)
 
 @dataclass(frozen=True)
 class Removal:
-    """What the checkpoint's description says from the moment at which the app is removed.
+    """The mark of a removed app in the checkpoint's description.
 
     Attributes:
-        claims: Names of the plans that keep a driver from going on that still runs: they stay.
-        log: Whether a durable log that is not in the checkpoint goes too.
+        claims: The names of retained plans that keep a running driver from continuing.
+        log: Whether to remove a separate durable log, too.
     """
 
     claims: tuple[str, ...]
@@ -28,7 +28,7 @@ class Removal:
 
     @classmethod
     def from_json(cls, data: object) -> Removal | None:
-        """Read what `to_json` returned; None is None. `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; None gives None. A `ValueError` has the problem."""
         if data is None:
             return None
         fields = Fields(data)

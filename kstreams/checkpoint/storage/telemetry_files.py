@@ -1,7 +1,7 @@
-"""Files beside a checkpoint that tell of an app, and decide nothing: whole documents, and lines.
+"""Telemetry files in a checkpoint, without effect on results: whole documents, and lines.
 
-Whoever may read the checkpoint may read them, whether the app runs or not. What is in them is
-said by `kstreams.telemetry`; here is where they are.
+All readers of the checkpoint may read them, whether the app runs or not. `kstreams.telemetry`
+defines their content; this module defines their places.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Protocol
 __all__ = ("FOLDER", "TelemetryFiles")
 
 FOLDER = "telemetry"
-"""What has them, in a checkpoint."""
+"""The folder of the files in a checkpoint."""
 
 
 class TelemetryFiles(Protocol):
-    """An app's files; one process writes, any may read.
+    """The files of an app; one process writes, any process may read.
 
-    A name is a relative path of safe steps, such as `live.json` or `reports/lines.jsonl`. Nothing
-    is synced: what a crash of the machine takes is a minute of reports.
+    A name is a relative path of safe steps, such as `live.json` or `reports/lines.jsonl`. Files are
+    not synced: a crash of the machine loses a minute of reports.
     """
 
     @property
@@ -52,16 +52,16 @@ class TelemetryFiles(Protocol):
         ...
 
     def lines(self, name: str, most: int) -> list[bytes]:
-        """Return the last lines, oldest first; none where there are none.
+        """Return the last lines, oldest first; empty without any.
 
-        The first or the last may be cut, where a writer was killed: readers pass over what is no
-        JSON.
+        The first or the last line may be cut if a writer was killed; readers skip lines that are
+        not JSON.
 
         Args:
-            name: Of the lines.
-            most: How many at most.
+            name: The name of the lines.
+            most: The maximum number.
 
         Raises:
-            OSError, StoreError: They cannot be read.
+            OSError, StoreError: The lines are unreadable.
         """
         ...

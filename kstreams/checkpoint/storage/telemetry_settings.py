@@ -1,4 +1,4 @@
-"""What an app tells of itself, and how much that may cost: the settings."""
+"""The settings of an app's telemetry, and its cost."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _MOST_HZ = 1_000
 
 @dataclass(frozen=True)
 class Telemetry:
-    """What an app tells those who watch it, beside its counts, which are part of its commits.
+    """The telemetry of an app, in addition to its counts, which are part of its commits.
 
-    `Telemetry(files=False, sample_hz=0)` is nothing.
+    `Telemetry(files=False, sample_hz=0)` disables it.
 
     Args:
-        files: Whether it writes files into the folder `telemetry` of its checkpoint: what it is
-            doing, reports of its batches, its topology and its last failures. No key and no value
-            is in them. `kstreams serve` and its pages read them.
-        sample_hz: How often a second workers look which node is running, for each node's share of
-            the time; 0: never.
-        otel: Whether it tells OpenTelemetry's API, in the driver, of batches and what they took;
-            for that the extra `otel` is needed, and an SDK that the program sets up.
-        texts: Whether messages of errors are written down that may quote a record, as those of
-            the user's own code may. Without it their class and place are.
+        files: Whether to write files to the folder `telemetry` of the checkpoint: the current
+            activity, reports of batches, the topology and the last failures. They contain no keys
+            and no values. `kstreams serve` and its pages read them.
+        sample_hz: The number of samples per second of the running node in workers, for each node's
+            share of the time; 0: none.
+        otel: Whether to report batches and their durations to the OpenTelemetry API, on the driver;
+            needs the extra `otel`, and an SDK that the program configures.
+        texts: Whether to write error messages that may quote a record, such as those of user code.
+            Without it, only class and place are written.
 
     Raises:
         CompileError: `sample_hz` is out of range.
@@ -44,5 +44,5 @@ class Telemetry:
 
     @property
     def measures(self) -> bool:
-        """Tell whether workers measure what somebody will read."""
+        """Return whether any telemetry needs the measurements of workers."""
         return self.files or self.otel

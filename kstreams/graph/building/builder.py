@@ -119,32 +119,29 @@ class TopologyBuilder(
         invalid_time: InvalidTime = "fail",
         max_ahead: timedelta | None = DEFAULT_MAX_AHEAD,
     ) -> Node[K, V]:
-        """Read a topic, or a `Log`: files and other places that can be read again.
+        """Read a topic or a `Log`: files and other sources that can be read again.
 
         Args:
-            name: Name of the node.
-            topic: What to read; a topic's `nulls="pass"` types the handle `Node[K, V | None]`.
-            start: Where to begin without a checkpoint: `earliest`, `latest`, or an aware
-                `datetime` (the first record not before it).
-            on_error: What becomes of records that do not decode or fail; the builder's
+            name: The name of the node.
+            topic: The topic or log; a topic's `nulls="pass"` types the handle `Node[K, V | None]`.
+            start: The start without a checkpoint: `earliest`, `latest`, or a `datetime` with a time
+                zone (the first record not before it).
+            on_error: The policy for records that cannot be decoded or processed; the builder's
                 policy by default.
-            event_time: Returns the time of a record: an aware `datetime` or ms since the
-                epoch. Everything below the source has it as the record's timestamp, and
-                topics of a group are merged by it. Runs on the executor, and decodes the
-                record for that; again for a record that has to wait until others are read.
-                `wall_clock()` takes the time of processing.
-                None: the record's timestamp.
-            invalid_time: What becomes of a record for which `event_time` returns None or
-                a negative time, and of one whose time is too far ahead: `fail` leaves it
-                to `on_error`, `skip` drops it and counts it as `no-event-time` or
-                `too-far-ahead`, `partition-time` gives it the highest time that its
-                partition has had (and fails before there is one).
-            max_ahead: How far a record's time may lie ahead of the recorded wall clock of
-                its batch; an earlier time is always accepted. One record from a clock
-                that is years ahead would move stream time there, and all that come after
-                it would be late. None: up to the end of the year 9999, which is the last
-                of all times. The default of a day holds only while the wall clock shows
-                2001 or later: that of a test driver begins at 1970.
+            event_time: Returns the time of a record: a `datetime` with a time zone, or ms since the
+                epoch. All nodes below the source use it as the record's timestamp, and topics of a
+                group are merged by it. It runs on the executor with the decoded record, and again
+                for a record that waits until others are read. `wall_clock()` uses the processing
+                time. None: the record's timestamp.
+            invalid_time: The policy for a record for which `event_time` returns None or a negative
+                time, and for a time that is too far ahead: `fail` applies `on_error`, `skip` drops
+                the record and counts it as `no-event-time` or `too-far-ahead`, `partition-time`
+                uses the highest time of its partition so far (and fails before there is one).
+            max_ahead: The maximum lead of a record's time against the recorded wall time of its
+                batch; an earlier time is always accepted. A record from a clock that is years ahead
+                would advance stream time, and all later records would be late. None: up to the end
+                of the year 9999, the maximum time. The default of a day applies only while the wall
+                clock shows 2001 or later, because that of a test driver starts at 1970.
 
         Raises:
             OptionError: An option has another value.
@@ -224,23 +221,24 @@ class TopologyBuilder(
         partitions: int | None = None,
         partitioner: Partitioner | None = None,
     ) -> Node[Any, Any]:
-        """Move records to the tasks that own their keys, inside one micro-batch.
+        """Move records to the tasks that own their keys, within one micro-batch.
 
         Put it below a node that changes the key and above the next one with a store.
 
         Args:
-            name: Name of the edge.
-            parents: Where the records come from.
-            key: Serde of the keys; its bytes decide the partition.
-            value: Serde of the values.
+            name: The name of the edge.
+            parents: The nodes that forward the records.
+            key: The serde of the keys; its bytes determine the partition.
+            value: The serde of the values.
             nulls: `"pass"` types the edge for values that may be None, as deletions are.
             null_keys: `"pass"` types the edge for keys that may be None. A record without a key
-                belongs to no partition: the tasks get these records in turn. Nodes with a store
-                drop them below as `null-key`; others forward them. With `"drop"`, the default,
-                `build()` refuses parents whose keys may be None; a None that the types do not show
+                belongs to no partition: these records are distributed round-robin. Nodes with a
+                store drop them as `null-key`; other nodes forward them. With `"drop"`, the default,
+                `build()` rejects parents whose keys may be None; a None that the types do not show
                 is still forwarded, not dropped.
-            partitions: Number of tasks below; None: that of the source topics, or the group above.
-            partitioner: Which partition a key belongs to; None as for a `Topic`.
+            partitions: The number of tasks below; None: that of the source topics, or the group
+                above.
+            partitioner: Chooses the partition of a key; None as for a `Topic`.
 
         Raises:
             TopologyError: `partitions` is below 1, or above `MAX_PARTITIONS`.
@@ -294,22 +292,22 @@ class TopologyBuilder(
         on_refused: OnError = "fail",
         result_ids: bool = False,
     ) -> None:
-        """Write records to a topic, or to another place.
+        """Write records to a topic or another destination.
 
         Args:
-            name: Name of the node.
+            name: The name of the node.
             target: A `Topic`, `topic_by(...)`, a `Sink` such as a table of a database,
                 `to_batches(...)`, `to_function(...)` or `to_stdout()`.
-            parents: Where the records come from.
-            on_refused: What becomes of a result that its topic does not take: by its time, its
-                size, for want of a key. `fail`, the default, makes it the failure of the
-                record that it comes of, whose source's `on_error` decides, while that can be
-                undone; and the batch's where it cannot. `skip` leaves the result out and
-                counts it, `DeadLetter(topic)` sets it aside. The same for what a `Sink` does not
-                take, such as a row that violates a constraint: there `fail` fails the batch.
-            result_ids: Whether each result on Kafka has the header `kstreams-id`, which is the same
-                on each copy of it, so that a consumer that remembers ids sees it once. It costs
-                as much as all else of writing a record. Embedded topics hold each result once.
+            parents: The nodes that forward the records.
+            on_refused: The policy for a result that its topic rejects because of its time, its size
+                or a missing key. `fail`, the default, is a failure of the input record, to which
+                the source's `on_error` applies, if the record can still be rolled back; otherwise
+                it fails the batch. `skip` omits the result and counts it, `DeadLetter(topic)`
+                writes a dead letter. The policy also applies to a result that a `Sink` rejects,
+                such as a row that violates a constraint: there `fail` fails the batch.
+            result_ids: Whether each result on Kafka has the header `kstreams-id`, which is equal on
+                all copies, so that a consumer can remove duplicates. The header doubles the cost of
+                writing a record. Embedded topics hold each result once.
         """
         names = self._names(name, parents)
         if not isinstance(target, (Topic, TopicChoice, StdoutSink, FunctionSink, Sink)):

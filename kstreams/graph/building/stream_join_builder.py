@@ -42,39 +42,39 @@ class StreamJoinBuilder(JoinBuilder):
         store: StoreSpec[JoinStore[K, VL, VR]],
         execution: Execution = "auto",
     ) -> Node[K, VO]:
-        """Join records of one key that are near each other in time.
+        """Join records of one key whose times are near each other.
 
-        A pair has the later time of both records. Each side remembers its records for
-        `before + after + grace` from its newest record, that age included, so a record that
-        comes before its window closes meets every partner in range.
+        A pair has the later time of both records. Each side retains its records for `before + after
+        + grace` from its newest record, including that age, so a record that arrives before its
+        window closes meets every partner in range.
 
-        The window of a left record closes once stream time has passed its time, `after` and
-        the grace; that of a right record once it has passed its time, `before` and the grace.
-        A record without a partner is then forwarded alone, with its own time and headers,
-        before the results of the record that moved stream time. That result is final: later
-        partners do not join it. `idle_timeout` and `close_windows` close windows, too.
+        The window of a left record closes once stream time has passed its time, `after` and the
+        grace; that of a right record once it has passed its time, `before` and the grace. A record
+        without a partner is then forwarded alone, with its own time and headers, before the results
+        of the record that moved stream time. That result is final: later partners do not join it.
+        `idle_timeout` and `close_windows` close windows, too.
 
-        Null values are dropped as `null-value`. A record with a null key is forwarded alone at
-        once where the joiner keeps its side, else it is dropped as `null-key`. A record that
-        comes after its window has closed, without a partner, is forwarded alone at once where
-        the joiner keeps its side, else it is dropped as `late`.
+        Null values are dropped as `null-value`. A record with a null key is forwarded alone
+        immediately if the joiner keeps its side; otherwise it is dropped as `null-key`. A record
+        without a partner that arrives after its window has closed is forwarded alone immediately if
+        the joiner keeps its side; otherwise it is dropped as `late`.
 
-        A stream joined with itself gives the results of two equal streams: two records make a
-        pair in each direction that `within` allows, and a record makes one with itself, unless
-        it is late. An inner join remembers the records once.
+        A stream joined with itself gives the results of two equal streams: two records form a pair
+        in each direction that `within` allows, and a record forms a pair with itself unless it is
+        late. An inner join stores the records once.
 
         Args:
-            name: Name of the node.
+            name: The name of the node.
             left: The left stream.
-            right: The right one, of the same keys; may be the left one.
+            right: The right stream, with the same keys; may be the left stream.
             joiner: `inner(f)`, `left(f)` or `outer(f)`.
-            within: How near they are: `within(before, after, grace=...)`.
-            store: What is remembered: a `join_store`, of this join alone.
-            execution: By records or by columns, with the same results; `auto` takes columns
-                where it can.
+            within: The range of times: `within(before, after, grace=...)`.
+            store: The `join_store` of the retained records, for this join only.
+            execution: By records or by columns, with the same results; `auto` uses columns if
+                possible.
 
         Raises:
-            TopologyError: The store is of another kind.
+            TopologyError: The store has another kind.
 
         Source: `KStream#join(KStream)`, `KStream#leftJoin`, `KStream#outerJoin`.
         """
@@ -99,29 +99,29 @@ class StreamJoinBuilder(JoinBuilder):
         waiting: StoreSpec[QueueStore[K, VL]],
         execution: Execution = "auto",
     ) -> Node[K, VO]:
-        """Join each record of a stream with a table as it was at the record's time.
+        """Join each record of a stream with a table as of the record's time.
 
-        A record waits until another one of the stream is newer by the grace, so that rows of
-        its time and before may come late; then it is joined, in the order of time. One that is
-        that old when it comes is joined at once. What waits is released by `idle_timeout` and
-        `close_windows` too. A time that the table's history does not reach has no row, and is
-        counted as `no-history`. Null values are dropped as `null-value`; a null key has no
-        row, and is dropped by an inner join as `null-key`.
+        A record is buffered until another record of the stream is newer by the grace, so that rows
+        of its time and before may arrive late; records are then joined in the order of time. A
+        record that is already that old at its arrival is joined immediately. `idle_timeout` and
+        `close_windows` release buffered records, too. A time before the table's history has no row,
+        and is counted as `no-history`. Null values are dropped as `null-value`; a null key has no
+        row, and an inner join drops it as `null-key`.
 
         Args:
-            name: Name of the node.
-            stream: Where the records come from.
-            table: A versioned table, or one derived from it, of the same keys.
+            name: The name of the node.
+            stream: The stream.
+            table: A versioned table, or a table derived from one, with the same keys.
             joiner: `inner(f)` or `left(f)`.
-            grace: How long records wait, by the stream's own time. `build()` rejects a grace
-                that is longer than the retention of the table's store.
-            waiting: The `queue_store` of the waiting records, of this join alone.
-            execution: By columns where the results are the same (`auto`), never
-                (`records`), or always (`columns`, an error where it cannot).
+            grace: The time for which records are buffered, by the stream time of the stream.
+                `build()` rejects a grace that is longer than the retention of the table's store.
+            waiting: The `queue_store` of the buffered records, for this join only.
+            execution: By columns if the results are the same (`auto`), by records (`records`), or
+                by columns (`columns`, an error if that is not possible).
 
         Raises:
-            TopologyError: The joiner is an outer joiner, the table is not versioned, or the
-                store is of another kind.
+            TopologyError: The joiner is an outer joiner, the table is not versioned, or the store
+                is of another kind.
             ValueError: The grace is negative or no whole number of milliseconds.
 
         Source: `KStream#join(KTable, Joined#withGracePeriod)` (KIP-923).

@@ -211,18 +211,18 @@ class TableBuilder(BuilderBase):
         *,
         store: StoreSpec[TimestampedStore[K, V2]] | None = None,
     ) -> Table[K, V2]:
-        """Make a table of another table, row by row: filter and map in one step.
+        """Derive a table from another table, row by row: filter and map in one step.
 
-        The table is versioned if the other table is, with the same versions and retention,
-        with a store of its own or without.
+        The table is versioned if the other table is, with the same versions and retention, with a
+        separate store or without.
 
         Args:
-            name: Name of the table.
+            name: The name of the table.
             table: The other table.
-            function: Returns a value for a key and a value; None for no row. It is called
-                again when the present row is read, unless there is a store, and when a
-                version is read: it must return the same value for the same arguments.
-            store: The store of the present rows, for views and the command line.
+            function: Returns a value for a key and a value; None for no row. The function is called
+                again when the current row is read, unless there is a store, and when a version is
+                read: it must return the same value for the same arguments.
+            store: The store of the current rows, for views and the command line.
 
         Raises:
             TopologyError: The store is a versioned store.

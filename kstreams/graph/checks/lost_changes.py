@@ -1,16 +1,16 @@
-"""Find functions of a topology that change their own object: batches do not see the changes.
+"""Find functions of a topology that change their own object: later batches do not see the changes.
 
-Functions travel to workers as they are when the app starts. A worker may be another one in the next
-batch, and a batch that fails runs again: what a function keeps in its object is lost or counted
-twice. A function counts as changing its object where its source says so:
+Workers get a function as it is at the start of the app. The next batch may run on another worker,
+and a failed batch is repeated: changes that a function makes to its object are lost or counted
+twice. The check reads the source of a function and finds these changes:
 
 - a method assigns to an attribute of its object, or to an item of one, or calls a method that
   changes a builtin container in one (`self.seen.add(key)`); so does a method of the same object
   that it calls, one level deep;
-- a nested function rebinds a variable of the function around it (`nonlocal`).
+- a nested function rebinds a variable of the enclosing function (`nonlocal`).
 
-An attribute that is assigned under a test of that attribute (`if self.client is None`) is made once
-a worker, and is no such change. A function whose source is not to be had is not looked at.
+An attribute that is assigned under a test of that attribute (`if self.client is None`) is created
+once per worker, and is no such change. Functions without available source are not checked.
 """
 
 from __future__ import annotations
@@ -196,24 +196,24 @@ class _Method(ast.NodeVisitor):
         self._tested.pop()
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Note what is assigned."""
+        """Record an assignment."""
         for target in node.targets:
             self._note(target, may_be_made=True)
         self.visit(node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Note what is assigned."""
+        """Record an assignment with an annotation."""
         if node.value is not None:
             self._note(node.target, may_be_made=True)
             self.visit(node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """Note what is changed in place."""
+        """Record an in-place change."""
         self._note(node.target)
         self.visit(node.value)
 
     def visit_Delete(self, node: ast.Delete) -> None:
-        """Note what is deleted."""
+        """Record a deletion."""
         for target in node.targets:
             self._note(target)
 

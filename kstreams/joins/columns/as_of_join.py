@@ -1,4 +1,4 @@
-"""Join a stream with a table as it was, waiting for what comes late to it, by columns."""
+"""Join a stream with the versions of a table by columns, with a wait for late rows."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ _AT_ONCE = -1
 
 
 class AsOfColumns(LookUps):
-    """What `AsOfJoin` does, by columns.
+    """`AsOfJoin` by columns.
 
-    A record that comes is joined at the place of the record that lets it go, its own if it
-    does not wait. What nothing in its batch lets go waits in the store for another batch.
+    A record is joined at the place of the record that releases it, or at its own place without a
+    wait. Records that no record of their batch releases are stored for another batch.
 
     Args:
-        store: Definition of the table's store.
+        store: The store of the table.
         joiner: An inner or a left joiner.
         source: The source of the stream's records; None for another column processor.
-        maker: Makes the rows of a derived table from those of the store; None for the store's.
-        grace_ms: How long records wait, ms.
+        maker: Derives the rows of a derived table from those of the store; None for the store's
+            rows.
+        grace_ms: The waiting time of records, ms.
         waiting: The `queue_store` of the waiting records.
     """
 
@@ -64,7 +65,7 @@ class AsOfColumns(LookUps):
         context.on_end_of_run(self._release_all)
 
     def process_batch(self, table: pa.Table) -> None:
-        """Let a table's rows wait, and join what they let go."""
+        """Buffer the rows of a table, and join the released records."""
         table = self.opened(table)
         if not table.num_rows:
             return
@@ -94,7 +95,7 @@ class AsOfColumns(LookUps):
         self._join_at(rows, [lefts[row] for row in order.tolist()], moments)
 
     def advance(self, stream_time_ms: int) -> None:
-        """Join what waits where stream time goes on without records."""
+        """Join waiting records when stream time advances without records."""
         if 0 <= stream_time_ms <= self.context.idle_time:  # both are -1 before the first
             self._release(stream_time_ms - self._grace)
         super().advance(stream_time_ms)
@@ -107,7 +108,7 @@ class AsOfColumns(LookUps):
         self.held.clear()
 
     def _release(self, until: int) -> None:
-        """Join what waits and has this time (ms) or an earlier one, in order."""
+        """Join the waiting records up to a time (ms), in order."""
         stored = self._taken(until)
         if stored:
             lefts = [record.value for record in stored]
@@ -115,7 +116,7 @@ class AsOfColumns(LookUps):
             self._join_at(_rows_of(stored, self._spec.key), lefts, moments)
 
     def _join_at(self, rows: pa.Table, lefts: list[Any], moments: pa.Table) -> None:
-        """Join records at the moments of those that let them go."""
+        """Join records at the moments of the records that release them."""
         for name in moments.column_names:
             rows = rows.append_column(name, moments.column(name))
         rows = rows.append_column("value", pa.nulls(rows.num_rows))

@@ -1,4 +1,4 @@
-"""One batch of a join of streams by columns: what is remembered meets what has come."""
+"""One batch of a stream join by columns: retained records meet the new ones."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ("BatchJoin", "Near", "Outcome", "Stored")
 
 @dataclass(frozen=True)
 class Stored:
-    """What the store has of the rows that a batch may need.
+    """The stored rows that a batch may need.
 
     Attributes:
         handles: The rows.
-        codes: The number of each row's key, those beyond the batch's among them.
-        sides: Their sides.
-        buckets: Their time buckets.
-        elements: What is in them.
+        codes: The number of each row's key, including keys outside of the batch.
+        sides: The sides.
+        buckets: The time buckets.
+        elements: The content.
     """
 
     handles: list[bytes]
@@ -44,14 +44,14 @@ class Stored:
 
 @dataclass(frozen=True)
 class Near:
-    """What of a tail a batch may need.
+    """The part of a tail that a batch may need.
 
     Attributes:
-        places: Where the elements are in it.
-        codes: The number of each one's key, those beyond the batch's among them.
+        places: The places of the elements in the tail.
+        codes: The number of each element's key, including keys outside of the batch.
         elements: The elements.
-        closes: What stream time must pass before one that waits is final, ms.
-        ends: Whether one waits, and does so by the batch's end if it finds no partner.
+        closes: The stream time that makes a waiting element final, ms.
+        ends: Whether an element waits, and its wait ends in the batch if it finds no partner.
     """
 
     places: Ints
@@ -63,18 +63,18 @@ class Near:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a batch makes the join forward, as known records: stored ones, then the batch's.
+    """The results of a batch in terms of known records: stored ones, then those of the batch.
 
     Attributes:
         known: The records.
-        met: Their pairs.
-        alone: Records of the batch that go out when they come.
-        closed: Known records that go out later, without a partner.
-        closes: What stream time must pass for that, ms.
+        met: The pairs.
+        alone: Records of the batch that are forwarded alone at their arrival.
+        closed: Known records that are forwarded later, without a partner.
+        closes: The stream time of that, ms.
         headers: The headers of the closed records.
-        late: How many records were too late for anything.
-        keys: All keys by number, as the store has them.
-        elements: The stored ones' contents.
+        late: The number of late records without effect.
+        keys: All keys by number, in the form of the store.
+        elements: The content of the stored records.
     """
 
     known: Known
@@ -89,23 +89,23 @@ class Outcome:
 
 
 class BatchJoin:
-    """Joins a batch's records with what the store remembers, and lets it remember them.
+    """Joins the records of a batch with the retained ones, and stores them.
 
-    What came last is in the store's tail, in memory; what is older may be in rows, and is read
+    The latest records are in the store's tail, in memory; older ones may be in rows, which are read
     by key.
 
     Args:
-        rows: The store's rows.
-        columns: The same by columns.
-        tail: The store's tail.
-        setup: The join's spans.
-        keeps: Whether records of a side go out alone, left and right.
-        came: The records.
-        end: The stream time that they lead to, ms.
+        rows: The rows of the store.
+        columns: The rows by columns.
+        tail: The tail of the store.
+        setup: The spans of the join.
+        keeps: Whether records of a side are forwarded alone, left and right.
+        came: The records of the batch.
+        end: The stream time after the batch, ms.
 
     Attributes:
-        sides: How many there are: 1 where a stream is joined with itself.
-        setup: The join's spans.
+        sides: The number of sides: 1 for a self-join.
+        setup: The spans of the join.
         arrivals: The records in the order of their places.
     """
 
@@ -131,7 +131,7 @@ class BatchJoin:
         self._keeps = keeps
 
     def run(self) -> Outcome:
-        """Join the batch; return what it makes the join forward."""
+        """Join the batch; return the results."""
         came, own, end = self._came, self._own, self._end
         due = self._columns.take_open(end) if self._beside.has_rows and any(self._keeps) else None
         keys, codes = self._all_keys(due)
@@ -204,7 +204,7 @@ class BatchJoin:
         return gone
 
     def _near(self, keys: pa.Array, elements: Elements) -> tuple[pa.Array, Near]:
-        """Return all keys, and what of the tail has one of them or ends by the batch."""
+        """Return all keys, and the part of the tail that has one of them or ends in the batch."""
         codes = pc.index_in(elements.keys, value_set=keys).fill_null(-1).to_numpy()
         codes = codes.astype(np.int64)
         closes = elements.times + self._delays(elements.sides)
@@ -226,7 +226,7 @@ class BatchJoin:
         return both.dictionary, both.indices.to_numpy()[len(stored) :].astype(np.int64)
 
     def _read(self, keys: pa.Array, due: OpenEntries | None, codes: Ints) -> Stored:
-        """Read the rows in which partners may be, and those of what is due."""
+        """Read the rows that may have partners, and the due rows."""
         came, setup, own, width = self._came, self.setup, self._own, self.setup.width
         if not self._beside.has_rows:
             own = own[:0]
@@ -309,9 +309,9 @@ class BatchJoin:
         waits: Bools,
         clocks: Clocks,
     ) -> None:
-        """Put what has come into the tail, and take from it what nobody can meet any more.
+        """Add the records to the tail, and remove those that no record can meet any more.
 
-        What is forgotten by the end of the batch never reaches the store.
+        Records that expire in the batch are never stored.
         """
         came, own = self._came, self._own
         numbers = np.cumsum(remembered) - 1 + self._clocks.number
@@ -335,7 +335,7 @@ class BatchJoin:
         self._tail.advance(tail, partnered, fresh, clocks)
 
     def _advanced(self, count: int) -> Clocks:
-        """Say how far the join has come; return it."""
+        """Store the progress of the join; return it."""
         clocks, (left, right) = self._clocks, self.arrivals.newest
         finals = clocks.final_left, clocks.final_right
         if any(self._keeps):

@@ -36,13 +36,13 @@ def there(values: Objects) -> Bools:
 def called_for_both(
     function: Callable[..., Any], table: pa.Table, wanted: Bools, *columns: Objects
 ) -> tuple[list[Any], list[Any]]:
-    """Return what a function makes of the new and of the old values of changes.
+    """Return the results of a function for the new and the old values of changes.
 
     Args:
-        function: The user's.
+        function: The user's function.
         table: The changes; a failure names key and timestamp of one.
-        wanted: For which of both values it is called; the others become None.
-        columns: Its arguments.
+        wanted: The values for which the function is called; others become None.
+        columns: The arguments.
 
     Raises:
         ProcessingError: The function raised.

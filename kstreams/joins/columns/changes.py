@@ -98,13 +98,13 @@ def parted(rows: Sequence[Row | None]) -> tuple[list[Any], list[int]]:
 def put_rows(
     table: PresentColumns, keys: pa.Array, values: list[Any], times: Sequence[int]
 ) -> list[Row | None]:
-    """Put rows into a table, one after the other; return what each replaces.
+    """Put rows into a table in order; return the row that each replaces.
 
     Args:
-        table: Where none waits to be put.
-        keys: Their keys, as they are told apart.
-        values: Their values; None deletes.
-        times: Their times, ms.
+        table: The table, without waiting puts.
+        keys: The keys, in the form for comparisons.
+        values: The values; None deletes.
+        times: The times, ms.
     """
     pairs = zip(values, times, strict=True)
     rows = [None if value is None else (value, time) for value, time in pairs]
@@ -135,7 +135,7 @@ class ChangesProcessor(ColumnProcessor):
         self._objects = HeldObjects()
 
     def advance(self, stream_time_ms: int) -> None:
-        """Let go of the batch's objects."""
+        """Release the objects of the batch."""
         self._objects.clear()
 
     @abstractmethod
@@ -168,11 +168,11 @@ class StoredChanges(ChangesProcessor):
         self._table = PresentColumns.among(table, self._spec.name)
 
     def _put(self, table: pa.Table, values: list[Any]) -> None:
-        """Put a table's rows, one after the other, and forward it with what they change.
+        """Put the rows of a table in order, and forward it with the changes.
 
         Args:
-            table: The rows as they are forwarded, but for their values.
-            values: Their values; None deletes.
+            table: The forwarded rows without their values.
+            values: The values; None deletes.
         """
         keys, times = table.column("key").combine_chunks(), objects_of(table.column("timestamp"))
         olds, old_times = parted(put_rows(self._table, keys, values, times))

@@ -16,10 +16,10 @@ __all__ = ("DerivedChanges",)
 
 
 class DerivedChanges(ChangesProcessor):
-    """What `Derive` does without a store.
+    """`Derive` without a store.
 
     Args:
-        function: Of key and value makes a value; None is no row.
+        function: Returns a value for a key and a value; None is no row.
     """
 
     def __init__(self, function: Callable[[Any, Any], Any]) -> None:

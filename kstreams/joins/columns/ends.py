@@ -1,4 +1,4 @@
-"""Of the changes of a batch, by columns, what is left of each key."""
+"""The net change of each key in a batch, by columns."""
 
 from __future__ import annotations
 

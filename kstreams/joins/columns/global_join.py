@@ -20,13 +20,13 @@ __all__ = ("GlobalJoinColumns",)
 
 
 class GlobalJoinColumns(EachRow):
-    """What `GlobalJoin` does, by columns: one read of the table for all rows of a batch.
+    """`GlobalJoin` by columns: one read of the table for all rows of a batch.
 
     Args:
-        table: Definition of the table's store.
-        joiner: An inner or a left one.
-        by: Returns the key of the table's row, of key and value.
-        source: What the records come from; None for another column processor.
+        table: The store of the table.
+        joiner: An inner or a left joiner.
+        by: Returns the key of the table's row for a key and a value.
+        source: The input of the records; None for another column processor.
     """
 
     def __init__(

@@ -25,13 +25,13 @@ class Came:
 
     Args:
         tables: The left and the right table.
-        sources: What they come from.
+        sources: Their inputs.
 
     Attributes:
         sides: 0 left, 1 right.
         codes: The number of each key, or `NO_KEY` or `NO_VALUE`.
         times: Timestamps, ms.
-        stream: The task's stream time as of each, ms.
+        stream: The task's stream time as of each record, ms.
         keys: The keys by number.
     """
 

@@ -17,11 +17,11 @@ __all__ = ("KeyNumbers",)
 
 @dataclass(frozen=True)
 class KeyNumbers:
-    """A number for each key, equal for equal ones, in the order in which they first come.
+    """A number for each distinct key, in the order of first occurrence.
 
     Attributes:
         codes: The number of each row's key.
-        count: How many different keys there are.
+        count: The number of distinct keys.
     """
 
     codes: Ints
@@ -46,7 +46,7 @@ class KeyNumbers:
 
     @classmethod
     def _together(cls, fields: Sequence[KeyNumbers]) -> KeyNumbers:
-        """Return the numbers of what is equal in all fields, which one has at least."""
+        """Return the numbers of distinct combinations of one or more fields."""
         found = fields[0]
         for field in fields[1:]:
             found = cls._encoded(pa.array(found.codes * field.count + field.codes))

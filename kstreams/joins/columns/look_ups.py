@@ -1,4 +1,4 @@
-"""What joins by columns do with a table: find rows as of places, and join them."""
+"""Table lookups of joins by columns: find rows as of places, and join them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kstreams.state.stores.table_columns import Found
 __all__ = ("LookUps", "Values", "listed")
 
 Values: TypeAlias = "list[Any] | pa.ChunkedArray"
-"""Objects, or a column of what they are."""
+"""Objects, or a column of their values."""
 
 _NULL = -1
 _NO_ROW = (None, 0)
@@ -33,13 +33,13 @@ _VALUE: Callable[[Any], Any] = itemgetter(0)
 
 
 class LookUps(EachRow):
-    """The base of joins with a table that is kept by columns.
+    """The base of joins with a table by columns.
 
     Args:
-        store: Definition of the table's store.
-        joiner: An inner or a left one.
-        source: What the stream's records come from; None for another column processor.
-        maker: Makes the table's rows of the store's; None where they are the same.
+        store: The store of the table.
+        joiner: An inner or a left joiner.
+        source: The input of the stream's records; None for another column processor.
+        maker: Derives the table's rows from those of the store; None if they are the same.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class LookUps(EachRow):
         return replaced(table, key=key.to_arrow(keys))
 
     def values(self, table: pa.Table) -> Values:
-        """Return the stream's values; those that a column does not have are decoded here."""
+        """Return the values of the stream, decoded if there is no column for them."""
         column, source = table.column("value"), self._source
         if source is None or not stays_bytes(source.value):
             return column
@@ -84,7 +84,7 @@ class LookUps(EachRow):
 
         Args:
             table: The records; null keys have no row.
-            places: Where each looks, rising.
+            places: The place of each lookup, ascending.
         """
         keys, times = table.column("key").combine_chunks(), table.column("timestamp").to_numpy()
         encoded = keys.dictionary_encode()
@@ -117,7 +117,7 @@ class LookUps(EachRow):
         return found._replace(rows=made, numbers=np.searchsorted(used, found.numbers))
 
     def join(self, table: pa.Table, lefts: Values, found: Found) -> None:
-        """Forward what the joiner makes of the stream's values and the rows found."""
+        """Forward the joiner's results for the values of the stream and the found rows."""
         numbers, missing = found.numbers, None in found.rows
         if missing and self._joiner.how == "inner":
             there = np.array([row is not None for row in found.rows], bool)[numbers]

@@ -1,4 +1,4 @@
-"""What puts records into a table's store, by columns."""
+"""Put records into the store of a table, by columns."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ("MaterializeColumns",)
 
 
 class MaterializeColumns(ColumnProcessor):
-    """What `Materialize` does where only joins by columns read the table.
+    """`Materialize` for a table that only joins by columns read.
 
     It forwards nothing: joins find the rows in the store, each as of its place.
 
     Args:
-        store: Definition of the store.
-        source: What the records come from.
+        store: The store.
+        source: The input of the records.
     """
 
     def __init__(self, store: StoreSpec[Any], source: ColumnSource) -> None:
@@ -52,7 +52,7 @@ class MaterializeColumns(ColumnProcessor):
         )
 
     def advance(self, stream_time_ms: int) -> None:
-        """Write what joins have seen by now."""
+        """Write the rows that joins have read by now."""
         self._settle()
 
     def _settle(self) -> None:

@@ -1,4 +1,4 @@
-"""What a join of streams forwards of a batch, as a table in the order of records."""
+"""The results of a stream join in a batch, as a table in the order of records."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def results_of(
     sources: tuple[ColumnSource, ColumnSource],
     held: HeldObjects,
 ) -> pa.Table | None:
-    """Return a batch's results: for each record what its time expires, then its own results.
+    """Return the results of a batch: for each record the expired records, then its own results.
 
     Args:
-        came: The batch's records.
-        outcome: What they made.
-        joiner: Makes results.
-        sources: What the records come from.
-        held: Holds results that Arrow has no type for.
+        came: The records of the batch.
+        outcome: The outcome of the join.
+        joiner: Creates results.
+        sources: The inputs of the records.
+        held: Holds results without an Arrow type.
     """
     known, met = outcome.known, outcome.met
     count = len(outcome.elements.times)
@@ -108,7 +108,7 @@ def ended_results(
     sources: tuple[ColumnSource, ColumnSource],
     held: HeldObjects,
 ) -> pa.Table | None:
-    """Return what time alone has closed, in the order of closing; see `results_of`."""
+    """Return the results that only time has closed, in the order of closing; see `results_of`."""
     closed, known = outcome.closed, outcome.known
     numbers = outcome.elements.numbers[closed]
     order = np.lexsort((numbers, known.times[closed], known.sides[closed], outcome.closes))

@@ -17,14 +17,14 @@ _PLACE_BITS = 40
 
 
 class RowHistory:
-    """Rows of one table: what each change has put, what was there before, what has not changed.
+    """The rows of one table over time: the change puts, the earlier rows, and the unchanged rows.
 
     Args:
-        changes: The table's changes.
-        old_times: The times of the rows before them, ms.
+        changes: The changes of the table.
+        old_times: The times of the rows before the changes, ms.
         codes: The number of each change's key.
-        places: Where each came.
-        read: Reads the rows of keys by their numbers, which no change has.
+        places: The place of each change.
+        read: Reads the unchanged rows of keys by their numbers.
     """
 
     def __init__(
@@ -43,11 +43,11 @@ class RowHistory:
         self._read = read
 
     def at(self, codes: Ints, places: Ints) -> tuple[Objects, Ints]:
-        """Return the values that keys had at places, None without a row, and their times.
+        """Return the values of keys at places, None without a row, and their times.
 
         Args:
-            codes: Numbers of keys.
-            places: Where each is looked up, at which there is no change of this table.
+            codes: The numbers of keys.
+            places: The place of each lookup, which has no change of this table.
         """
         packed, order, count = self._packed, self._order, len(self._packed)
         first = np.searchsorted(packed, codes << _PLACE_BITS)

@@ -18,7 +18,7 @@ __all__ = ("SelfJoinColumns",)
 
 
 class SelfJoinColumns(RemembersStreams):
-    """What `SelfJoin` does, by columns; both sides have one source."""
+    """`SelfJoin` by columns; both sides have one source."""
 
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""

@@ -16,7 +16,7 @@ __all__ = ("StreamJoinColumns",)
 
 
 class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
-    """What `StreamJoin` does, by columns."""
+    """`StreamJoin` by columns."""
 
     def init(self, context: BatchContext) -> None:
         """Get the store ready."""
@@ -37,7 +37,7 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
         self._taken[1].append(table)
 
     def join(self) -> None:
-        """Join what was taken, in order of places."""
+        """Join the taken records, in the order of places."""
         if not any(self._taken):
             return
         tables = [pa.concat_tables(parts) for parts in self._taken if parts]
@@ -61,7 +61,7 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
         return BatchJoin(*tools, self._setup, self._keeps, came, end).run()
 
     def _drop(self, came: Came) -> None:
-        """Count what has no value, and what has no key and does not go out alone."""
+        """Count records without a value, and records without a key that are not forwarded alone."""
         no_value = int((came.codes == NO_VALUE).sum())
         if no_value:
             self.context.drop("null-value", no_value)
@@ -71,7 +71,7 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
             self.context.drop("null-key", dropped)
 
     def advance(self, stream_time_ms: int) -> None:
-        """Forward what has closed by then, and let go of the batch's objects."""
+        """Forward the records that have closed by then, and release the objects of the batch."""
         clocks, setup = self._rows.clocks(), self._setup
         passed = (stream_time_ms - setup.close(side, 0) > clocks.final(side) for side in (0, 1))
         if clocks.number and any(self._keeps) and any(passed):
@@ -86,7 +86,7 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
         self.held.clear()
 
     def _close(self, now: int) -> None:
-        """Forward what has closed by a stream time, ms."""
+        """Forward the records that have closed by a stream time, ms."""
         outcome = self._run(Came.none(self._sources), now)
         results = ended_results(outcome, self._joiner, self._sources, self.held)
         if results is not None:

@@ -1,4 +1,4 @@
-"""Which records of two streams meet, on columns: what one batch and the store make together."""
+"""Matching of two streams' records by columns: those of a batch and of the store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kstreams.times import FAR_MS
 __all__ = ("NEVER", "Arrivals", "Known", "Met", "final_times", "meet", "meet_itself")
 
 NEVER = 1 << 62
-"""The place of what does not happen."""
+"""The place of an event that does not happen."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Arrivals:
 
     @classmethod
     def of(cls, sides: Ints, codes: Ints, times: Ints, stream: Ints, clocks: Clocks) -> Arrivals:
-        """Return records that come after those that the clocks know."""
+        """Return records that follow those in the clocks."""
         newest = []
         for side in (0, 1):
             own = np.where((sides == side) & (codes >= 0), times, -FAR_MS)
@@ -74,16 +74,17 @@ class Known:
 
 @dataclass(frozen=True)
 class Met:
-    """Pairs of known records, and what becomes of them.
+    """Pairs of known records, and their effects.
 
     Attributes:
-        left: The left one of each pair.
-        right: The right one.
-        earlier: The one that was there.
-        places: The place of the other.
-        settled: The place from which on a known record has had a partner; -1 for what came so.
-        turns: The order of the pairs of a record: 0, and in a self-join 1 for its pairs as a
-            right record.
+        left: The left record of each pair.
+        right: The right record.
+        earlier: The record that was there.
+        places: The place of the other record.
+        settled: The place from which on a known record has had a partner; -1 if it arrived with
+            one.
+        turns: The order of the pairs of a record: 0, and in a self-join 1 for its pairs as a right
+            record.
     """
 
     left: Ints

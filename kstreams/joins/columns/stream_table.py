@@ -11,7 +11,7 @@ __all__ = ("StreamTableColumns",)
 
 
 class StreamTableColumns(LookUps):
-    """What `StreamTableJoin` does, by columns: each record sees the table as of its place."""
+    """`StreamTableJoin` by columns: each record sees the table as of its place."""
 
     def process_batch(self, table: pa.Table) -> None:
         """Join a table's rows."""

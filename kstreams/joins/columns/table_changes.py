@@ -1,4 +1,4 @@
-"""What puts records into a table's store by columns, and forwards the changes."""
+"""Put records into the store of a table by columns, and forward the changes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ("TableChanges",)
 
 
 class TableChanges(StoredChanges):
-    """What `Materialize` does, where nothing reads the store before all of its rows are put.
+    """`Materialize` for a store that no node reads before all of its rows are put.
 
     Args:
-        store: Definition of the store.
-        source: What the records come from; None for another column processor.
+        store: The store.
+        source: The input of the records; None for another column processor.
     """
 
     def __init__(self, store: StoreSpec[Any], source: ColumnSource | None) -> None:

@@ -22,15 +22,15 @@ __all__ = ("TableJoinColumns",)
 
 
 class TableJoinColumns(ColumnJoinProcessor):
-    """What `TableJoin` does, of which no record reaches both inputs.
+    """`TableJoin` if no record reaches both inputs.
 
-    Both stores have all rows of the changes that come: what was before is in the changes.
+    Both stores have all rows of the incoming changes: the old rows are in the changes.
 
     Args:
-        left: How the left table is read.
-        right: How the right table is read.
-        joiner: Of any kind.
-        store: Where results are kept; None for nowhere.
+        left: The reader of the left table.
+        right: The reader of the right table.
+        joiner: A joiner of any kind.
+        store: The store of results; None for none.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class TableJoinColumns(ColumnJoinProcessor):
         self._right.take(table)
 
     def advance(self, stream_time_ms: int) -> None:
-        """Let go of the batch's objects."""
+        """Release the objects of the batch."""
         self._held.clear()
 
     def join(self) -> None:

@@ -23,7 +23,7 @@ from kstreams.state.stores.table_access import Row
 __all__ = ("TableMeeting", "TableSide")
 
 _ORDER = (PLACE, STREAM_TIME)
-"""Columns of what tables forward while records come; not of what they do at a batch's end."""
+"""Columns of the tables that are forwarded while records arrive, not at the end of a batch."""
 
 
 @dataclass
@@ -52,12 +52,12 @@ class TableSide:
     def history(
         self, changes: Changes, codes: Ints, places: Ints, keys_of: Callable[[Ints], list[Any]]
     ) -> RowHistory:
-        """Return what the table had at any place.
+        """Return the rows of the table at any place.
 
         Args:
-            changes: All that were taken.
+            changes: All taken changes.
             codes: The numbers of their keys.
-            places: Where they came.
+            places: The places of the changes.
             keys_of: Returns keys by their numbers.
         """
 
@@ -74,13 +74,13 @@ class TableMeeting:
 
     Attributes:
         keys: The keys.
-        is_left: Which changes are of the left table.
-        alone: Which give a result without a partner, as far as the joiner goes.
-        news: The values from then on.
-        olds: The values up to then.
-        partners: The other table's values then; None without a row.
+        is_left: Which changes belong to the left table.
+        alone: Which changes have a result without a partner, by the kind of the joiner.
+        news: The new values.
+        olds: The old values.
+        partners: The values of the other table at that place; None without a row.
         times: The later one of both times, ms.
-        order: Columns of `_ORDER`.
+        order: The columns of `_ORDER`.
     """
 
     keys: pa.Array
@@ -94,12 +94,12 @@ class TableMeeting:
 
     @classmethod
     def of(cls, left: TableSide, right: TableSide, held: HeldObjects) -> TableMeeting:
-        """Return all changes taken, left ones first.
+        """Return all taken changes, left ones first.
 
         Args:
-            left: Those of the left table.
-            right: Those of the right table; without places only one of both has some.
-            held: Holds keys that Arrow has no type for.
+            left: The left changes.
+            right: The right changes; without places only one side has changes.
+            held: Holds keys without an Arrow type.
         """
         lefts, rights = Changes.joined(left.taken, held), Changes.joined(right.taken, held)
         count = len(lefts.times)

@@ -1,4 +1,4 @@
-"""Where changes leave the tables, by columns."""
+"""The output of tables as streams, by columns."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ("StreamOfChanges",)
 
 
 class StreamOfChanges(ChangesProcessor):
-    """What `ToStream` does.
+    """`ToStream` by columns.
 
     Args:
-        key: Serde of the table's keys.
-        each: Forward each change, rather than the last of each key and batch.
+        key: The serde of the table's keys.
+        each: Whether to forward each change instead of the last one of each key and batch.
     """
 
     def __init__(self, key: Serde[Any], *, each: bool) -> None:

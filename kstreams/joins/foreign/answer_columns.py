@@ -20,12 +20,12 @@ __all__ = ("ForeignAnswerColumns",)
 
 
 class ForeignAnswerColumns(ColumnJoinProcessor):
-    """What `ForeignAnswer` does where no record may be skipped: all at the end of a batch.
+    """`ForeignAnswer` if no record may be skipped: all work is done at the end of a batch.
 
     Args:
-        source: What the subscriptions come from.
+        source: The input of the subscriptions.
         entered: The subscription store.
-        answers: Makes what answers, of a context, the store's rows and what has come.
+        answers: Creates the answering object from a context, the store's rows and the arrived rows.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The second stage of a foreign-key join: right rows answer those that name them."""
+"""The second stage of a foreign-key join: right rows answer the left rows that refer to them."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ __all__ = ("ForeignAnswer",)
 
 @dataclass(frozen=True)
 class ForeignAnswer:
-    """Makes the processors that keep left rows by their foreign keys, and join them.
+    """Creates the processors that store left rows by their foreign keys, and join them.
 
-    A left row that comes is joined with the right row, and a right row that changes with all
-    that name it: those are read, joined and sent in columns, some thousands at a time.
+    An arriving left row is joined with its right row, and a changed right row with all left rows
+    that refer to it: those are read, joined and sent in columns, some thousands at a time.
 
-    Where no record may be skipped, that is done at the end of a batch, with the right rows as
-    they are then: one response a left row, however often the right one has changed. Else each
-    record is joined by itself, so that a joiner that fails is the failure of that record.
+    If no record may be skipped, this is done at the end of a batch, with the right rows of that
+    time: one response per left row, for any number of changes of the right one. Otherwise each
+    record is joined separately, so that a failure of the joiner belongs to its record.
 
     Args:
-        right: How the right table is read.
-        joiner: An inner or a left one.
+        right: The reader of the right table.
+        joiner: An inner or a left joiner.
         entered: The subscription store.
-        value: Serde of the left table's values.
-        result: Serde of the results.
-        responses: Name of the edge to the tasks of left keys.
+        value: The serde of the left table's values.
+        result: The serde of the results.
+        responses: The name of the edge to the tasks of left keys.
 
     Source: `SubscriptionReceiveProcessorSupplier`, `ForeignTableJoinProcessorSupplier` and
     `ResponseJoinProcessorSupplier` of Kafka Streams.
@@ -73,12 +73,12 @@ class ForeignAnswer:
         rows: SubscriptionRows,
         came: dict[bytes, int],
     ) -> ForeignAnswers:
-        """Return what answers.
+        """Return the answering object.
 
         Args:
-            context: That of a processor.
-            rows: The subscription store's rows.
-            came: Row keys of the left rows that have come in a batch, with their times.
+            context: The context of a processor.
+            rows: The rows of the subscription store.
+            came: The row keys of the left rows that arrived in a batch, with their times.
         """
         return ForeignAnswers(
             self.joiner,

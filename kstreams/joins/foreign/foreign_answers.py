@@ -1,4 +1,4 @@
-"""What right rows answer to the left rows that name them: read, joined and sent in columns."""
+"""Answers of right rows to the left rows that refer to them: read, joined and sent in columns."""
 
 from __future__ import annotations
 
@@ -26,22 +26,23 @@ __all__ = ("Came", "Changed", "ForeignAnswers")
 _AT_ONCE = 8_192
 _BYTES_AT_ONCE = 4 * 1024 * 1024
 _AT_FIRST = 256
-"""Left rows that are joined at once, and their bytes: what a large fan-out has in memory besides
-its output. Their size is not known before some were read."""
+"""The number of left rows to join at once before their size is known, which bounds the memory of a
+large fan-out besides its output.
+"""
 
 
 @dataclass
 class Came:
-    """Left rows that have come to foreign keys, or whose results go; a column each.
+    """Left rows that arrive at foreign keys, or whose results are removed; one column each.
 
     Attributes:
-        keys: Foreign keys, in no order.
+        keys: The foreign keys, in no order.
         says: `ENTER`, `MOVE` or `LEAVE_RESULT`.
-        foreign: Which of the keys it is.
-        prefix: How many bytes of the row's key are the foreign key's.
-        row: Its key in the subscription store.
-        value: Its encoded value.
-        time: In ms.
+        foreign: The number of the foreign key.
+        prefix: The number of bytes of the foreign key in the row's key.
+        row: The key of the row in the subscription store.
+        value: The encoded value.
+        time: The time, ms.
     """
 
     keys: list[Any] = field(default_factory=list)
@@ -87,17 +88,17 @@ class Changed(NamedTuple):
 
 
 class ForeignAnswers:
-    """Joins left rows with right ones, and sends what comes of it.
+    """Joins left rows with right ones, and sends the results.
 
     Args:
-        joiner: An inner or a left one.
-        value: Serde of the left table's values.
-        result: Serde of the results.
-        edge: Name of the edge to the tasks of left keys.
-        context: Takes responses.
+        joiner: An inner or a left joiner.
+        value: The serde of the left table's values.
+        result: The serde of the results.
+        edge: The name of the edge to the tasks of left keys.
+        context: The context that sends responses.
         rows: The subscription store.
-        rights: Reads the right table.
-        came: Row keys of the left rows that have come in this batch, with their times.
+        rights: The reader of the right table.
+        came: The row keys of the left rows that arrived in this batch, with their times.
     """
 
     def __init__(

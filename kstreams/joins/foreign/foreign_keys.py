@@ -27,7 +27,7 @@ class Foreign(NamedTuple):
 
 
 class ForeignNames(NamedTuple):
-    """Different foreign keys by number: `binary` arrays of what `Foreign` has."""
+    """Distinct foreign keys by number: `binary` arrays of the fields of `Foreign`."""
 
     keys: pa.Array
     prefixes: pa.Array
@@ -58,7 +58,7 @@ class ForeignKeys:
         return found
 
     def forget(self) -> None:
-        """Forget what was noted."""
+        """Drop the recorded keys."""
         self._known.clear()
 
     def named(self, keys: Sequence[Any]) -> tuple[Ints, ForeignNames]:
@@ -75,7 +75,7 @@ class ForeignKeys:
 
     @staticmethod
     def numbered(keys: Sequence[Foreign | None]) -> tuple[Ints, ForeignNames]:
-        """Return the same of keys that are encoded."""
+        """Return the numbers and names of encoded keys."""
         numbers, different = _numbered(keys)
         columns = (pa.array([key[part] for key in different], pa.binary()) for part in (0, 1))
         return numbers, ForeignNames(*columns)

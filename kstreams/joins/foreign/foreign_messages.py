@@ -1,8 +1,8 @@
-"""What travels between the stages of a foreign-key join.
+"""The messages between the stages of a foreign-key join.
 
-A subscription goes from a left row to the task of its foreign key. It says whether the row
-comes or goes, and has the row's key in the subscription store, its own key, and its value. A
-response goes from there, or straight from the left row, to the task of the left key.
+A left row sends a subscription to the task of its foreign key. The subscription has the kind of the
+change, the row's key in the subscription store, its own key, and its value. A response is sent from
+there, or directly from the left row, to the task of the left key.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ names it no more; it names it no more, and its result goes with that."""
 
 _HEAD = struct.Struct(">BII")
 _HEADS = np.dtype([("says", ">u1"), ("prefix", ">u4"), ("own", ">u4")])
-"""What it says, and how long its prefix and the left row's key are."""
+"""The header: the kind of the change, and the lengths of the prefix and of the left row's key."""
 
 NO_ROW, ROW, NO_ROW_NOW, ROW_NOW = (bytes((number,)) for number in range(4))
 """How a response begins: whether there is a result, and whether the left row has changed in this
@@ -60,9 +60,9 @@ def subscriptions(says: Ints, prefixes: pa.Array, own: pa.Array, values: pa.Arra
 
     Args:
         says: `ENTER`, `MOVE`, `LEAVE` or `LEAVE_RESULT`.
-        prefixes: What the rows of the foreign keys begin with.
-        own: The left rows' keys.
-        values: Their values; empty for rows that leave.
+        prefixes: The prefixes of the foreign keys' rows.
+        own: The keys of the left rows.
+        values: The values; empty for removed rows.
     """
     heads = np.empty(len(says), _HEADS)
     heads["says"] = says
@@ -85,10 +85,10 @@ def responses(now: Bools, results: pa.Array) -> pa.Array:
 
 
 def opened(data: bytes) -> tuple[int, int, bytes, bytes]:
-    """Return what a subscription says, the length of its prefix, row key and left value.
+    """Return the kind of a subscription, the length of its prefix, the row key and the left value.
 
     Raises:
-        DeserializationError: It is cut short.
+        DeserializationError: The subscription is truncated.
     """
     try:
         says, prefix, own = _HEAD.unpack_from(data)
@@ -99,10 +99,10 @@ def opened(data: bytes) -> tuple[int, int, bytes, bytes]:
 
 
 def opened_many(data: pa.Array) -> tuple[list[int], list[int], list[bytes], list[bytes]]:
-    """Return what `opened` returns of each subscription of a `binary` array, a column each.
+    """Apply `opened` to each subscription of a `binary` array, one column for each result.
 
     Raises:
-        DeserializationError: One is cut short.
+        DeserializationError: A subscription is truncated.
     """
     items: list[bytes] = objects_of(data)
     heads = heads_of(data, _HEADS)
@@ -133,11 +133,11 @@ def opened_responses(data: pa.Array) -> tuple[Bools, pa.Array]:
 
 
 class SubscriptionSerde(CompositeSerde[bytes]):
-    """Subscriptions as they are; named by what is in them.
+    """Subscriptions as bytes; the name contains the serdes of the content.
 
     Args:
-        own: Serde of the left table's keys.
-        value: Serde of its values.
+        own: The serde of the left table's keys.
+        value: The serde of its values.
     """
 
     type_token = bytes
@@ -161,10 +161,10 @@ class SubscriptionSerde(CompositeSerde[bytes]):
 
 
 class Response(NamedTuple):
-    """What is known of a left row's result.
+    """The result of a left row.
 
     Attributes:
-        now: Whether it is said because the left row has changed in this batch.
+        now: Whether the left row has changed in this batch.
         value: The result; None for none.
     """
 

@@ -25,18 +25,18 @@ __all__ = ("ForeignResults",)
 
 @dataclass(frozen=True)
 class ForeignResults:
-    """Makes the processors that put responses into the table of results.
+    """Creates the processors that put responses into the table of results.
 
-    A left row that has moved from one foreign key to another within a batch may be answered
-    by the tasks of both. What comes of its change in this batch is true; what else comes of
-    before is left out, in whichever order they arrive.
+    If a left row has moved from one foreign key to another within a batch, the tasks of both may
+    answer. The response to its change in this batch is current; responses to its earlier state are
+    dropped, in any order of arrival.
 
     Args:
-        store: Where results are.
-        how: Which left rows without a right one have a result.
+        store: The store of results.
+        how: The left rows without a right row that have a result.
 
-    Source: `ResponseJoinProcessorSupplier` of Kafka Streams, which compares hashes of left
-    values instead, and is only eventually right.
+    Source: `ResponseJoinProcessorSupplier` of Kafka Streams, which compares hashes of left values
+    instead and is eventually consistent.
     """
 
     store: StoreSpec[Any]

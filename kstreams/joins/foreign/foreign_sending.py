@@ -1,4 +1,4 @@
-"""What the first stage of a foreign-key join goes by, and what it sends."""
+"""The settings and the output of the first stage of a foreign-key join."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _AT_ONCE = 8_192
 
 @dataclass(frozen=True)
 class Subscribing:
-    """What the first stage goes by.
+    """The settings of the first stage.
 
     Args:
         by: Returns the foreign key of a left row; None for none.
-        joiner: Makes the results of rows without a foreign key.
-        key: Serde of the left table's keys.
-        value: Serde of its values.
-        foreign: Serde of the foreign keys on their way to the right table's tasks.
-        stored: Serde of the foreign keys in the stores there.
-        result: Serde of the results.
-        subscriptions: Name of the edge to the right table's tasks.
-        alone: Name of the edge for results that have no right row; None for an inner join.
+        joiner: Creates the results of rows without a foreign key.
+        key: The serde of the left table's keys.
+        value: The serde of its values.
+        foreign: The serde of the foreign keys in messages to the right table's tasks.
+        stored: The serde of the foreign keys in the stores there.
+        result: The serde of the results.
+        subscriptions: The name of the edge to the right table's tasks.
+        alone: The name of the edge for results without a right row; None for an inner join.
     """
 
     by: Callable[[Any, Any], Any]
@@ -58,15 +58,15 @@ class Subscribing:
 
 
 class Steps(NamedTuple):
-    """Changes of left rows, encoded, a column each; each row changes once.
+    """Encoded changes of left rows, one column each; each row changes once.
 
     Attributes:
-        own: The rows' keys, `binary`.
-        was: The numbers of the foreign keys before; negative for none.
+        own: The keys of the rows, `binary`.
+        was: The numbers of the old foreign keys; negative for none.
         existed: Whether there was a row.
-        now: The numbers of the foreign keys after it; negative for none.
-        data: The left values, `binary`; or the results of rows that name no foreign key.
-        times: Of the changes, in ms.
+        now: The numbers of the new foreign keys; negative for none.
+        data: The left values, `binary`; or the results of rows without a foreign key.
+        times: The times of the changes, ms.
     """
 
     own: pa.Array
@@ -78,11 +78,11 @@ class Steps(NamedTuple):
 
 
 class ForeignSending:
-    """Sends what a batch's changes of left rows come to.
+    """Sends the net changes of left rows in a batch.
 
     Args:
-        terms: What the stage goes by.
-        context: Takes what is sent.
+        terms: The settings of the stage.
+        context: The context that sends messages.
     """
 
     def __init__(self, terms: Subscribing, context: EncodedContext) -> None:
@@ -91,10 +91,10 @@ class ForeignSending:
         self._inner = terms.joiner.how == "inner"
 
     def send(self, steps: Steps, names: ForeignNames) -> None:
-        """Send what left rows say: from what was before the batch to what is now.
+        """Send the changes of left rows from the start of the batch to its end.
 
         Args:
-            steps: One change of each.
+            steps: One change for each row.
             names: The foreign keys by number.
         """
         was, now = steps.was, steps.now

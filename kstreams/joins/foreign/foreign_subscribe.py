@@ -24,11 +24,11 @@ __all__ = ("ForeignSubscribe",)
 
 @dataclass(frozen=True)
 class ForeignSubscribe(Subscribing):
-    """Makes the processors that send subscriptions, by the changes of the left table.
+    """Creates the processors that send subscriptions for changes of the left table.
 
-    One change a key and batch goes on: from what was at its beginning to what is at its end.
-    By records, all that can fail is done with the record: keys, values and results are encoded
-    there. Versions that are not the latest say nothing.
+    One change is sent for each key and batch: from its start to its end. By records, all work that
+    can fail is done with the record: keys, values and results are encoded there. Versions that are
+    not the latest send nothing.
 
     Source: `SubscriptionSendProcessorSupplier` of Kafka Streams.
     """
@@ -38,7 +38,7 @@ class ForeignSubscribe(Subscribing):
         return _Subscribe(self)
 
     def chained(self) -> ColumnProcessor:
-        """Return a new processor by columns for what a table by columns forwards."""
+        """Return a new processor by columns for the tables of a table by columns."""
         return ForeignSubscribeColumns(self)
 
 

@@ -19,11 +19,11 @@ __all__ = ("ForeignResultColumns",)
 
 
 class ForeignResultColumns(StoredChanges):
-    """What `ForeignResults` does.
+    """`ForeignResults` by columns.
 
     Args:
-        store: Definition of the store of results.
-        source: What the responses come from.
+        store: The store of results.
+        source: The input of the responses.
     """
 
     def __init__(self, store: StoreSpec[Any], source: ColumnSource) -> None:
@@ -51,7 +51,7 @@ class ForeignResultColumns(StoredChanges):
             self._put(table, values)
 
     def _of_now(self, table: pa.Table, news: Bools, results: pa.Array) -> tuple[pa.Table, pa.Array]:
-        """Leave out what was said of a row before it changed, if that is known by then."""
+        """Drop responses to the state of a row before its change, if the change is known."""
         changed, counted = set[object]().union(*self._told), []
         for key, new in zip(objects_of(table.column("key")), news.tolist(), strict=True):
             counted.append(new or key not in changed)

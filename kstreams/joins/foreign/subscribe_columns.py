@@ -21,10 +21,10 @@ __all__ = ("ForeignSubscribeColumns",)
 
 
 class ForeignSubscribeColumns(ChangesProcessor):
-    """What `ForeignSubscribe` does, at the end of a batch.
+    """`ForeignSubscribe` by columns, at the end of a batch.
 
     Args:
-        terms: What the stage goes by.
+        terms: The settings of the stage.
     """
 
     def __init__(self, terms: Subscribing) -> None:
@@ -68,7 +68,7 @@ class ForeignSubscribeColumns(ChangesProcessor):
         return (None if value is None else by(key, value) for key, value in pairs)
 
     def _data(self, now: Sequence[Any], news: Sequence[Any]) -> pa.Array:
-        """Return the values of left rows that name a key, and the results of those that do not."""
+        """Return the values of left rows with a foreign key, and the results of those without."""
         terms = self._terms
         pairs = list(zip(now, news, strict=True))
         data = terms.value.serialize_many([None if key is None else new for key, new in pairs])

@@ -40,7 +40,7 @@ def without_deletions(pairs: list[Pair], ranges: Sequence[KeyRange]) -> list[Pai
 
 
 def united(ranges: Sequence[KeyRange], added: KeyRange) -> tuple[KeyRange, ...]:
-    """Return the ranges with one more; those that overlap or touch become one."""
+    """Return the ranges with one more; overlapping and adjacent ranges are merged."""
     start, end = added
     low, high = bisect_left(ranges, start, key=_end), bisect_right(ranges, end, key=_start)
     if low < high:
@@ -51,7 +51,7 @@ def united(ranges: Sequence[KeyRange], added: KeyRange) -> tuple[KeyRange, ...]:
 def gaps(
     ranges: Sequence[KeyRange], start: bytes | None, end: bytes | None
 ) -> Iterator[tuple[bytes | None, bytes | None]]:
-    """Yield what is left of `start <= key < end` without the ranges, in order; None is open."""
+    """Yield the parts of `start <= key < end` outside of the ranges, in order; None is open."""
     for low, high in ranges:
         if end is not None and end <= low:
             break

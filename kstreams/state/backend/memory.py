@@ -1,9 +1,8 @@
-"""The working store in this process's memory: the fastest, and the one for tests.
+"""The working store in memory: the fastest one, and the one for tests.
 
-It holds a task's whole state in dictionaries. What is closed stays in the process,
-filed by its directory. The directory itself is empty and marks for other processes that
-the version exists; they restore it from the durable log. Where the parent directory does
-not exist no mark is made, and nothing on disk is touched at all.
+It holds the state of a task in dictionaries. A closed store stays in the process, by its directory.
+The directory itself is empty and shows other processes that the version exists; they restore it
+from the durable log. If the parent directory does not exist, nothing is written to the disk.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ __all__ = ("Memory", "MemoryStore")
 
 @dataclass(frozen=True)
 class Memory:
-    """Settings of the in-memory backend; state must fit into the workers' memory.
+    """The settings of the in-memory backend; state must fit into the workers' memory.
 
     Args:
-        directory: Where the marks of local versions go; None leaves it to the library.
-        log: Where deltas and snapshots go; None is the checkpoint.
+        directory: The directory of the marks of local versions; None leaves it to the library.
+        log: The durable log of deltas and snapshots; None is the checkpoint.
     """
 
     directory: str | None = None
@@ -62,7 +61,7 @@ class Memory:
         return True
 
     def remove(self, directory: Path) -> None:
-        """Forget what a directory holds, and delete its mark."""
+        """Remove the content of a directory, and its mark."""
         _CLOSED.pop(str(directory), None)
         try:
             directory.rmdir()
@@ -76,12 +75,11 @@ class Memory:
 
 
 class MemoryStore:
-    """One task's state in dictionaries. It needs no directory when used by itself.
+    """The state of one task in dictionaries. The store needs no directory when used alone.
 
-    `get`, `multi_get` and `write` cost what a dictionary costs; order is kept from the
-    first scan of a store, or the first range deleted in it, on. An iterator shows the keys of
-    its start, with the values of the moment it reaches them (up to a thousand keys at a time);
-    deleted ones are left out.
+    `get`, `multi_get` and `write` have the cost of a dictionary; keys are ordered from the first
+    scan or the first deleted range of a store on. An iterator has the keys of its start with their
+    current values (up to a thousand keys at a time), without deleted keys.
     """
 
     def __init__(
@@ -220,7 +218,7 @@ class _Closed:
 
 
 _CLOSED: dict[str, _Closed] = {}
-"""What this process holds, by directory."""
+"""The closed stores of this process, by directory."""
 
 
 def _file(directory: Path, tables: dict[str, _Table]) -> None:

@@ -49,7 +49,7 @@ class ObjectStore(Protocol):
 
 
 class ObjectStoreSettings(Protocol):
-    """How durable storage is reached: small, picklable, and never shows secrets."""
+    """The settings of durable storage: small, picklable, and without visible secrets."""
 
     def open(self) -> ObjectStore:
         """Open the storage in this process; called once a worker, not once a batch.

@@ -13,12 +13,12 @@ _MERGE_FRACTION = 8
 
 
 class SortedKeys:
-    """Keys in rising order: a long sorted run, a short one, and keys not yet looked at.
+    """Keys in ascending order: a long sorted run, a short one, and unsorted keys.
 
-    `add` only marks. A scan sorts what was marked into the short run, and merges the
-    short run into the long one when it has grown to an eighth of it: so a key costs a
-    constant number of comparisons over its life, however scans and additions alternate.
-    Runs are replaced, never changed in place: an open iterator keeps the ones it began with.
+    `add` only marks a key. A scan sorts the marked keys into the short run, and merges the short
+    run into the long one when it has grown to an eighth of it: so the number of comparisons per key
+    is constant, for any sequence of scans and additions. Runs are replaced, never changed: an open
+    iterator keeps its runs.
     """
 
     __slots__ = ("_long", "_marked", "_short")
@@ -40,8 +40,8 @@ class SortedKeys:
     ) -> Iterator[list[bytes]]:
         """Yield the keys with `start <= key < end` in order, in lists that grow to a thousand.
 
-        Many scans end early: they pay for what they take. Keys added after the first list was
-        asked for are not among them.
+        A scan that ends early costs only the keys that it has read. Keys that are added after the
+        first list are not included.
         """
         self._settle()
         long, short = self._long, self._short

@@ -1,4 +1,4 @@
-"""Which task a piece of state belongs to, and how its objects and directories are named."""
+"""The key of a task's state, and the names of its objects and directories."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class TaskKey:
 
     @cached_property
     def prefix(self) -> str:
-        """Return what the names of all objects of this task begin with, slash included.
+        """Return the name prefix of all objects of this task, including the slash.
 
-        The two hex digits spread the tasks of an app over an object store's partitions.
+        The two hex digits distribute the tasks of an app over the partitions of an object store.
         """
         task = f"{_quoted(self.group)}/{self.partition}"
         return f"{app_prefix(self.app)}{sha256(task.encode()).hexdigest()[:2]}/{task}/"
@@ -52,21 +52,21 @@ class TaskKey:
 
 
 def app_prefix(app: str) -> str:
-    """Return what the names of all objects of an app begin with, slash included."""
+    """Return the name prefix of all objects of an app, including the slash."""
     return f"{_quoted(app)}/"
 
 
 def garbage_prefix(app: str) -> str:
-    """Return what the notes of an app's garbage collection begin with; no task is named so."""
+    """Return the name prefix of an app's garbage collection notes; no task has this name."""
     return f"{app_prefix(app)}garbage/"
 
 
 def loops_prefix(app: str, epoch: str = "") -> str:
-    """Return what objects with an app's loop records begin with; no task is named so.
+    """Return the name prefix of an app's loop records; no task has this name.
 
     Args:
-        app: Name of the app, as `TaskKey.app`.
-        epoch: Id of the batches that wrote them; of any by default.
+        app: The app, as in `TaskKey.app`.
+        epoch: The epoch of the records; all epochs by default.
     """
     return f"{app_prefix(app)}loops/" + (f"{_quoted(epoch)}/" if epoch else "")
 

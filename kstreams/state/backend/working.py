@@ -38,13 +38,13 @@ KeyRange = tuple[bytes, bytes]
 
 @dataclass(frozen=True)
 class StoreChanges:
-    """What one batch changes in a store: ranges are deleted, then pairs are put.
+    """The changes of one batch in a store: ranges are deleted, then pairs are put.
 
-    A pair may lie in a range; it stays. False when there is nothing to change.
+    A pair may be in a deleted range; it stays. False without changes.
 
     Attributes:
-        pairs: Keys and new values, None for a key to delete. Keys rise, each once.
-        ranges: Ranges to delete, not empty; they rise, and neither overlap nor touch.
+        pairs: Keys and new values, None for a deletion. Keys ascend, each once.
+        ranges: Nonempty ranges to delete; they ascend, and neither overlap nor touch.
     """
 
     pairs: Sequence[Pair] = ()
@@ -56,7 +56,7 @@ class StoreChanges:
 
 
 Changes = Mapping[str, StoreChanges]
-"""What one batch changes, by store name."""
+"""The changes of one batch, by store name."""
 
 
 class WorkingStore(Protocol):
@@ -75,7 +75,7 @@ class WorkingStore(Protocol):
     ) -> Iterator[tuple[bytes, bytes]]:
         """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open.
 
-        What is written while the iterator is open need not be seen by it.
+        The iterator need not see later writes.
         """
         ...
 
@@ -88,12 +88,13 @@ class WorkingStore(Protocol):
         ...
 
     def close(self) -> None:
-        """Flush everything to the directory and let go of it; a second call does nothing."""
+        """Flush all data to the directory and release it; a second call does nothing."""
         ...
 
 
 class StateBackend(Protocol):
-    """How a kind of working store is opened and branched; a small picklable settings object."""
+    """The settings of a kind of working store, which open and branch stores. Small and picklable.
+    """
 
     @property
     def name(self) -> str:
@@ -111,20 +112,20 @@ class StateBackend(Protocol):
         ...
 
     def open(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
-        """Open what a directory holds; an absent or empty directory is an empty state.
+        """Open the store of a directory; a missing or empty directory is an empty state.
 
         Raises:
-            StoreOpenError: The directory cannot be opened; names it and the cause.
+            StoreOpenError: The directory cannot be opened. The message has the directory and the
+                cause.
         """
         ...
 
     def branch(self, source: Path, target: Path) -> bool:
-        """Make `target` hold what the closed `source` holds, cheaply (hard links).
+        """Copy the closed store in `source` to `target` cheaply (hard links).
 
         Returns:
-            False when the source cannot be branched (it is not complete, or not in this
-            process any more); the caller then restores from the durable log. The source
-            may be used up by the call.
+            False if the source cannot be branched (it is incomplete, or not in this process any
+            more); the caller then restores from the durable log. The call may consume the source.
         """
         ...
 
@@ -135,17 +136,17 @@ class StateBackend(Protocol):
 
 @runtime_checkable
 class CopiesVersions(StateBackend, Protocol):
-    """A backend that can copy a version cheaply and leave it as it is.
+    """A backend that can copy a version cheaply and leave it unchanged.
 
-    Deltas are merged and snapshots made beside the batches, from the copy. With other
-    backends a commit that such upkeep is due at waits for it.
+    The upkeep merges deltas and creates snapshots from the copy, in the background. With other
+    backends, a commit with due upkeep waits for it.
     """
 
     def copy(self, source: Path, target: Path) -> bool:
-        """Make `target` hold what the closed `source` holds, which stays usable.
+        """Copy the closed store in `source` to `target`; the source stays usable.
 
         Returns:
-            False when the source is not complete.
+            False if the source is incomplete.
         """
         ...
 
@@ -173,11 +174,11 @@ class SharesVersions(StateBackend, Protocol):
     """
 
     def open_shared(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
-        """Open a closed version for reading alone; it stays as it is, also when this is closed.
+        """Open a closed version read-only; it stays unchanged, also when the store is closed.
 
-        What was opened can be read on after the directory was removed.
+        The store stays readable after its directory was removed.
 
         Raises:
-            StoreOpenError: The directory is not complete, or cannot be opened.
+            StoreOpenError: The directory is incomplete, or cannot be opened.
         """
         ...

@@ -1,3 +1,3 @@
-"""What an attempt reads and writes: rows as objects, over rows as bytes, over a backend."""
+"""The reads and writes of an attempt: rows as objects, over rows as bytes, over a backend."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A store's rows in the order of their keys: what an attempt has put, over what is stored."""
+"""The rows of a store in key order: the puts of an attempt over the stored rows."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from kstreams.state.cache.written_keys import WrittenKeys
 __all__ = ("MergedRows",)
 
 _STEPS = 24
-"""How many pairs are walked over before the backend is asked for another place."""
+"""The number of pairs to skip before the backend seeks to another position."""
 _MISSING: Final = object()
-"""Stands for "not in this cache", which differs from None: known to have no value."""
+"""The marker for "not in this cache", unlike None: known to have no value."""
 
 
 class MergedRows:
     """Scans of a store; see `StoreOverlay` for handles and the two caches.
 
     Args:
-        dirty: What was put, by handle.
-        clean: What was read, by handle.
-        stored: What the backend has.
+        dirty: The put rows, by handle.
+        clean: The read rows, by handle.
+        stored: The rows of the backend.
         order: The keys of `dirty`, in order.
-        coding: Encodes and decodes.
-        by_object: Whether handles are keys; else they are the keys' bytes.
-        objects: Whether the caches have values; else they have the values' bytes.
+        coding: Encodes and decodes rows.
+        by_object: Whether handles are keys; otherwise they are the bytes of keys.
+        objects: Whether the caches have values; otherwise they have the bytes of values.
     """
 
     def __init__(
@@ -58,8 +58,8 @@ class MergedRows:
     ) -> Iterator[tuple[Any, Any]]:
         """Return an iterator over decoded pairs with `start <= key bytes < end`, in order.
 
-        The keys are those that have a value at the call; each is seen with the value it
-        has when it is reached, and left out if it has none any more.
+        The iterator has the keys that have a value at the call, with their current values; deleted
+        keys are omitted.
         """
         written = self._order.within(start, end)
         if reverse:
@@ -90,11 +90,11 @@ class MergedRows:
     ) -> Iterator[tuple[int, bytes, bytes]]:
         """Yield encoded pairs of several ranges, each with the number of its range.
 
-        Where the caches have bytes. A range that begins soon after the one before is walked to;
-        only for another one the backend is asked anew.
+        The caches must have bytes. A range that begins soon after the previous one is reached by
+        steps; otherwise the backend seeks.
 
         Args:
-            ranges: Starts and ends, rising and apart.
+            ranges: Starts and ends, ascending and disjoint.
         """
         if not ranges:
             return
@@ -170,11 +170,11 @@ class MergedRows:
 
 
 class _Walk:
-    """Reads rising ranges of what is stored.
+    """Reads ascending ranges of stored rows.
 
     Args:
-        stored: What the backend has.
-        last: Where the last range ends.
+        stored: The rows of the backend.
+        last: The end of the last range.
     """
 
     def __init__(self, stored: StoredRows, last: bytes) -> None:

@@ -24,19 +24,19 @@ __all__ = ("CachedRows", "Overlay")
 
 _SAMPLE = 64
 _ENTRY_BYTES = 110
-"""What a dict needs for an entry, about."""
+"""The approximate bytes of a dict entry."""
 
 
 @dataclass(frozen=True)
 class CachedRows:
-    """What is known of one store at one version, for another overlay at that version.
+    """The known rows of one store at one version, for another overlay at that version.
 
     Attributes:
-        key: Serde of the keys, on which the handles depend.
-        value: Serde of the values.
+        key: The serde of the keys, which determines the handles.
+        value: The serde of the values.
         rows: Values by handle; None is known to be absent.
-        encoded: Whether handles and values are bytes, whatever the serdes are.
-        resident: What the kind of store keeps besides.
+        encoded: Whether handles and values are bytes, for any serdes.
+        resident: The other data that the kind of store keeps.
     """
 
     key: Serde[Any]
@@ -60,12 +60,12 @@ class Overlay:
 
     Args:
         base: The working store.
-        cached: What another overlay of this task knew when it had committed the very
-            version that `base` has; by store. It belongs to this overlay from now on.
+        cached: The rows that another overlay of this task knew when it had committed exactly the
+            version of `base`, by store. They belong to this overlay from now on.
         times: See the attribute.
 
     Attributes:
-        times: The task's present times, for stores whose rows expire.
+        times: The current times of the task, for stores whose rows expire.
     """
 
     def __init__(
@@ -102,12 +102,12 @@ class Overlay:
         return found
 
     def seal(self) -> None:
-        """Refuse what is put from here on: no batch is running."""
+        """Reject puts from now on, because no batch is running."""
         self._sealed = True
         self.end()
 
     def open(self) -> None:
-        """Take what is put."""
+        """Accept puts."""
         self._sealed = False
         self.end()
 
@@ -117,25 +117,25 @@ class Overlay:
         return [] if self._journaling else None
 
     def begin(self) -> None:
-        """Open a journal: `rollback` undoes what is put from here."""
+        """Open a journal: `rollback` reverts the puts from here on."""
         self._journaling = True
         for store in self._stores.values():
             store.journal = []
 
     def end(self) -> None:
-        """Close the journal; what was put stays."""
+        """Close the journal; its puts stay."""
         self._journaling = False
         for store in self._stores.values():
             store.journal = self._journal()
 
     def rollback(self) -> None:
-        """Undo what was put since `begin`, in all stores, and close the journal."""
+        """Revert the puts since `begin` in all stores, and close the journal."""
         for store in self._stores.values():
             store.rollback()
         self.end()
 
     def changes(self) -> Changes:
-        """Return what all stores have changed, encoded and sorted, without unchanged stores."""
+        """Return the changes of all stores, encoded and sorted, without unchanged stores."""
         return {
             name: changed
             for name, store in sorted(self._stores.items())
@@ -143,7 +143,7 @@ class Overlay:
         }
 
     def stored(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return what encoded keys had at the version below the changes."""
+        """Return the values of encoded keys at the version below the changes."""
         return self._base.multi_get(store, keys)
 
     def stored_in(self, store: str, ranges: Sequence[KeyRange]) -> Iterator[bytes]:
@@ -162,14 +162,14 @@ class Overlay:
             store.committed()
 
     def cached(self) -> Mapping[str, CachedRows]:
-        """Return what is known of each store, without the changes."""
+        """Return the known rows of each store, without the changes."""
         found = dict(self._cached)
         for name, store in self._stores.items():
             found[name] = replace(found[name], encoded=store.encoded, resident=store.resident.found)
         return found
 
     def forget_read(self) -> None:
-        """Drop what is cached, but not the changes."""
+        """Drop the read rows from the cache, but not the changes."""
         for name, known in self._cached.items():
             known.rows.clear()
             self._cached[name] = replace(known, resident=None)

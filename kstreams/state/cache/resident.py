@@ -1,4 +1,4 @@
-"""What a kind of store keeps of its rows in memory, in a form of its own, from batch to batch."""
+"""Data of a store kind that stays in memory from batch to batch, in its own form."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Resident(Protocol):
 
 
 class ResidentSlot:
-    """The place for it in a store's part of an overlay.
+    """The place of resident data in a store's part of an overlay.
 
-    A batch that changes rows and does not keep it anew loses it; so does one that fails.
+    A batch that changes rows and does not keep the data again loses it; so does a failed batch.
 
     Args:
-        inherited: What was known at the version that the overlay begins with.
+        inherited: The data at the first version of the overlay.
     """
 
     def __init__(self, inherited: Resident | None) -> None:
@@ -31,20 +31,20 @@ class ResidentSlot:
 
     @property
     def found(self) -> Resident | None:
-        """What is known of the present rows, or None."""
+        """The data of the current rows, or None."""
         return self._inherited if self._kept is None else self._kept
 
     def take(self) -> Resident | None:
-        """Return what is known, and let go of it."""
+        """Return the data, and remove it."""
         found = self.found
         self._inherited = self._kept = None
         return found
 
     def keep(self, found: Resident) -> None:
-        """Keep what is known of the rows with all that was put, for this batch and the next."""
+        """Keep data of the rows including all puts, for this batch and the next one."""
         self._kept = found
 
     def committed(self, *, changed: bool) -> None:
-        """Go on to the next batch; tell whether this one has changed rows."""
+        """Move to the next batch, given whether this batch has changed rows."""
         if changed or self._kept is not None:
             self._inherited, self._kept = self._kept, None

@@ -1,4 +1,4 @@
-"""What a worker remembers of its tasks' stores from one batch to the next."""
+"""The rows of a worker's stores that stay cached from one batch to the next."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ __all__ = ("RowCache",)
 
 
 class RowCache:
-    """Rows of stores, as the objects that processors see, of the tasks that ran here last.
+    """Rows of stores as objects, of the tasks that ran last on this worker.
 
-    Spark brings a task back to the worker that had it. The rows that it read and wrote
-    are then still here, and hot keys cost no look-up in the backend. They are used for
-    exactly the version that they were left with, which its lineage tells: a retry, or a
-    task that was elsewhere meanwhile, begins without.
+    Spark schedules a task on its previous worker. The rows that it read and wrote are then still
+    cached, and hot keys need no backend lookup. The rows are used only for exactly the version of
+    the last commit, as its lineage shows: a retry, or a task that ran elsewhere meanwhile, starts
+    without.
 
-    For one thread at a time, as a worker is.
+    For one thread at a time, as in a worker.
 
     Args:
-        limit_bytes: About how much memory all rows take; tasks that ran long ago make
-            room for others, and a task that is larger by itself keeps what its last batch
-            has written.
+        limit_bytes: The approximate maximum memory of all rows. Rows of tasks that ran long ago are
+            removed first; a task above the limit keeps only the rows that its last batch wrote.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -36,17 +35,17 @@ class RowCache:
         return sum(size for _, _, size in self._tasks.values())
 
     def take(self, task: TaskKey, lineage: str) -> Mapping[str, CachedRows]:
-        """Return what is known of a task's version, and let go of it."""
+        """Return the known rows of a task's version, and remove them."""
         known, rows, _ = self._tasks.pop(task, ("", {}, 0))
         return rows if known == lineage else {}
 
     def keep(self, task: TaskKey, lineage: str, overlay: Overlay) -> None:
-        """Remember what an overlay knows, which is used no more.
+        """Keep the rows of an overlay, which is not used any more.
 
         Args:
-            task: Whose it is.
-            lineage: Of the version that its changes have led to.
-            overlay: At this version, with the changes that led to it.
+            task: The task.
+            lineage: The lineage of the version after its changes.
+            overlay: The overlay at this version, with its changes.
         """
         size = _size(overlay)
         if size > self._limit:

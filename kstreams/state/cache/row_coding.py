@@ -1,4 +1,4 @@
-"""How keys and values of one store become bytes, and come back."""
+"""The encoding of one store's keys and values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kstreams.serde.text import BYTES
 __all__ = ("MAX_ROW_BYTES", "RowCoding")
 
 MAX_ROW_BYTES = (1 << 31) - (1 << 20)
-"""What a key or a value may have: Arrow's arrays of bytes hold no more than 2 GiB."""
+"""The maximum bytes of a key or a value: Arrow arrays of bytes hold at most 2 GiB."""
 
 _BYTES_OR_NONE = {bytes, type(None)}
 

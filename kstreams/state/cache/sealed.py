@@ -1,4 +1,4 @@
-"""What stands in a store's journal between batches, and refuses to be written."""
+"""The placeholder of a store's journal between batches, which rejects puts."""
 
 from __future__ import annotations
 

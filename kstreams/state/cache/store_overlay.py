@@ -24,10 +24,10 @@ from kstreams.state.cache.written_keys import WrittenKeys
 __all__ = ("MISSING", "StoreOverlay")
 
 MISSING: Final = object()
-"""Stands for "not in this cache", which differs from None: known to have no value."""
+"""The marker for "not in this cache", unlike None: known to have no value."""
 
 _RANGES: Final = object()
-"""Stands in a journal for the deleted ranges, in the place of a handle."""
+"""The marker for deleted ranges in a journal, instead of a handle."""
 
 _SINGLE_LOOKS = 8
 """One of so many cached rows may be looked at singly before all are searched."""
@@ -36,24 +36,24 @@ _SINGLE_LOOKS = 8
 class StoreOverlay:
     """One store's part of an overlay.
 
-    Keys are cached as objects where equal objects have equal bytes, else as their bytes;
-    values as objects where they cannot be changed, else as bytes. What stands for a key
-    in the cache is called its handle.
+    Keys are cached as objects if equal objects have equal bytes, otherwise as their bytes; values
+    as objects if they are immutable, otherwise as bytes. The cached form of a key is called its
+    handle.
 
     Attributes:
-        get: Returns a key's value, or None. A closure, as it is called for each record.
-        dirty: What was put, by handle, in the order of first puts; None is a deletion.
-        clean: What was read, by handle; None is known to be absent.
+        get: Returns the value of a key, or None. A closure, because it is called for each record.
+        dirty: The put rows by handle, in the order of first puts; None is a deletion.
+        clean: The read rows by handle; None is known to be absent.
         encoded: Whether only bytes are cached.
-        journal: Handles and what `dirty` held before each put, while a way back is open.
-        stored: What the backend has.
-        merged: Both in the order of keys.
-        resident: What the kind of store keeps besides.
-        is_only_scanned: Whether no key is asked for, so that nothing is worth remembering.
+        journal: Handles with the value of `dirty` before each put, while a rollback is possible.
+        stored: The rows of the backend.
+        merged: Both in key order.
+        resident: The other data that the kind of store keeps.
+        is_only_scanned: Whether no key is read alone, so that no row needs caching.
 
-    What a deleted range hides is not looked for at once. In `dirty` its keys become
-    deletions; the backend is not asked for them; and what `clean` has of them goes when
-    `clean` is asked often enough, or as a whole.
+    Keys of a deleted range are not removed immediately. In `dirty` its keys become deletions; the
+    backend is not read for them; and `clean` drops its keys when it is read often enough, or as a
+    whole.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class StoreOverlay:
         self.get: Callable[[Any], Any] = self._plain_get() if plain else self._get
 
     def _arrange(self) -> None:
-        """Make what puts rows in order, by the present handles."""
+        """Set up the order of puts for the current handles."""
         self._order = WrittenKeys(self.dirty, self._coding.encode_keys if self._by_object else None)
         self.merged = MergedRows(
             self.dirty,
@@ -120,11 +120,11 @@ class StoreOverlay:
         return dict(zip(keys, values, strict=True))
 
     def reader(self, bound: Any) -> Callable[[Any], Any]:  # noqa: ANN401  # a handle
-        """Return what `get` does, asking the backend only for keys below a bound.
+        """Return a form of `get` that reads the backend only for keys below a bound.
 
         Args:
-            bound: What is no smaller than any handle that the backend has a value of; None
-                when it has none at all.
+            bound: A value not below any handle with a value in the backend; None if the backend is
+                empty.
         """
         dirty, clean, get = self.dirty.get, self.clean.get, self.get
         stale, is_deleted = self._stale, self._is_deleted
@@ -244,15 +244,15 @@ class StoreOverlay:
     ) -> Iterator[tuple[Any, Any]]:
         """Return an iterator over decoded pairs with `start <= key bytes < end`, in order.
 
-        The keys are those that have a value at the call; each is seen with the value it
-        has when it is reached, and left out if it has none any more.
+        The iterator has the keys that have a value at the call, with their current values; deleted
+        keys are omitted.
         """
         return self.merged.scan(start, end, reverse=reverse)
 
     def delete_range(self, start: bytes, end: bytes) -> None:
         """Delete all keys with `start <= key bytes < end`, without reading them.
 
-        One look at the backend tells whether there are any; without, nothing is noted.
+        One backend read checks whether there are any; without keys, nothing is recorded.
         """
         if self.merged.first(start, end) is None:
             return
@@ -300,12 +300,12 @@ class StoreOverlay:
         return self.stored.is_deleted(data)
 
     def drop_stale(self) -> None:
-        """Forget what is cached of deleted ranges, if there may be any."""
+        """Drop cached keys of deleted ranges, if there may be any."""
         if self._stale:
             self._drop_deleted()
 
     def _drop_deleted(self) -> None:
-        """Forget what is cached of deleted ranges."""
+        """Drop cached keys of deleted ranges."""
         handles = list(self.clean)
         keys = self._coding.encode_keys(handles) if self._by_object else handles
         for handle in compress(handles, all_covered(self.stored.deleted, keys)):
@@ -314,7 +314,7 @@ class StoreOverlay:
         self._looks = 0
 
     def rollback(self) -> None:
-        """Undo what was put and deleted since the journal was opened."""
+        """Revert the puts and deletions since the journal was opened."""
         if self.journal:
             self.resident.take()
         for handle, before in reversed(self.journal or []):
@@ -329,11 +329,11 @@ class StoreOverlay:
             self._order.forget()
 
     def changes(self) -> StoreChanges:
-        """Return what was put and deleted, encoded and sorted by key.
+        """Return the puts and deletions, encoded and sorted by key.
 
         Raises:
-            SerializationError: A key or value is not what its serde writes; names the
-                store and the key.
+            SerializationError: A serde cannot write a key or a value. The message has the store and
+                the key.
         """
         keys = _in_own_order(self.dirty)
         data = list(map(self.dirty.__getitem__, keys))
@@ -347,7 +347,7 @@ class StoreOverlay:
         return StoreChanges(without_deletions(pairs, self.stored.deleted), self.stored.deleted)
 
     def committed(self) -> None:
-        """Take what was put as stored; it stays cached."""
+        """Treat the puts as stored; they stay cached."""
         self.resident.committed(changed=bool(self.dirty or self.stored.deleted))
         self.drop_stale()
         if self.stored.deleted:  # what has expired is not asked for
@@ -361,7 +361,7 @@ class StoreOverlay:
         self._order.forget()
 
     def forget(self) -> None:
-        """Drop what was put, and all that is cached."""
+        """Drop the puts and all cached rows."""
         self.resident.take()
         self.dirty.clear()
         self.clean.clear()

@@ -1,4 +1,4 @@
-"""What a working store has of one store, without the ranges that an attempt has deleted."""
+"""The rows of one store in a working store, without the ranges that an attempt has deleted."""
 
 from __future__ import annotations
 

@@ -24,11 +24,11 @@ class Times(Protocol):
 
 @dataclass(frozen=True)
 class FixedTimes:
-    """Times that stand still.
+    """Fixed times.
 
     Args:
-        stream_time: Highest timestamp so far; -1 before any.
-        wall_time: Recorded wall time of a batch.
+        stream_time: The highest timestamp so far; -1 before any.
+        wall_time: The recorded wall time of a batch.
     """
 
     stream_time: int

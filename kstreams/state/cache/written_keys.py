@@ -13,12 +13,12 @@ _FEW = 32
 
 
 class WrittenKeys:
-    """An index of a cache that grows; it costs nothing until someone asks for order.
+    """The key order of a growing cache, which costs nothing until its first use.
 
     Args:
-        cache: What was put, by handle, in the order of first puts. When entries leave it,
-            the index has to `forget`.
-        encode: Returns the bytes of handles; None when handles are bytes.
+        cache: The put rows by handle, in the order of first puts. When entries are removed, call
+            `forget`.
+        encode: Returns the bytes of handles; None if handles are bytes.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What a commit log begins with."""
+"""The first object of a commit log."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ("Beginning",)
 
 @dataclass(frozen=True)
 class Beginning:
-    """What a commit log begins with: whose it is.
+    """The first object of a commit log, which identifies its owner.
 
     Attributes:
-        app: Id of the app.
-        incarnation: Id of this life of its checkpoint.
-        query: Name of the query.
-        generation: How many times the query was started again on its state.
-        seed: Digest of the commit that stands before all batches; empty without one.
+        app: The app id.
+        incarnation: The checkpoint id.
+        query: The name of the query.
+        generation: The number of new epochs of the query after its state was rewritten.
+        seed: The digest of the commit before all batches; empty without one.
     """
 
     app: str
@@ -29,7 +29,7 @@ class Beginning:
 
     @classmethod
     def from_json(cls, fields: Fields) -> Beginning:
-        """Read its fields; `ValueError` says what is wrong with them."""
+        """Parse its fields; a `ValueError` has the problem."""
         return cls(
             fields.text("app"),
             fields.text("incarnation"),

@@ -33,7 +33,7 @@ from kstreams.state.log.totals import Totals
 __all__ = ("SEED", "Commit", "CommitLog", "CommitName", "Output", "SealedCommit")
 
 SEED = -1
-"""The batch of a commit that stands before all batches: a fork's or an upgrade's state."""
+"""The batch number of a commit before all batches: the state of a fork or an upgrade."""
 
 _BEGIN = "begin.json"
 _COMMIT = re.compile(r"(-\d{19}|\d{20})\.json")
@@ -42,11 +42,11 @@ _HINT = "bring it back from a copy of the durable log, start from a savepoint, o
 
 @dataclass(frozen=True)
 class CommitName:
-    """Names one commit, as no other can be named.
+    """The unique name of a commit.
 
     Attributes:
-        batch: Its batch.
-        digest: Its checksum, hex.
+        batch: The batch.
+        digest: The checksum, hex.
     """
 
     batch: int
@@ -58,7 +58,7 @@ class CommitName:
 
     @classmethod
     def from_json(cls, data: object) -> CommitName | None:
-        """Read what `to_json` returned; None is None."""
+        """Parse the result of `to_json`; None gives None."""
         if data is None:
             return None
         if not isinstance(data, list) or len(data) != 2:  # batch and digest
@@ -82,7 +82,7 @@ class Output:
 
     @classmethod
     def from_json(cls, data: object) -> Output:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         fields = Fields(data)
         return cls(
             fields.text("topic"),
@@ -97,21 +97,21 @@ class Commit:
     """One committed batch.
 
     Attributes:
-        batch: Spark's batch id; `SEED` for what a query begins with.
-        run: Id of the driver that committed it.
-        wall_ms: When, ms since the epoch, by the app's clock.
-        tasks: Pointer of every task that exists, as JSON text.
-        outputs: What is to be published.
-        positions: Where reading of each partition goes on; a task's own pointer knows better.
-        fingerprint: `Topology.fingerprint` of what wrote it.
-        after: The commit before it; None for the first, and where it is not recorded.
-        plan: Digest of the plan that it has done; empty where there is none on record.
-        digest: Its own, once it is in a log.
-        topics: Id of each topic that the positions are in; without those that have none.
-        loops: What its tasks have sent themselves: input of the batch that follows it.
-        receipts: What sinks that are no topics are to publish.
-        staged: What is to be published in one transaction.
-        totals: What its nodes have counted so far; None in commits of earlier versions.
+        batch: The number of the batch; `SEED` for the initial state of a query.
+        run: The id of the committing driver.
+        wall_ms: The time of the commit, ms since the epoch, by the app's clock.
+        tasks: The pointer of every existing task, as JSON text.
+        outputs: The output to publish.
+        positions: The next offset of each partition; the pointer of a task takes precedence.
+        fingerprint: The `Topology.fingerprint` of the writer.
+        after: The previous commit; None for the first one, and if it is not recorded.
+        plan: The digest of its plan; empty if no plan is recorded.
+        digest: The digest of the commit, when it is in a log.
+        topics: The id of each topic of the positions; without topics that have no id.
+        loops: The records that tasks sent to loops: input of the next batch.
+        receipts: The receipts of sinks other than topics, to publish.
+        staged: The output to publish in one transaction.
+        totals: The total counts of its nodes; None in commits of earlier versions.
     """
 
     batch: int
@@ -132,12 +132,12 @@ class Commit:
 
     @property
     def id(self) -> CommitName:
-        """What names it, once it is in a log."""
+        """The name of the commit, when it is in a log."""
         return CommitName(self.batch, self.digest)
 
     @property
     def sent(self) -> tuple[LoopPart, ...]:
-        """What its tasks have put into objects for others: into loops, and for topics."""
+        """The objects of its tasks for others: for loops, and for topics."""
         return (*self.loops, *self.staged.parts)
 
     def pointers(self) -> dict[TaskId, Pointer]:
@@ -171,7 +171,7 @@ class Commit:
 
     @classmethod
     def from_json(cls, data: object, digest: str = "") -> Commit:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         fields = data if isinstance(data, Fields) else Fields(data)
         return cls(
             fields.integer("batch", least=SEED),
@@ -194,11 +194,11 @@ class Commit:
 
 @dataclass(frozen=True)
 class SealedCommit:
-    """A commit as it is about to be put into a log: what follows it can be named already.
+    """A commit with its digest before the write to a log, so that the next plan can name it.
 
     Attributes:
-        commit: With its digest.
-        data: What is written down.
+        commit: The commit with its digest.
+        data: The bytes to write.
     """
 
     commit: Commit
@@ -206,15 +206,15 @@ class SealedCommit:
 
 
 class CommitLog:
-    """Commits of one query, below a prefix of an object store.
+    """The commits of one query, below a prefix of an object store.
 
     Args:
         objects: The durable log.
-        prefix: What the names of its objects begin with.
-        begun: Whether it is known to have begun: then its beginning has to be there.
+        prefix: The prefix of its objects.
+        begun: Whether the log is known to exist: its first object must then be there.
 
     Attributes:
-        prefix: The same, slash included.
+        prefix: The prefix, including the slash.
     """
 
     def __init__(self, objects: ObjectStore, prefix: str, *, begun: bool = False) -> None:
@@ -303,7 +303,7 @@ class CommitLog:
         return self._read(self._name(batch))
 
     def of(self, batches: Iterable[int]) -> Iterator[Commit]:
-        """Yield the commits of some batches; those that are not retained are left out."""
+        """Yield the commits of batches, without those that are not retained."""
         for batch in sorted(batches):
             try:
                 yield self.at(batch)
@@ -333,7 +333,7 @@ class CommitLog:
         return SealedCommit(replace(commit, digest=document.digest), document.data)
 
     def append(self, commit: Commit) -> Commit:
-        """Add a commit, durably; return it with its digest.
+        """Append a commit durably; return it with its digest.
 
         Raises:
             FencedError: Another driver has committed this batch.
@@ -341,7 +341,7 @@ class CommitLog:
         return self.add(self.sealed(commit))
 
     def add(self, sealed: SealedCommit) -> Commit:
-        """Add a commit that is sealed, durably; return it.
+        """Append a sealed commit durably; return it.
 
         Raises:
             FencedError: Another driver has committed this batch.

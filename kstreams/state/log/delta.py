@@ -47,19 +47,19 @@ _MERGERS = ("first", "lineage")
 
 @dataclass(frozen=True)
 class DeltaHeader:
-    """Where an object of the durable log comes from.
+    """The origin of an object in the durable log.
 
     Args:
-        app: Name of the app.
-        group: Name of the partition group.
-        partition: Number of the partition.
-        version: The version that it leads to.
-        batch: The micro-batch that wrote it.
-        attempt: The attempt that wrote it.
-        parent: Lineage that it builds on, hex.
-        kind: What it holds.
-        first: Of a merger: the first version whose changes it holds; 0 if that is not known.
-        lineage: Of a merger: the lineage that it leads to, hex; empty if that is not known.
+        app: The app.
+        group: The partition group.
+        partition: The partition.
+        version: The resulting version.
+        batch: The micro-batch of the writer.
+        attempt: The attempt of the writer.
+        parent: The lineage of the previous version, hex.
+        kind: The kind of content.
+        first: For a merged delta: the first version of its changes; 0 if unknown.
+        lineage: For a merged delta: the resulting lineage, hex; empty if unknown.
     """
 
     app: str
@@ -97,10 +97,10 @@ def encode(changes: Changes, header: DeltaHeader) -> bytes:
 
 
 def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, StoreChanges]]:
-    """Return the header and the changes of an object; `name` is for the error.
+    """Return the header and the changes of an object; `name` is for errors.
 
     Raises:
-        StateCorruptError: Any byte of it is missing or not what was written.
+        StateCorruptError: A byte is missing or has changed.
     """
     content, digest = memoryview(data)[:-DIGEST_BYTES], data[-DIGEST_BYTES:]
     if len(data) < _HEAD_BYTES + DIGEST_BYTES or sha256(content).digest() != digest:
@@ -135,7 +135,7 @@ def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, StoreCha
 
 
 def _decompressed(frame: memoryview, count: int) -> bytes:
-    """Return what a frame has; no room is made for more than it says that it has."""
+    """Decompress a frame, with no more memory than its stated size."""
     if count != _content_bytes(frame):
         raise ValueError(f"its frame does not have {count!r} bytes")
     found: bytes = pa.Codec(_CODEC).decompress(frame, count, asbytes=True)
@@ -153,7 +153,7 @@ def _content_bytes(frame: memoryview) -> int:
 
 
 def _encode_store(store: str, changes: StoreChanges) -> tuple[list[int], list[bytes]]:
-    """Return the numbers of a store that the header has, and what the body has of it."""
+    """Return the numbers of a store for the header, and its parts of the body."""
     pairs = changes.pairs
     keys, given = list(map(itemgetter(0), pairs)), list(map(itemgetter(1), pairs))
     if not all(map(lt, keys, keys[1:])):

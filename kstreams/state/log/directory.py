@@ -33,7 +33,7 @@ class Directory:
 
     @property
     def place(self) -> str:
-        """What to call it in texts."""
+        """The name of the directory in texts."""
         return self.path
 
     def open(self) -> DirectoryObjectStore:
@@ -102,10 +102,10 @@ class DirectoryObjectStore:
             raise self._failed("read", name, error) from error
 
     def move(self, name: str, to: str, *, replace: bool = False) -> bool:
-        """Give an object another name, at one moment and durably; tell whether there was one.
+        """Rename an object atomically and durably; return whether it existed.
 
-        An object that has the other name already stays, and this one is deleted; with `replace`
-        it is the other way round.
+        An existing object of the new name stays, and this one is deleted; with `replace`, the
+        existing one is replaced.
 
         Raises:
             StoreError: The directory cannot be written.
@@ -129,7 +129,10 @@ class DirectoryObjectStore:
         return True
 
     def obstacle(self, name: str) -> str:
-        """Return what is in the way of a name: a file where it needs a directory, or this."""
+        """Return the path that prevents a name.
+
+        The path is a file instead of a directory, or the existing object.
+        """
         path = self._path(name)
         if path.is_dir():
             return f"there is a directory {name!r}"
@@ -140,9 +143,9 @@ class DirectoryObjectStore:
         return ""
 
     def list(self, prefix: str) -> Iterator[str]:
-        """Yield, in sorted order, the names that start with a prefix.
+        """Yield the names with a prefix in sorted order.
 
-        What is created or deleted meanwhile may be among them or not.
+        Objects that are created or deleted meanwhile may or may not be included.
         """
         parent, _, _ = prefix.rpartition("/")
         start = self._path(parent) if parent else self._root
@@ -150,9 +153,9 @@ class DirectoryObjectStore:
             yield from _walk(start, f"{parent}/" if parent else "", prefix)
 
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects; names that do not exist are no error. Empty directories stay.
+        """Delete objects; missing names are no error. Empty directories stay.
 
-        What a link below the root leads to stays too.
+        Targets of links below the root stay, too.
         """
         is_linked = cache(self._is_linked)
         for name in names:
@@ -166,7 +169,7 @@ class DirectoryObjectStore:
                 raise self._failed("delete", name, error) from error
 
     def _is_linked(self, directory: Path) -> bool:
-        """Tell whether a link leads from the root to a directory below it."""
+        """Return whether a link leads from the root to a directory below it."""
         step = self._root
         for name in directory.relative_to(self._root).parts:
             step /= name
@@ -189,7 +192,7 @@ class DirectoryObjectStore:
 
     @contextmanager
     def _unfinished(self, data: bytes) -> Iterator[Path]:
-        """Write a file aside; a lock on it tells others that its writer still runs."""
+        """Write a temporary file, with a lock that shows others that its writer still runs."""
         aside = self._root / _UNFINISHED
         aside.mkdir(exist_ok=True)
         if not self._swept:

@@ -1,10 +1,9 @@
-"""JSON documents that prove themselves: each names itself and carries a checksum.
+"""JSON documents with their own name and a checksum.
 
-Commits, plans, savepoints, beginnings and `app.json` are such documents. The checksum is
-over all of the content, the document's name among it, and the name says which app, life,
-query and number it belongs to: what was changed, cut, or copied to another name is not
-believed. What was written before there were checksums has neither name nor checksum; it is
-read as it stands.
+Commits, plans, savepoints, first objects and `app.json` are such documents. The checksum covers the
+whole content including the name, and the name contains app, epoch, query and number: a document
+that was changed, truncated, or copied to another name is rejected. Documents of versions without
+checksums have neither; they are read unchecked.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from kstreams.state.log.fields import Fields
 __all__ = ("Document", "read_document", "seal")
 
 T = TypeVar("T")
-"""What a document describes."""
+"""The type of a document's content."""
 
 _NAME = "document"
 _SUM = "sum"
@@ -30,11 +29,11 @@ _SHOWN = 60
 
 @dataclass(frozen=True)
 class Document:
-    """A document as it is stored.
+    """A stored document.
 
     Attributes:
-        data: Its bytes.
-        digest: Its checksum, hex: names this very content for other documents.
+        data: The bytes.
+        digest: The checksum, hex, which identifies this content in other documents.
     """
 
     data: bytes
@@ -45,9 +44,9 @@ def seal(content: Mapping[str, Any], name: str, *, indent: int | None = None) ->
     """Return a document of some content.
 
     Args:
-        content: Plain data; more fields may join it later.
-        name: Names the document, like no other.
-        indent: How far nested lines go in, for what people read; one line by default.
+        content: Plain data; later versions may add fields.
+        name: The unique name of the document.
+        indent: The indentation of nested lines for human readers; one line by default.
     """
     named = {**content, _NAME: name}
     text = _canonical(named)
@@ -68,18 +67,18 @@ def read_document(
     hint: str,
     sealed: bool = False,
 ) -> T:
-    """Return what a document describes, once it is proved.
+    """Parse a document after checking it.
 
     Args:
-        data: Its bytes.
-        name: The name that it has to have.
-        parse: Called with its fields and its digest; raises `ValueError` for what does not fit.
-        what: What it is, for the error: `commit 'commits/...'`.
-        hint: What to do when it is not to be believed.
-        sealed: Whether it has to have a checksum.
+        data: The bytes.
+        name: The required name.
+        parse: Called with the fields and the digest; raises `ValueError` for invalid ones.
+        what: The document in errors: `commit 'commits/...'`.
+        hint: The hint for a rejected document.
+        sealed: Whether a checksum is required.
 
     Raises:
-        StateCorruptError: It is empty or cut, was changed, or is another document.
+        StateCorruptError: The document is empty, truncated, changed, or another document.
     """
     try:
         content, digest = _proved(data, name, sealed=sealed)

@@ -36,11 +36,11 @@ class Attempt:
 
 @dataclass(frozen=True)
 class DurableLog:
-    """Reads and writes the objects of one task. Safe for several attempts at once.
+    """Reads and writes the objects of one task. Several attempts may use it at the same time.
 
-    Names rise with the version and hold the attempt: `<prefix><version>-<attempt>.<kind>`,
-    where kind is `delta` (what a batch wrote), `run` (deltas merged) or `chunk` (a range
-    of a snapshot).
+    Names increase with the version and contain the attempt: `<prefix><version>-<attempt>.<kind>`,
+    where kind is `delta` (the changes of a batch), `run` (merged deltas) or `chunk` (a range of a
+    snapshot).
     """
 
     objects: ObjectStore
@@ -166,7 +166,7 @@ class DurableLog:
 
 
 def _fetched(objects: ObjectStore, ref: ObjectRef) -> bytes:
-    """Return the bytes of what a pointer names, unchecked."""
+    """Return the unchecked bytes of an object in a pointer."""
     try:
         return objects.get(ref.name)
     except ObjectMissingError as error:
@@ -177,10 +177,10 @@ def _fetched(objects: ObjectStore, ref: ObjectRef) -> bytes:
 
 
 def checked_object(objects: ObjectStore, ref: ObjectRef) -> bytes:
-    """Return the bytes of what a pointer names, proved to be what was committed.
+    """Return the bytes of an object in a pointer, checked against its digest.
 
     Raises:
-        StateCorruptError: It is missing, damaged, or not the one that is meant.
+        StateCorruptError: The object is missing, damaged, or another one.
     """
     data = _fetched(objects, ref)
     _proved(ref, data)
@@ -188,7 +188,7 @@ def checked_object(objects: ObjectStore, ref: ObjectRef) -> bytes:
 
 
 def checked_link(objects: ObjectStore, ref: ObjectRef) -> Link:
-    """Return the place in its line of what a pointer names, proved in the same way."""
+    """Return the lineage of an object in a pointer, checked in the same way."""
     return _proved(ref, _fetched(objects, ref))[0]
 
 

@@ -1,4 +1,4 @@
-"""Fields of a document that may hold anything: read as what they have to be, or refused."""
+"""Typed access to the fields of a document with unknown content."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _MISSING = object()
 
 
 class WrongFieldError(ValueError):
-    """A field is missing, or is not what it has to be."""
+    """A field is missing or has an invalid value."""
 
 
 class Fields:
     """The fields of a JSON object.
 
-    Each method returns a field that is there and is of its type; `WrongFieldError` says what
-    is wrong with it. A default is for a field that may be missing.
+    Each method returns an existing field of its type; a `WrongFieldError` has the problem. A
+    default is for a field that may be missing.
     """
 
     def __init__(self, content: object) -> None:
@@ -119,7 +119,7 @@ class Fields:
 
 
 def checked_integer(value: object, what: str, *, least: int = 0) -> int:
-    """Return a whole number from `least` to `MOST`; `WrongFieldError` names what is none."""
+    """Return a whole number from `least` to `MOST`; a `WrongFieldError` names an invalid value."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise WrongFieldError(f"{what} is {_shown(value)}, not a whole number")
     if not least <= value <= MOST:
@@ -128,14 +128,14 @@ def checked_integer(value: object, what: str, *, least: int = 0) -> int:
 
 
 def checked_text(value: object, what: str) -> str:
-    """Return a text; `WrongFieldError` names what is none."""
+    """Return a text; a `WrongFieldError` names another value."""
     if not isinstance(value, str):
         raise WrongFieldError(f"{what} is {_shown(value)}, not a text")
     return value
 
 
 def checked_digest(value: object, what: str) -> str:
-    """Return the 64 hex digits of a SHA-256; `WrongFieldError` names what is none."""
+    """Return the 64 hex digits of a SHA-256; a `WrongFieldError` names another value."""
     text = checked_text(value, what)
     if not _DIGEST.fullmatch(text):
         raise WrongFieldError(f"{what} is {_shown(text)}, not a SHA-256")

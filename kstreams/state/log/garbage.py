@@ -1,10 +1,9 @@
-"""Deleting what no version that matters is made of, and never anything else.
+"""Garbage collection of objects that no retained version uses.
 
-Two kinds of objects are in no pointer: those of versions that have been passed,
-and those of attempts whose batch is not committed, or never will be. The second kind
-cannot be distinguished from live data at a glance, so it is only deleted when it has been seen
-unnamed twice, `min_age` apart, by the one clock that is passed in. That clock may be wrong
-for a while: what was noted in the future is noted again, and after a jump nothing is old.
+Two kinds of objects are in no pointer: those of old versions, and those of attempts whose batch is
+not or never will be committed. The second kind looks like live data, so it is only deleted after it
+was unnamed twice, `min_age` apart, by the given clock. The clock may be wrong for a while: a note
+from the future is written again, and after a jump no object is old.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ _NUMBERED = re.compile(r"(\d{1,20})-")
 
 @dataclass(frozen=True)
 class Collected:
-    """What one collection did.
+    """The result of one collection.
 
     Args:
-        deleted: Names of the objects that were deleted, sorted.
-        waiting: How many were found unnamed, and are still too young to delete.
+        deleted: The names of the deleted objects, sorted.
+        waiting: The number of unnamed objects that are too new to delete.
     """
 
     deleted: tuple[str, ...]
@@ -47,30 +46,29 @@ def collect_garbage(
     pinned: Collection[str] = (),
     set_ms: int | None = None,
 ) -> Collected:
-    """Delete the objects of an app's tasks that no kept pointer names.
+    """Delete the objects of an app's tasks that no retained pointer names.
 
-    Deletes at once a batch's delta that leads to a version not beyond the oldest one
-    kept of its task. Deletes anything else after it has been found unnamed over
-    `min_age`, unless it leads beyond the newest version kept: that may be a batch under
-    way. To be called by one process of an app at a time; being killed half-way does no
-    harm.
+    A batch's delta up to the oldest retained version of its task is deleted immediately. Any other
+    object is deleted after it was unnamed for `min_age`, unless it leads beyond the newest retained
+    version, because it may belong to a running batch. Call it from one process of an app at a time;
+    the process may be killed at any time.
 
     Args:
         log: The durable log.
-        keep: By task, every pointer that is to stay restorable and that an attempt may
-            start from: those of the last commits (at least of the last two, since a
-            batch may be retried); empty ones too. Tasks that are not named are left alone.
-        clock: Tells the time.
-        min_age: Longer than any batch may take, from its first write to its commit.
-        pinned: Names of objects that are to stay besides, such as those of savepoints.
-        set_ms: When the clock was last seen to have been set, by itself: no age is believed
-            until `min_age` has passed since then. None: no running process does.
+        keep: By task, every pointer that must stay restorable and that an attempt may start from:
+            those of the last commits (at least of the last two, because a batch may be retried);
+            also empty ones. Other tasks are not touched.
+        clock: The clock.
+        min_age: A time longer than any batch, from its first write to its commit.
+        pinned: The names of other objects to retain, such as those of savepoints.
+        set_ms: The last time at which the clock was found to be set, by itself: ages count only
+            after another `min_age`. None: unknown to running processes.
 
     Returns:
-        What was deleted, and how much waits.
+        The deleted objects, and the number of waiting ones.
 
     Raises:
-        ValueError: The tasks are not of one app.
+        ValueError: The tasks belong to several apps.
     """
     kept = {task: tuple(pointers) for task, pointers in keep.items()}
     apps = {task.app for task in kept}
@@ -137,6 +135,6 @@ def _noted(data: bytes) -> frozenset[str]:
 
 
 def _number_of(name: str) -> int | None:
-    """Return the version, or the time, that a name begins with; None for no object of ours."""
+    """Return the version or the time at the beginning of a name; None for a foreign object."""
     match = _NUMBERED.match(name.rpartition("/")[2])
     return None if match is None else int(match[1])

@@ -1,8 +1,8 @@
-"""The line of versions that a pointer stands for, recomputed from the objects it names.
+"""The lineage of a pointer, recomputed from the objects that it names.
 
-A delta says which lineage it builds on, and its own digest leads to the next. A merger says
-which lineages it leads from and to, a snapshot's pointer which one it holds: these two are
-taken at their word, everything else is computed.
+A delta contains the previous lineage, and its own digest determines the next one. A merged delta
+contains its first and its last lineage, and the pointer of a snapshot its lineage: these are
+trusted, all others are computed.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ def link_of(header: DeltaHeader, data: bytes) -> Link:
 
 
 def line_problem(pointer: Pointer, links: Mapping[str, Link]) -> str:
-    """Return what is wrong with the line of a version's deltas; empty when nothing is.
+    """Return the problem of a version's lineage; empty without one.
 
     Args:
         pointer: The version.
-        links: The place of each of its deltas, by name.
+        links: The lineage of each of its deltas, by name.
     """
     at, lineage = pointer.base, pointer.base_lineage
     for ref in pointer.deltas:

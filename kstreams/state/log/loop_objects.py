@@ -1,9 +1,9 @@
-"""What tasks send themselves, from one batch to the next: objects of the durable log.
+"""Loop records of tasks from one batch to the next: objects of the durable log.
 
-What one attempt at a batch sends is in objects that no other attempt has, a part for each loop
-and task. The commit names the parts that count; they are the input of the batch that follows
-it. So pointers, commit and input are one line, and each record counts exactly once. Objects of
-commits that are not retained are removed, as are those of attempts that never counted.
+The objects of an attempt belong to no other attempt, with a part for each loop and task. The commit
+names the parts that count; they are the input of the next batch. So pointers, commit and input are
+consistent, and each record counts exactly once. Objects of commits that are not retained are
+removed, as are those of attempts that never counted.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class LoopPart:
     """Records of one loop from one task to one task.
 
     Attributes:
-        loop: Name of the loop.
-        task: Number of the task that gets them.
-        upstream: Number of the task that sent them.
-        name: Of the object that has them.
-        start: Where they begin in it, in bytes.
-        length: How many bytes they take.
-        rows: How many they are.
-        digest: The first 16 hex digits of the SHA-256 that stands at their end.
+        loop: The name of the loop.
+        task: The number of the receiving task.
+        upstream: The number of the sending task.
+        name: The name of the object.
+        start: The start of the records in the object, in bytes.
+        length: The number of bytes.
+        rows: The number of records.
+        digest: The first 16 hex digits of the SHA-256 at the end of the part.
     """
 
     loop: str
@@ -77,17 +77,17 @@ def write_loops(
     upstream: int,
     sent: Iterable[tuple[str, int, pa.Table]],
 ) -> tuple[LoopPart, ...]:
-    """Write what a task sends, durably; it counts once a commit names it.
+    """Write the loop records of a task durably; they count when a commit names them.
 
     Args:
         log: The durable log.
-        prefix: What the names of the objects begin with: `loops_prefix`, of an epoch.
-        attempt: Who writes.
-        upstream: Number of its task.
-        sent: Loop, task and records, in their order.
+        prefix: The prefix of the objects: `loops_prefix` of an epoch.
+        attempt: The attempt.
+        upstream: The number of its task.
+        sent: Loop, task and records, in order.
 
     Raises:
-        StoreError: The log does not take it.
+        StoreError: The log rejects the write.
     """
     parts: list[LoopPart] = []
     held: list[LoopPart] = []
@@ -117,10 +117,10 @@ def write_loops(
 
 
 def read_loops(log: ObjectStore, parts: Sequence[LoopPart]) -> list[pa.Table]:
-    """Return the records of parts, proved to be those that were committed.
+    """Return the records of parts, checked against their digests.
 
     Raises:
-        StateCorruptError: Some are missing, or not what was written.
+        StateCorruptError: Records are missing or have changed.
     """
     if len(parts) < 2:  # one needs no threads
         return [_read(log, part) for part in parts]
@@ -131,13 +131,13 @@ def read_loops(log: ObjectStore, parts: Sequence[LoopPart]) -> list[pa.Table]:
 def copy_loops(
     source: ObjectStore, target: ObjectStore, prefix: str, parts: Sequence[LoopPart]
 ) -> tuple[LoopPart, ...]:
-    """Copy parts, each proved; return them as they are named there.
+    """Copy checked parts; return them with their new names.
 
     Args:
-        source: The durable log that has them.
-        target: The one that gets them.
-        prefix: What names begin with there.
-        parts: What to copy.
+        source: The durable log with the parts.
+        target: The durable log for the copy.
+        prefix: The prefix of the new names.
+        parts: The parts.
     """
     names: dict[str, str] = {}
     for name in object_names(parts):
@@ -153,17 +153,17 @@ def copy_loops(
 def sweep_loops(
     log: ObjectStore, app: str, epoch: str, *, last: int, named: Collection[str]
 ) -> list[str]:
-    """Delete what no commit names that is retained, and no attempt under way has written.
+    """Delete objects that no retained commit names and no running attempt has written.
 
     Args:
         log: The durable log.
-        app: As `TaskKey.app`.
-        epoch: Id of the present batches. Those of another are over.
-        last: The last batch that is committed: attempts at later ones may be under way.
-        named: What retained commits, savepoints and other queries name.
+        app: The app, as in `TaskKey.app`.
+        epoch: The current epoch. Batches of other epochs are finished.
+        last: The last committed batch: attempts at later ones may be running.
+        named: The names in retained commits, savepoints and other queries.
 
     Returns:
-        The names of what was deleted.
+        The names of the deleted objects.
     """
     own = loops_prefix(app, epoch)
     found = [
@@ -190,7 +190,7 @@ def parts_to_json(parts: Iterable[LoopPart]) -> list[Any]:
 
 
 def parts_from_json(data: Iterable[Any]) -> tuple[LoopPart, ...]:
-    """Read what `parts_to_json` returned; `ValueError` says what is wrong with it."""
+    """Parse the result of `parts_to_json`; a `ValueError` has the problem."""
     return tuple(part for name, upstream, listed in data for part in _parts(name, upstream, listed))
 
 
@@ -252,7 +252,7 @@ def _table(data: bytes, part: LoopPart, log: ObjectStore) -> pa.Table:
 
 
 def _batch(name: str) -> int:
-    """Return the batch that an object is of; one that is none of ours is long over."""
+    """Return the batch of an object; a foreign object counts as finished."""
     match = _NAME.fullmatch(name.rpartition("/")[2])
     return -1 if match is None else int(match[1])
 

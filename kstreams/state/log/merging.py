@@ -1,4 +1,4 @@
-"""Making one delta of several, which does what they do one after another."""
+"""Merging of several deltas into one with the same effect."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ __all__ = ("merged_changes", "write_merger")
 
 
 def write_merger(log: DurableLog, parts: Sequence[ObjectRef], attempt: Attempt) -> ObjectRef:
-    """Write the merger of a pointer's deltas, and return its ref.
+    """Write the merged delta of a pointer's deltas, and return its reference.
 
     Args:
-        log: The task's durable log.
-        parts: Deltas of one version that follow each other, of one level.
-        attempt: Whose name the object carries.
+        log: The durable log of the task.
+        parts: Consecutive deltas of one version and one level.
+        attempt: The attempt in the name of the object.
 
     Raises:
-        StateCorruptError: One of them is missing or damaged.
+        StateCorruptError: A delta is missing or damaged.
         StoreError: The object cannot be written.
     """
     version, level = parts[-1].version, parts[-1].level + 1
@@ -48,12 +48,12 @@ def write_merger(log: DurableLog, parts: Sequence[ObjectRef], attempt: Attempt) 
 
 
 def merged_changes(all_changes: Iterable[Changes]) -> Changes:
-    """Return what changes do together; the last ones win.
+    """Return the combined changes; the last ones win.
 
-    Deletions stay, of ranges and of single keys: what came before may hold their keys.
+    Deletions of ranges and of single keys stay, because earlier objects may have their keys.
 
     Args:
-        all_changes: Oldest first.
+        all_changes: The changes, oldest first.
     """
     values: dict[str, dict[bytes, bytes | None]] = {}
     deleted: dict[str, tuple[KeyRange, ...]] = {}

@@ -29,13 +29,13 @@ _SHORT_DIGEST = re.compile(r"[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class ObjectRef:
-    """An object in the durable log, and what it must be.
+    """A reference to an object in the durable log, with its checksum.
 
     Args:
-        name: Its name.
-        digest: The first 16 hex digits of the SHA-256 that stands at its end.
-        size_bytes: How long it is.
-        level: How many times its contents were merged; 0 for what a batch wrote.
+        name: The name.
+        digest: The first 16 hex digits of the SHA-256 at the end of the object.
+        size_bytes: The size.
+        level: The number of merges of its content; 0 for the changes of a batch.
     """
 
     name: str
@@ -51,18 +51,19 @@ class ObjectRef:
 
 @dataclass(frozen=True)
 class Pointer:
-    """One version of a task's state: snapshot, then deltas in order.
+    """One version of a task's state: a snapshot, then deltas in order.
 
     Args:
-        version: How many commits have changed the state; orders the versions of a lineage.
-        lineage: SHA-256 over the chain of all changes, hex. Two attempts never share one.
-        snapshot: Chunks of the newest snapshot, by rising store and key.
-        deltas: What changed since the snapshot, oldest first.
+        version: The number of commits that changed the state, which orders the versions of a
+            lineage.
+        lineage: The SHA-256 over the chain of all changes, hex; unique to an attempt.
+        snapshot: The chunks of the newest snapshot, ordered by store and key.
+        deltas: The changes since the snapshot, oldest first.
         stores: Every store that the state has ever had, sorted.
-        meta: What the task keeps beside its stores (next offsets, stream time,
-            punctuators): a JSON object, opaque here.
-        base: The version that the snapshot holds; 0 without one.
-        base_lineage: The lineage of that version; empty where it is not recorded.
+        meta: The state of the task besides its stores (next offsets, stream time, punctuators): a
+            JSON object, opaque here.
+        base: The version of the snapshot; 0 without one.
+        base_lineage: The lineage of that version; empty if it is not recorded.
     """
 
     version: int
@@ -115,12 +116,12 @@ class Pointer:
     def with_snapshot(
         self, chunks: tuple[ObjectRef, ...], base: int | None = None, lineage: str = ""
     ) -> Pointer:
-        """Return the same version, made of a snapshot and the deltas that follow it.
+        """Return the same version as a snapshot and the deltas after it.
 
         Args:
             chunks: The snapshot.
-            base: The version that it holds, of this lineage; this very one by default.
-            lineage: That version's.
+            base: The version of the snapshot, of this lineage; this version by default.
+            lineage: The lineage of that version.
         """
         if base is None:
             base, lineage = self.version, self.lineage
@@ -135,9 +136,9 @@ class Pointer:
         return tuple(ref for ref in self.deltas if ref.version > version)
 
     def with_merged(self, parts: tuple[ObjectRef, ...], merged: ObjectRef) -> Pointer:
-        """Return the same version with deltas that follow each other replaced by their merger.
+        """Return the same version with consecutive deltas replaced by their merged delta.
 
-        Unchanged when they are not among its deltas any more.
+        Unchanged if the deltas are not part of the version any more.
         """
         start = self.deltas.index(parts[0]) if parts[0] in self.deltas else 0
         end = start + len(parts)
@@ -146,7 +147,7 @@ class Pointer:
         return replace(self, deltas=(*self.deltas[:start], merged, *self.deltas[end:]))
 
     def to_json(self) -> str:
-        """Return a compact text: some 70 characters an object, beside the task's data."""
+        """Return a compact text: about 70 characters an object, in addition to the task data."""
         base = commonprefix([ref.name for ref in self.objects()])  # noqa: RUF071 - of characters
         content: dict[str, Any] = {
             "f": _FORMAT,

@@ -1,4 +1,4 @@
-"""What a commit has to publish in places that are no topics."""
+"""The receipts of a commit for sinks other than topics."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _FIELDS = 6
 
 @dataclass(frozen=True)
 class Receipts:
-    """What a task has written to a sink in a batch, not shown yet.
+    """The staged results of a task for a sink in a batch.
 
     Attributes:
-        commit: What names it.
-        names: What the sink's writer returned.
+        commit: The commit id.
+        names: The return value of the sink's writer.
     """
 
     commit: CommitId
@@ -33,7 +33,7 @@ def receipts_to_json(found: Iterable[Receipts]) -> list[Any]:
 
 
 def receipts_from_json(data: Iterable[object]) -> tuple[Receipts, ...]:
-    """Read what `receipts_to_json` returned; `ValueError` says what is wrong with it."""
+    """Parse the result of `receipts_to_json`; a `ValueError` has the problem."""
     return tuple(map(_receipts, data))
 
 

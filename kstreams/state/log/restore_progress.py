@@ -17,15 +17,15 @@ _MB = 1_000_000
 
 
 class RestoreProgress:
-    """Logs the begin and the end of a restore, and a line every five seconds between.
+    """Logs the start and the end of a restore, and a line every five seconds between.
 
-    Begin and end are logged at level INFO. What lasts is logged as a warning, which a worker
-    shows wherever nothing was configured: a batch waits for it.
+    Start and end have level INFO. A long restore is a warning, which workers show by default,
+    because a batch waits for it.
 
     Args:
-        task: Whose state it is.
-        refs: The objects to read, in order; sizes are of compressed objects.
-        now: Seconds of a clock that never goes back.
+        task: The task.
+        refs: The objects to read, in order; sizes are those of compressed objects.
+        now: Returns the seconds of a monotonic clock.
     """
 
     def __init__(

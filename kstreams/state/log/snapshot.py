@@ -31,18 +31,17 @@ def write_snapshot(
     *,
     chunk_bytes: int = CHUNK_BYTES,
 ) -> Pointer:
-    """Write what a working store holds, and return the pointer that is made of it.
+    """Write the content of a working store, and return the pointer of the snapshot.
 
-    A chunk that the pointer's present snapshot has too, byte for byte, is not written
-    again. Where chunks are cut depends on the keys, so that a change in one place does
-    not move the cuts after it.
+    A chunk that the current snapshot has, byte for byte, is not written again. Chunk boundaries
+    depend on keys, so a change in one place does not move the boundaries after it.
 
     Args:
-        log: Where the chunks go.
-        pointer: The version that the store holds.
-        store: The working store, positioned exactly there.
-        attempt: Whose name the chunks carry.
-        chunk_bytes: Size of a chunk before compression.
+        log: The log for the chunks.
+        pointer: The version of the store.
+        store: The working store at exactly that version.
+        attempt: The attempt in the names of the chunks.
+        chunk_bytes: The size of a chunk before compression.
     """
     present = {(ref.digest, ref.size_bytes): ref for ref in pointer.snapshot}
     refs: list[ObjectRef | Future[ObjectRef]] = []

@@ -1,4 +1,4 @@
-"""What a batch's tasks have staged in the durable log, to be published after its commit."""
+"""The staged output of a batch's tasks in the durable log, to publish after its commit."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ __all__ = ("Staged",)
 
 @dataclass(frozen=True)
 class Staged:
-    """Output that waits in objects beside those of loops, until it is published in one step.
+    """Output in objects beside those of loops, to publish in one transaction.
 
     Attributes:
-        publisher: Id of whoever publishes it: of the query's batches, in their life.
-        topic: One that the query reads, to which the number of what was published belongs.
-        parts: What each task has staged, a sink's rows a part; in order within a task.
+        publisher: The id of the publisher: of the query's batches in their epoch.
+        topic: A topic of the query, whose offset commits record the published batch.
+        parts: The staged output of each task, one part for each sink's rows; in order within a
+            task.
     """
 
     publisher: str = ""
@@ -27,7 +28,7 @@ class Staged:
     parts: tuple[LoopPart, ...] = field(default=())
 
     def __bool__(self) -> bool:
-        """Tell whether there is any."""
+        """Return whether there is staged output."""
         return bool(self.parts)
 
     def to_json(self) -> dict[str, Any]:
@@ -37,13 +38,13 @@ class Staged:
 
     @classmethod
     def of(cls, publisher: str, topic: str, parts: Iterable[LoopPart]) -> Staged:
-        """Return what tasks have staged; that of none has no publisher."""
+        """Return the staged output of tasks; empty output has no publisher."""
         found = tuple(parts)
         return cls(publisher, topic, found) if found else cls()
 
     @classmethod
     def from_json(cls, data: object) -> Staged:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         fields = Fields(data)
         parts = parts_from_json(fields.items("parts"))
         return cls(fields.text("publisher"), fields.text("topic"), parts)

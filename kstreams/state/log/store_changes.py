@@ -1,4 +1,4 @@
-"""What objects of the durable log change in one store."""
+"""The changes of one store in objects of the durable log."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ __all__ = ("changes_of",)
 
 
 def changes_of(log: DurableLog, refs: Sequence[ObjectRef], store: str) -> Iterator[StoreChanges]:
-    """Yield what objects change in a store, in their order.
+    """Yield the changes of a store in objects, in their order.
 
-    For readers whom the app does not wait for: what its clean-up deletes first is read first,
-    before the first changes are yielded.
+    For readers that the app does not wait for: the objects that its cleanup deletes first are read
+    first, before the first changes are yielded.
 
     Args:
-        log: The task's durable log.
+        log: The durable log of the task.
         refs: The objects.
-        store: Name of the store.
+        store: The name of the store.
 
     Raises:
-        StateCorruptError: An object is damaged, or gone since.
+        StateCorruptError: An object is damaged or gone.
     """
     if len(refs) == 1:  # what follows a commit: no threads for that
         if changed := log.read(refs[0]).get(store):

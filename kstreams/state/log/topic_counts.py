@@ -1,4 +1,4 @@
-"""How many records and bytes went into and out of each topic: part of the totals of a commit."""
+"""The records and bytes of each topic that a query reads or writes: part of a commit's totals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ __all__ = (
 )
 
 OTHER_TOPICS = "other-topics"
-"""Stands for the topics of a query beyond the first ones: records may choose their topics."""
+"""The name for the topics of a query beyond the first ones, because records may choose their
+topics.
+"""
 
 _MOST_TOPICS = 256
 _FIELDS = 4
@@ -25,15 +27,14 @@ _FIELDS = 4
 
 @dataclass(frozen=True, slots=True)
 class TopicCounts:
-    """What a query read from a topic, and wrote to it.
+    """The records and bytes that a query read from and wrote to a topic.
 
-    Bytes are those of keys and values as they are in the topic, before compression and without
-    headers.
+    Bytes are those of keys and values in the topic, before compression and without headers.
 
     Attributes:
-        records_in: How many records were read and processed or dropped.
+        records_in: The number of records that were read, and processed or dropped.
         bytes_in: Their bytes.
-        records_out: How many records were written: results, dead letters, or a changelog's.
+        records_out: The number of written records: results, dead letters, or those of a changelog.
         bytes_out: Their bytes.
     """
 
@@ -81,7 +82,7 @@ def topics_to_json(topics: Mapping[str, TopicCounts]) -> dict[str, list[int]]:
 
 
 def topics_from_json(data: Mapping[str, object]) -> dict[str, TopicCounts]:
-    """Read what `topics_to_json` returned; `ValueError` says what is wrong with it."""
+    """Parse the result of `topics_to_json`; a `ValueError` has the problem."""
     found: dict[str, TopicCounts] = {}
     for topic, numbers in data.items():
         if not isinstance(numbers, list) or len(numbers) != _FIELDS:

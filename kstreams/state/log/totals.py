@@ -1,4 +1,4 @@
-"""How many records have gone through each node of a query since it began: part of its commits."""
+"""The total counts of each node of a query since its start: part of its commits."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ __all__ = (
 )
 
 MISPLACED = "misplaced-key"
-"""The reason of records that are counted, and go on all the same."""
+"""The drop reason of records that are counted but processed."""
 
 
 OTHERS = "other-reasons"
-"""Stands for the reasons of a node beyond the first ones."""
+"""The name for the drop reasons of a node beyond the first ones."""
 
 _MOST_REASONS = 64
 
 
 @dataclass(frozen=True)
 class NodeCounts:
-    """How many records one node took and gave.
+    """The counts of one node.
 
-    What comes in by a source, an edge or a loop, and what goes into a sink, has one way out:
-    there `records_in == records_out + lost + held`. A processor gives as many as it likes;
-    what it takes is what its parents have given it.
+    For sources, edges, loops and sinks, `records_in == records_out + lost + held`. A processor
+    forwards any number of records; its input is the output of its parents.
 
     Attributes:
-        records_in: How many came: of a source, were read; of a processor, those of both inputs.
-        records_out: How many it gave: one that several children take counts once. Of a sink,
-            how many were written.
-        held: How many of those that came wait for a later batch.
-        dropped: How many it has dropped, dead letters included, by reason.
+        records_in: The number of input records: for a source those that were read, for a processor
+            those of both inputs.
+        records_out: The number of output records, counted once for several children; for a sink
+            those that were written.
+        held: The number of input records that wait for a later batch.
+        dropped: The number of dropped records, including dead letters, by reason.
     """
 
     records_in: int = 0
@@ -56,7 +56,7 @@ class NodeCounts:
 
     @property
     def lost(self) -> int:
-        """How many of those that came were dropped."""
+        """The number of dropped input records."""
         return sum(count for reason, count in self.dropped.items() if reason != MISPLACED)
 
     def __add__(self, other: NodeCounts) -> NodeCounts:
@@ -69,9 +69,10 @@ class NodeCounts:
         )
 
     def bounded(self) -> NodeCounts:
-        """Return it with no more reasons than a commit should have, the first ones by name.
+        """Return the counts with a bounded number of reasons, the first ones by name.
 
-        A reason is a word of a program's; one that is made of records would grow without end.
+        Reasons should be constants of a program; reasons derived from records would grow without
+        end.
         """
         if len(self.dropped) <= _MOST_REASONS:
             return self
@@ -86,7 +87,7 @@ class NodeCounts:
 
     @classmethod
     def from_json(cls, data: object) -> NodeCounts:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         if not isinstance(data, list) or len(data) != 4:  # in, out, held and dropped
             raise ValueError("the counts of a node are not four")
         came, gave, held = (checked_integer(number, "a count of a node") for number in data[:3])
@@ -94,13 +95,13 @@ class NodeCounts:
 
 
 class SourceRead(NamedTuple):
-    """What a batch took of what was read of a source's partition.
+    """The part of a source partition's input that a batch processed.
 
     Attributes:
         node: The source.
         place: The partition.
-        rows: How many records were there, that had not been processed before.
-        taken: How many of them did not have to wait.
+        rows: The number of records that were read and not processed before.
+        taken: The number of those that did not have to wait.
     """
 
     node: str
@@ -128,11 +129,11 @@ def by_reason(nodes: Mapping[str, NodeCounts]) -> dict[str, int]:
 
 
 class PartitionCounts(NamedTuple):
-    """How far a source has come in a partition of its topic.
+    """The progress of a source in a partition of its topic.
 
     Attributes:
-        taken: How many records have been processed or dropped.
-        held: How many were read beyond that, and wait for a later batch.
+        taken: The number of processed or dropped records.
+        held: The number of later records that were read, and wait for a later batch.
     """
 
     taken: int = 0
@@ -141,15 +142,15 @@ class PartitionCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class Totals:
-    """What the nodes of a query have counted up to a commit.
+    """The total counts of a query's nodes up to a commit.
 
-    An app that began under an earlier version of the library counts from its first commit
-    under this one; a fork counts from its beginning.
+    An app of an earlier version of the library counts from its first commit with this version; a
+    fork counts from its start.
 
     Attributes:
-        nodes: By node, but for those that nothing has come to.
-        sources: By source and partition.
-        topics: By topic: of sources, sinks, dead letters and changelogs.
+        nodes: The counts by node, of nodes with input.
+        sources: The counts by source and partition.
+        topics: The counts by topic: of sources, sinks, dead letters and changelogs.
     """
 
     nodes: Mapping[str, NodeCounts] = field(default_factory=dict)
@@ -158,7 +159,7 @@ class Totals:
 
     @classmethod
     def of_waiting(cls, loops: Mapping[str, int]) -> Totals:
-        """Return what counting begins with where records are in loops already, by loop."""
+        """Return the initial counts with records in loops, by loop."""
         return cls({loop: NodeCounts(rows, held=rows) for loop, rows in loops.items() if rows})
 
     def to_json(self) -> dict[str, object]:
@@ -171,7 +172,7 @@ class Totals:
 
     @classmethod
     def from_json(cls, data: object) -> Totals:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         fields = Fields(data)
         nodes, sources = fields.mapping("nodes"), Fields(fields.mapping("sources"))
         return cls(

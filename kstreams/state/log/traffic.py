@@ -1,4 +1,4 @@
-"""How much is asked of durable storage: what it costs where requests are paid for."""
+"""The requests to durable storage, which may have a price."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ class Traffic:
 
     @classmethod
     def from_json(cls, data: Iterable[int]) -> Traffic:
-        """Read what `to_json` returned."""
+        """Parse the result of `to_json`."""
         return cls(*data)
 
 
 class CountedObjects:
-    """An object store that counts what is asked of it; safe for threads.
+    """An object store that counts its requests; thread-safe.
 
     Args:
-        objects: Does the work.
+        objects: The object store.
     """
 
     def __init__(self, objects: ObjectStore) -> None:
@@ -71,7 +71,7 @@ class CountedObjects:
         return repr(self._objects)
 
     def take(self) -> Traffic:
-        """Return what was asked since the last call."""
+        """Return the requests since the last call."""
         with self._mutex:
             taken, self._traffic = self._traffic, Traffic()
         return taken

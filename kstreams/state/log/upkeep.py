@@ -51,7 +51,7 @@ class Upkeep:
     chunk_bytes: int = CHUNK_BYTES
 
     def __post_init__(self) -> None:
-        """Refuse what would merge for ever, or never make a snapshot."""
+        """Reject settings that would merge forever, or never create a snapshot."""
         least = {"merge_count": 2, "max_deltas": 1, "chunk_bytes": 1}
         for field in ("merge_bytes", "snapshot_fraction", "floor_bytes", "small_bytes"):
             least[field] = 0
@@ -62,16 +62,16 @@ class Upkeep:
     def run(
         self, log: DurableLog, pointer: Pointer, store: WorkingStore, attempt: Attempt
     ) -> Pointer:
-        """Do what is due, and return the pointer to use: the same version, differently made.
+        """Run the due upkeep, and return the pointer to use: the same version of other objects.
 
-        Called at the end of a commit that nothing beside does it for, with the working store
-        at the pointer's version. A failure costs nothing but a longer restore, and is logged.
+        Called at the end of a commit without background upkeep, with the working store at the
+        pointer's version. A failure only makes restores longer, and is logged.
 
         Args:
-            log: The task's durable log.
+            log: The durable log of the task.
             pointer: The version.
-            store: The working store, which holds it.
-            attempt: Whose name new objects carry.
+            store: The working store of the version.
+            attempt: The attempt in the names of new objects.
         """
         try:
             return self._run(log, pointer, store, attempt)
@@ -80,11 +80,11 @@ class Upkeep:
             return pointer
 
     def due(self, pointer: Pointer) -> bool:
-        """Tell whether `run` has anything to do."""
+        """Return whether upkeep is due."""
         return self.snapshot_due(pointer) or bool(self.merger_due(pointer))
 
     def snapshot_due(self, pointer: Pointer) -> bool:
-        """Tell whether the next restore is better served by a snapshot."""
+        """Return whether a snapshot would make the next restore faster."""
         limit = max(self.floor_bytes, self.snapshot_fraction * pointer.snapshot_bytes)
         if len(pointer.deltas) >= self.max_deltas or pointer.delta_bytes > limit:
             return True

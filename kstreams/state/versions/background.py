@@ -1,9 +1,8 @@
-"""Upkeep beside the batches: a thread of the worker merges deltas and makes snapshots.
+"""Background upkeep: a thread of the worker merges deltas and creates snapshots.
 
-What is made for version M is published by a later commit of the same line of versions: a
-snapshot, made from a copy of M, with the deltas after M; a merger in the place of its
-deltas. Until then no pointer names it: a worker that is killed loses the work and nothing else,
-and clean-up takes the objects.
+A later commit of the same lineage publishes the result for version M: a snapshot, created from a
+copy of M, with the deltas after M; or a merged delta instead of its deltas. Before that no pointer
+names the objects: a killed worker only loses the work, and cleanup removes the objects.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class VersionCopy:
 
 
 _Publish: TypeAlias = "Callable[[Pointer], Pointer]"
-"""Returns a version as it is best made, of what was made; unchanged if it is so already."""
+"""Returns a version with the new objects; unchanged if it has them already."""
 
 
 @dataclass
@@ -64,12 +63,12 @@ class _Job:
 
 
 class BackgroundUpkeep:
-    """One thread's queue of mergers and snapshots, at most one a task; serves a process.
+    """A queue of merges and snapshots for one thread, at most one per task; serves a process.
 
     Args:
-        clock: Tells how old something is that waits for being published.
-        fresh: How old it may become. It has to be well below the age at which clean-up
-            deletes what no pointer names.
+        clock: The clock for the age of unpublished objects.
+        fresh: The maximum age of unpublished objects. It must be well below the age at which
+            cleanup deletes unnamed objects.
     """
 
     def __init__(self, *, clock: Clock | None = None, fresh: timedelta = _FRESH) -> None:
@@ -82,25 +81,25 @@ class BackgroundUpkeep:
         self._process = 0
 
     def wants(self, task: TaskKey) -> bool:
-        """Tell whether a task has nothing under way or waiting."""
+        """Return whether a task has no running or waiting upkeep."""
         with self._lock:
             return task not in self._jobs
 
     def to_mend(self, task: TaskKey) -> bool:
-        """Tell whether a task needs a snapshot because its deltas turned out to be damaged."""
+        """Return whether a task needs a snapshot because its deltas are damaged."""
         with self._lock:
             return task in self._to_mend
 
     def begin_snapshot(
         self, log: DurableLog, pointer: Pointer, copy: VersionCopy, *, chunk_bytes: int
     ) -> None:
-        """Have a snapshot made of a version; returns at once.
+        """Start a snapshot of a version in the background.
 
         Args:
-            log: The task's.
-            pointer: The version; it need not come to count.
-            copy: What holds it.
-            chunk_bytes: Size of a chunk before compression.
+            log: The durable log of the task.
+            pointer: The version, which may never count.
+            copy: A copy of the version.
+            chunk_bytes: The size of a chunk before compression.
         """
         self._begin("snapshot", log, pointer, partial(_snapshot, log, pointer, copy, chunk_bytes))
 
@@ -133,12 +132,12 @@ class BackgroundUpkeep:
         self._queue.put(job)
 
     def published(self, task: TaskKey, base: Pointer, pointer: Pointer) -> Pointer:
-        """Return a new version as it is best made: of what is finished, if it fits.
+        """Return a new version with finished objects, if they match.
 
         Args:
             task: The task.
-            base: The version that was checked out.
-            pointer: The one that a delta makes of it.
+            base: The version of the checkout.
+            pointer: The version after the delta.
         """
         with self._lock:
             job = self._jobs.get(task)
@@ -157,7 +156,7 @@ class BackgroundUpkeep:
             return job.publish(pointer) if own and job.publish is not None else pointer
 
     def committed(self, task: TaskKey, pointer: Pointer) -> None:
-        """Forget what the version that was checked out is made of already."""
+        """Drop finished objects that the version of the checkout has already."""
         with self._lock:
             job = self._jobs.get(task)
             if job is None or job.publish is None or pointer.lineage not in job.line:

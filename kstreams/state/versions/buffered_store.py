@@ -1,4 +1,4 @@
-"""What an attempt reads of an open version: what is stored, below what is in memory."""
+"""The reads of an attempt on an open version: stored rows below buffers in memory."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _UNKNOWN = object()
 
 
 class BufferedStore:
-    """A `WorkingStore` of one attempt, to be read alone; closing it leaves the version open.
+    """A read-only `WorkingStore` of one attempt; closing it leaves the version open.
 
     Args:
-        base: What is stored.
-        buffers: What is in memory, by store. It does not change before this is closed.
+        base: The stored rows.
+        buffers: The buffers by store, which do not change while this store is open.
 
     Attributes:
-        failed: Whether the base has raised an error; it is better opened again then.
+        failed: Whether the base has raised an error, so that the version should be opened again.
     """
 
     def __init__(self, base: WorkingStore, buffers: Mapping[str, ChangeBuffer]) -> None:
@@ -125,7 +125,7 @@ class BufferedStore:
 def _merged(
     above: Iterator[Pair], below: Iterator[tuple[bytes, bytes]], *, reverse: bool
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Yield each key once, by what is above where that knows it, unless it is deleted there."""
+    """Yield each key once, with the upper value if there is one, without deleted keys."""
     last: bytes | None = None
     for key, value in merge(above, below, key=itemgetter(0), reverse=reverse):
         if key == last:  # of equal keys the one above comes first

@@ -1,4 +1,4 @@
-"""What small batches have changed in one store since its open version was last written."""
+"""The changes of small batches in one store since its open version was last written."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from kstreams.state.backend.working import KeyRange, Pair, StoreChanges
 __all__ = ("ChangeBuffer", "memory_bytes")
 
 _PAIR_BYTES = 200
-"""About what a pair takes besides its bytes: two objects, a place in a dictionary and an index."""
+"""The approximate overhead of a pair: two objects, a dict entry and an index entry."""
 
 
 class ChangeBuffer:
-    """Changes in memory, over rows that are stored: ranges are deleted below, then pairs hold.
+    """Changes in memory over stored rows: ranges are deleted, then pairs apply.
 
     Attributes:
-        values: By key; None is a deletion, of a single key or by a range.
-        ranges: What is deleted below, rising and apart.
-        size_bytes: About how much memory the pairs take.
-        rows: How many keys have a value, less how many are deleted.
+        values: Values by key; None is a deletion of a key or by a range.
+        ranges: Deleted ranges of the stored rows, ascending and disjoint.
+        size_bytes: The approximate memory of the pairs.
+        rows: The number of keys with a value, minus the number of deleted keys.
     """
 
     __slots__ = ("_index", "ranges", "rows", "size_bytes", "values")
@@ -34,7 +34,7 @@ class ChangeBuffer:
         self._index = SortedKeys()
 
     def take_in(self, changes: StoreChanges) -> None:
-        """Apply what a batch changes."""
+        """Apply the changes of a batch."""
         for start, end in changes.ranges:
             for keys in self._index.chunks(start, end):
                 self._put([(key, None) for key in keys])

@@ -29,22 +29,22 @@ _UPLOADS = 16
 
 @cache
 def _uploads() -> ThreadPoolExecutor:
-    """Return what writes this process's deltas, however many tasks it has."""
+    """Return the thread pool that writes the deltas of all tasks of this process."""
     return ThreadPoolExecutor(_UPLOADS, "kstreams-delta")
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where an attempt stands: its directory, among the task's versions, and the log.
+    """The directory of an attempt, the versions of its task, and the log.
 
     Attributes:
-        versions: The task's versions on this worker.
-        directory: The attempt's own.
+        versions: The versions of the task on this worker.
+        directory: The directory of the attempt.
         log: The durable log.
-        upkeep: When deltas are merged and snapshots made.
-        backend: What the working store is.
-        background: Does the upkeep beside the batches; None leaves it to commits.
-        open_versions: What keeps versions open for the next batch; None closes them.
+        upkeep: The intervals of merges and snapshots.
+        backend: The backend of the working store.
+        background: The background upkeep; None leaves upkeep to commits.
+        open_versions: The versions that stay open for the next batch; None closes them.
     """
 
     versions: LocalVersions
@@ -57,13 +57,11 @@ class Place:
 
 
 class Checkout:
-    """An open attempt; made by `TaskVersions.checkout`. As a context it aborts unless committed.
+    """An open attempt, created by `TaskVersions.checkout`; as a context manager it may abort.
 
-    Attributes:
-        store: The working store, at exactly the pointer's version, to be read.
-        pointer: The version that was checked out.
-        attempt: Who works on it.
-        warm: Whether it was branched from a local version, rather than restored.
+    Leaving the context aborts the attempt unless it was committed. Attributes: store: The working
+    store, at exactly the pointer's version, read-only. pointer: The version of the checkout.
+    attempt: The attempt. warm: Whether the store was branched from a local version, not restored.
     """
 
     def __init__(
@@ -100,20 +98,20 @@ class Checkout:
         return pointer
 
     def begin_commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
-        """Begin to make changes durable, end the reading, and return their version.
+        """Start to write changes durably, end the reading, and return the new version.
 
-        A small batch's version stays open, where it may, and is not written to the local disk.
-        The version counts once the driver's commit log has the pointer; until then it is
-        one of possibly several. The driver may hear of it after `settle` alone. Without changes
-        nothing is written, and the version stays.
+        The version of a small batch may stay open, without a write to the local disk. The version
+        counts when the driver's commit log has its pointer; until then it is one of possibly
+        several. Send the pointer to the driver only after `settle`. Without changes nothing is
+        written, and the version stays the same.
 
         Args:
-            changes: What to delete and what to put, by store.
-            meta: What the task keeps beside its stores: a JSON object.
+            changes: The deletions and puts, by store.
+            meta: The state of the task besides its stores: a JSON object.
 
         Raises:
-            StoreError: Writing failed; the attempt is discarded, and the version that
-                was checked out is as good as before.
+            StoreError: The write failed; the attempt is discarded, and the version of the checkout
+                stays valid.
         """
         if self._ended:
             raise StoreError(f"attempt {self.attempt.name!r} has ended already")
@@ -132,10 +130,10 @@ class Checkout:
         return pointer.with_meta(meta)
 
     def settle(self) -> None:
-        """Wait until what was committed is durable.
+        """Wait until the commit is durable.
 
         Raises:
-            StoreError: It is not; what was checked out is as good as before.
+            StoreError: The write failed; the version of the checkout stays valid.
         """
         if self._durable is not None:
             self._durable.result()
@@ -253,7 +251,7 @@ class Checkout:
             beside.begin_merger(log, pointer, self._merger_due)
 
     def _background(self) -> BackgroundUpkeep | None:
-        """Return what does the upkeep, if the backend can copy a version for it."""
+        """Return the background upkeep, if the backend can copy a version for it."""
         return self._place.background if isinstance(self._place.backend, CopiesVersions) else None
 
     def _copy_to_snapshot(self, pointer: Pointer) -> VersionCopy | None:

@@ -48,11 +48,11 @@ def local_home(backend: StateBackend | None, app: str, incarnation: str) -> Path
 
 
 def open_local_home(backend: StateBackend, app: str, incarnation: str) -> Path:
-    """Make sure that `local_home` is this user's alone, and return it.
+    """Return the `local_home`, after checking that it is private to this user.
 
     Raises:
-        ForeignDirectoryError: It is not.
-        StoreOpenError: The disk refuses.
+        ForeignDirectoryError: Another user can access it.
+        StoreOpenError: The disk rejects the directory.
     """
     base, steps = _home(backend, app, incarnation)
     try:
@@ -64,9 +64,9 @@ def open_local_home(backend: StateBackend, app: str, incarnation: str) -> Path:
 
 
 def local_parts(home: Path, app: str, incarnation: str) -> tuple[Path, ...]:
-    """Return what a life keeps in its home: directories that have the life's name in theirs.
+    """Return the directories of a checkpoint id in its home, which contain the id in their names.
 
-    Nothing that a link leads to is among them, nor anything in a directory of others.
+    Targets of links and directories of others are not included.
     """
     mark = app_prefix(f"{app}.{incarnation}.").removesuffix("/")
     for directory in (home.parent, home):
@@ -189,16 +189,17 @@ class LocalVersions:
     def publish_base(
         self, version: int, lineage: str, attempt: LocalAttempt, base: tuple[str, int]
     ) -> None:
-        """Name what a version can be made of that is in memory alone; call within `exclusive`.
+        """Record the base of a version that is only in memory; call it within `exclusive`.
 
         Args:
-            version: Its number.
-            lineage: Its lineage.
-            attempt: Whose memory has it; it goes on.
-            base: The attempt that made an earlier version of its line, and the number of that.
+            version: The number of the version.
+            lineage: The lineage of the version.
+            attempt: The attempt that has the version in memory and continues.
+            base: The attempt that created an earlier version of the lineage, and that version's
+                number.
 
         Raises:
-            StoreError: As `publish`.
+            StoreError: As for `publish`.
         """
         name, number = base
         self._name(version, lineage, attempt, f"{name}{_BASED_ON}{number}")
@@ -233,7 +234,7 @@ class LocalVersions:
         self._end(attempt)
 
     def sweep(self, oldest: int, newest: int) -> None:
-        """Remove versions outside of a range, and what dead attempts left."""
+        """Remove versions outside of a range, and the files of dead attempts."""
         with self.exclusive():
             named = set()
             for link in self._versions.iterdir():

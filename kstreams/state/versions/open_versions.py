@@ -1,10 +1,10 @@
-"""Versions that stay open from batch to batch, with what small batches changed in memory.
+"""Versions that stay open from batch to batch, with the changes of small batches in memory.
 
-An open version is a directory of its own, as an attempt's: a branch of the closed version that is
-its base, locked by this process and seen by no other. A small batch writes nothing there. What it
-changed waits until the next batch is given its pointer, which proves that it counts, and is then
-in memory over the base. A batch that is given the pointer before, a retry, finds the version as it
-was; any other pointer finds nothing here.
+An open version is a directory like that of an attempt: a branch of the closed version that is its
+base, locked by this process and invisible to others. A small batch writes nothing there. Its
+changes wait until the next batch gets its pointer, which proves that the batch was committed, and
+are then applied in memory over the base. A retry, which gets the previous pointer, finds the
+previous version; any other pointer finds no version.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass
 class OpenVersion:
-    """A version that is open; for one attempt at a time.
+    """An open version, for one attempt at a time.
 
     Attributes:
-        versions: The task's versions on this worker.
-        directory: Its own.
-        backend: What opened it.
-        base: What is stored there; only `write` writes to it.
-        stores: It was opened with these.
-        source: Name of the attempt that the base was branched from, and its version.
-        lineage: Of the version that base and buffers are at.
-        most_bytes: What the buffers may take.
+        versions: The versions of the task on this worker.
+        directory: The directory of the version.
+        backend: The backend that opened it.
+        base: The stored rows; only `write` writes to it.
+        stores: The stores that it was opened with.
+        source: The attempt that the base was branched from, and its version.
+        lineage: The lineage of base and buffers.
+        most_bytes: The maximum bytes of the buffers.
     """
 
     versions: LocalVersions
@@ -69,11 +69,11 @@ class OpenVersion:
         return sum(buffer.size_bytes for buffer in self._buffers.values())
 
     def reads(self) -> BufferedStore:
-        """Return what an attempt reads."""
+        """Return the store that an attempt reads."""
         return BufferedStore(self.base, self._buffers)
 
     def has_room(self, changes: Changes) -> bool:
-        """Tell whether changes are those of a small batch, and few with what is there."""
+        """Return whether changes are those of a small batch and fit into the buffers."""
         most = min(self.most_bytes // _SMALL_PART, self.most_bytes - self.size_bytes)
         ranges = sum(len(each.ranges) for each in self._buffers.values())
         for changed in changes.values():
@@ -98,7 +98,7 @@ class OpenVersion:
         self.versions.sweep(version - 2, version)
 
     def stands_at(self, lineage: str) -> bool:
-        """Bring it to a version if it is there or one before it; tell whether it is there now."""
+        """Move to a version if it is the current or the next one; return whether it is."""
         following, self._next = self._next, None
         if following is not None and following[0] == lineage:
             self.lineage = lineage
@@ -117,7 +117,9 @@ class OpenVersion:
             self._buffers = {}
 
     def close(self) -> None:
-        """Let go of it, unwritten, and remove its directory; `sweep` does where that fails."""
+        """Close the version without writing it, and remove its directory; `sweep` does if that
+        fails.
+        """
         try:
             self.base.close()
         except StoreError as error:
@@ -139,13 +141,13 @@ class _Kept:
 
 
 class OpenVersions:
-    """The open versions of a process, one a task, each taken by one attempt at a time.
+    """The open versions of a process, one per task, each for one attempt at a time.
 
     Args:
-        clock: Tells how long one was not used.
-        most_open: So many are kept at most; further tasks open theirs for each batch.
-        most_bytes: What all buffers may take together, about.
-        idle: One that was not used for so long makes room: its task is elsewhere.
+        clock: The clock for unused versions.
+        most_open: The maximum number of open versions; further tasks open theirs for each batch.
+        most_bytes: The approximate maximum bytes of all buffers.
+        idle: The time after which an unused version may be closed, because its task runs elsewhere.
     """
 
     def __init__(
@@ -169,13 +171,13 @@ class OpenVersions:
     def take(
         self, home: Path, pointer: Pointer, backend: StateBackend, stores: Collection[str]
     ) -> OpenVersion | None:
-        """Return a task's open version at a pointer, kept no more; None if there is none.
+        """Return and remove the open version of a task at a pointer; None if there is none.
 
         Args:
-            home: The task's directory.
+            home: The directory of the task.
             pointer: The version.
-            backend: What has to have opened it.
-            stores: What it has to be open with.
+            backend: The required backend.
+            stores: The required stores.
         """
         with self._lock:
             found = self._own().pop(home, None)
@@ -189,7 +191,7 @@ class OpenVersions:
         return None
 
     def has_room(self, version: OpenVersion) -> bool:
-        """Tell whether a version that was taken, or opened anew, can be kept."""
+        """Return whether a taken or newly opened version can be kept."""
         now = steady_ms(self._clock)
         with self._lock:
             kept = self._own()
@@ -217,7 +219,7 @@ class OpenVersions:
             _close_all(self._own(), self._process)
 
     def _own(self) -> dict[Path, _Kept]:
-        """Return what this process has opened, not the copies that a fork has of its parent's."""
+        """Return the versions that this process has opened, without those of its parent."""
         if self._process != os.getpid():
             self._process = os.getpid()
             self._of_parents.append(self._kept)

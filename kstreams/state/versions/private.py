@@ -1,8 +1,8 @@
-"""Directories that are this user's alone, below one that others may share.
+"""Private directories of this user, below a directory that others may share.
 
-What lies in a shared temporary folder under a name that can be guessed may be another
-user's, or a link to anywhere: whoever was there first made it. So each step is made for
-this user alone, opened without following a link, and looked at once it is open.
+A path with a guessable name in a shared temporary folder may belong to another user, or may be a
+link to anywhere. So each step is created for this user only, opened without following a link, and
+checked after it is open.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ def make_private(path: Path) -> None:
 
 
 def private_directory(base: Path, *steps: str) -> Path:
-    """Return a directory below another, after making sure that each step is this user's.
+    """Return a directory below another, after checking that each step is private to this user.
 
-    What is missing is made with mode 700. Where others may write they may no more, and
-    what they could write to in the last step is set aside unread.
+    Missing steps are created with mode 700. Write access of others is removed, and a last step that
+    others could write to is moved aside unread.
 
     Args:
-        base: Where others may come as well; taken as it is, made if it is missing.
-        steps: Names of directories, each in the one before.
+        base: A directory that others may share; used as it is, created if missing.
+        steps: The names of directories, each in the previous one.
 
     Raises:
-        ForeignDirectoryError: A step is another user's, a link, or no directory.
-        OSError: The file system refuses.
+        ForeignDirectoryError: A step belongs to another user, or is a link or no directory.
+        OSError: The file system rejects the access.
     """
     make_private(base)
     above = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

@@ -1,8 +1,7 @@
-"""One task's state, version after version: checked out, changed, committed.
+"""The state of one task, version by version: checkout, change, commit.
 
-An attempt works on a copy of its own of exactly the version that the driver's pointer
-names, and its commit adds a version beside the others. Which of several attempts counts is
-decided by whose pointer the driver commits; the rest is removed later.
+An attempt works on its own copy of exactly the version in the driver's pointer, and its commit adds
+a version. The driver commits the pointer of one of several attempts; the others are removed later.
 """
 
 from __future__ import annotations
@@ -39,22 +38,22 @@ class _Branched:
 
 
 class TaskVersions:
-    """Where a task's attempts get their state from, and bring it back to.
+    """The source and the destination of the state of a task's attempts.
 
-    Cheap to make: one a batch will do, and one serves any number of attempts. The worker
-    keeps the version that was checked out last, the one before and those that follow it,
-    so that a retry is warm. A version that stays open is at one
-    of these alone, and an earlier one, from which the log's deltas lead to it, stays beside it.
+    The object is cheap to create, and serves any number of attempts. The worker keeps the last
+    version of a checkout, the previous one and the later ones, so that a retry is warm. For a
+    version that stays open, an earlier version stays beside it, from which the log's deltas lead to
+    it.
 
     Args:
-        backend: What the working stores are.
-        local_home: A directory on the worker's own disk, of this app and checkpoint alone.
+        backend: The backend of the working stores.
+        local_home: A directory on the worker's disk, of this app and checkpoint.
         log: The durable log.
-        task: Which task.
-        stores: Names of its stores. One that is no longer named keeps its contents.
-        upkeep: When deltas are merged and snapshots made.
-        background: Does the upkeep beside the batches; None leaves it to commits.
-        open_versions: What keeps versions open from batch to batch; None closes each.
+        task: The task.
+        stores: The names of its stores. A store that is not named any more keeps its content.
+        upkeep: The intervals of merges and snapshots.
+        background: The background upkeep; None leaves upkeep to commits.
+        open_versions: The versions that stay open from batch to batch; None closes each.
     """
 
     def __init__(
@@ -78,17 +77,17 @@ class TaskVersions:
         self._open_versions = open_versions
 
     def checkout(self, pointer: Pointer, attempt: Attempt) -> Checkout:
-        """Open a copy of a version for one attempt, and remove what is too old.
+        """Open a copy of a version for one attempt, and remove old versions.
 
-        Warm when the worker has the version; else it is restored from the durable log, all of
-        it or what came since an earlier version that the worker has.
+        The checkout is warm if the worker has the version; otherwise it is restored from the
+        durable log, completely or from an earlier version on the worker.
 
         Args:
             pointer: The version.
-            attempt: Who asks, by a name that no other attempt has (`new_attempt`).
+            attempt: The attempt, with a unique name (`new_attempt`).
 
         Raises:
-            StateCorruptError: The log lacks an object of the version, or has it damaged.
+            StateCorruptError: An object of the version is missing or damaged in the log.
             StoreOpenError: The local disk is full or cannot be written.
         """
         stores = sorted({*self._stores, *pointer.stores})
@@ -123,7 +122,7 @@ class TaskVersions:
     def _to_keep(
         self, pointer: Pointer, opened: _Branched, stores: Sequence[str]
     ) -> OpenVersion | None:
-        """Return what may stay open of a version; None where it is closed in any case."""
+        """Return the version that may stay open; None if it is closed in any case."""
         backend = self._backend
         if self._open_versions is None or not isinstance(backend, StaysOpen):
             return None
@@ -181,7 +180,7 @@ class TaskVersions:
         return source is not None and self._backend.branch(source, directory.directory)
 
     def _restore(self, pointer: Pointer, attempt: str, stores: Sequence[str]) -> None:
-        """Make the local version of an earlier one and what came since, or of the log alone."""
+        """Create the local version from an earlier one and later deltas, or only from the log."""
         try:
             if self._restored_after(pointer, f"{attempt}-base", stores):
                 return

@@ -1,4 +1,4 @@
-"""Dead letters: what was set aside, why, and in a form that the topic takes."""
+"""Dead letters: failed records with their errors, in a form that the topic accepts."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def letter_of_record(queue: Queue, row: int, error: KStreamsError, wall_ms: int)
 def letter_of_result(
     record: _Bytes, error: KStreamsError, *, node: str, topic: str, commit: str = ""
 ) -> _Bytes:
-    """Return the dead letter of a result that its topic, or another place, refused.
+    """Return the dead letter of a result that its topic or another destination rejected.
 
     Args:
         record: The result.
-        error: Why.
+        error: The error.
         node: The sink.
-        topic: The topic, or what else the sink writes to.
-        commit: What names the result, where there is no topic.
+        topic: The topic or other destination of the sink.
+        commit: The id of the result, if the sink does not write to a topic.
     """
     reasons = {"class": kind_of(error), "message": error.message, "node": node, "topic": topic}
     if commit:
@@ -66,11 +66,11 @@ def letter_of_result(
 
 
 def fitted(letter: _Bytes, limits: TopicLimits, wall_ms: int) -> _Bytes:
-    """Return a letter that its topic takes, with as much of it as can be.
+    """Return the dead letter in a form that its topic accepts, with as much content as possible.
 
-    What is changed or left out is said in headers: `-timestamp` has the record's own time,
-    `-left-out` lists `value`, `headers` and `key`. `-topic`, `-partition` and `-offset` say
-    where the whole record is.
+    Headers describe the changes: `-timestamp` has the record's time, `-left-out` lists the removed
+    parts of `value`, `headers` and `key`. `-topic`, `-partition` and `-offset` are the place of the
+    complete record.
     """
     low, high = limits.times(wall_ms)
     if not low <= letter.timestamp <= high:
@@ -120,7 +120,10 @@ def _place(headers: Headers) -> bytes:
 
 
 def _said(headers: Headers) -> dict[str, bytes]:
-    """Return what a letter's headers say of the failure; the last of a name is the library's."""
+    """Return the description of the failure in the headers.
+
+    The last header of a name is the library's.
+    """
     names = {f"{_PREFIX}{name}" for name in _REASONS}
     return {name: (value or b"")[:_MAX_BYTES] for name, value in headers if name in names}
 

@@ -1,4 +1,4 @@
-"""What becomes of records that fail: fail the batch, skip them, or set them aside."""
+"""The policies for failed records: fail the batch, skip the record, or write a dead letter."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ RECORD_HINT = (
     "correct the processor or the record and restart (nothing of this batch was kept), "
     "or let the source skip such records: on_error='skip' or DeadLetter(topic)."
 )
-"""What to do about a record that fails at a source with `on_error="fail"`."""
+"""The hint for a record that fails at a source with `on_error="fail"`."""
 
 
 class Policies:
     """The policies of entries and sinks, and the dead letters of the batch.
 
     Args:
-        entries: By name.
-        sinks: Those that have a policy of their own.
-        loop_ends: What is written to loops has the loop's policy.
-        cursor: Where the task is.
-        limits: What topics take.
-        folder: Where dead letters wait that are more than memory should hold.
+        entries: The entries by name.
+        sinks: The sinks with their own policy.
+        loop_ends: The ends of loops; the policy of the loop applies to them.
+        cursor: The position of the task.
+        limits: The limits of topics.
+        folder: The folder for dead letters that exceed the memory limit.
     """
 
     def __init__(
@@ -108,7 +108,10 @@ class Policies:
             self._cursor.drop(sink.name, "refused-skip")
 
     def exceeded(self, end: LoopEndNode, record: Record[Any, Any], error: LoopError) -> None:
-        """Deal with what would go round a loop too often; raise the error if so asked."""
+        """Apply the policy to a record that exceeds the passes of a loop.
+
+        Raises the error if the policy is to fail.
+        """
         policy = end.loop.on_error
         if policy == "fail":
             raise error

@@ -20,12 +20,12 @@ __all__ = ("Refusals",)
 
 
 class Refusals:
-    """Deals with refused results of one sink by its policy.
+    """Applies the policy of one sink to its rejected results.
 
     Args:
         sink: The sink.
-        output: What the task gave out: `settle` adds letters and counts to it.
-        limits: What topics take.
+        output: The output of the task; `settle` adds dead letters and counts to it.
+        limits: The limits of topics.
     """
 
     def __init__(self, sink: SinkNode, output: TaskOutput, limits: Limits) -> None:
@@ -42,20 +42,20 @@ class Refusals:
         *,
         commit: str = "",
     ) -> None:
-        """Deal with one; raise the error if the policy is to fail.
+        """Apply the policy to one result; raise the error if the policy is to fail.
 
         Args:
-            target: The topic, or what else the result was for.
-            record: The result, in bytes.
-            error: Why.
-            commit: What names the result, where there is no topic.
+            target: The topic or other destination of the result.
+            record: The result in bytes.
+            error: The error.
+            commit: The id of the result, if the sink does not write to a topic.
         """
         self._policies.refused(
             self._sink, target, record, error.at(node=self._sink.name), commit=commit
         )
 
     def settle(self) -> None:
-        """Add what was taken to the output: dead letters, and what was not written after all."""
+        """Add the dead letters and the counts of rejected results to the output."""
         output = self._output
         for topic, letters in self._policies.drain().items():
             others = [output.dead_letters[topic]] if topic in output.dead_letters else []

@@ -24,12 +24,12 @@ _BY_ITSELF = 300
 
 
 class Places:
-    """Which node runs what, to find the node of an exception in its traceback.
+    """The functions of nodes, to find the node of an exception in its traceback.
 
-    So nothing is tracked while all goes well.
+    So nothing needs tracking while no exception occurs.
 
     Args:
-        call_frames: How many frames are set aside for nodes that call each other.
+        call_frames: The number of frames that are reserved for nodes that call each other.
     """
 
     def __init__(self, call_frames: int = 0) -> None:
@@ -63,10 +63,11 @@ class Places:
         return None
 
     def is_chains(self, exc: RecursionError) -> bool:
-        """Tell whether the nodes together ran out of stack, none of them by itself.
+        """Return whether the chain of nodes, not a single node, ran out of stack.
 
-        By itself is what a node does with its record, such as reading a document that nests
-        too deep: of more frames than most programs have in all, or none that are seen (in C).
+        A single node runs out of stack if it processes its record with more frames than most
+        programs use, such as for a deeply nested document, or with frames that are invisible (in
+        C).
         """
         frames = most = own = 0
         last = None
@@ -86,7 +87,7 @@ class Places:
 
 
 def _is_run_by(function: FunctionType, frame: FrameType) -> bool:
-    """Tell closures of one `def` apart by what they have closed over."""
+    """Return whether a frame runs a function; closures of one `def` differ by their cells."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         if frame.f_locals.get(name) is not cell.cell_contents:
             return False
@@ -94,15 +95,16 @@ def _is_run_by(function: FunctionType, frame: FrameType) -> bool:
 
 
 def located(exc: BaseException, places: Places, *, hint: str = "") -> KStreamsError:
-    """Return a typed error for an exception that came out of a node.
+    """Return a typed error for an exception of a node.
 
-    `SystemExit` and others that are no `Exception` are failures like any: an executor is
-    not the processor's to end. `KeyboardInterrupt` is none; callers let it pass.
+    `SystemExit` and other exceptions that are not an `Exception` are failures, too, because a
+    processor must not end its executor. `KeyboardInterrupt` is not a failure; callers do not catch
+    it.
 
     Args:
-        exc: What was raised.
-        places: Which node runs what.
-        hint: What to do about it, for what is not a `KStreamsError` yet.
+        exc: The exception.
+        places: The functions of nodes.
+        hint: The hint for an exception that is not a `KStreamsError`.
     """
     node = places.node_of(exc.__traceback__)
     if isinstance(exc, KStreamsError) and isinstance(exc.where, Where):
@@ -120,14 +122,14 @@ def of_record(
     *,
     hint: str,
 ) -> None:
-    """Name the record of an error that says at which place one failed, or that one does not decode.
+    """Add the record to an error that has only the place of a failed or undecodable record.
 
     Args:
-        error: Out of a node.
-        entries: Where queues come in.
-        queues: What is under way.
-        first: The place of their first record, in merged order.
-        hint: What to do about a record that fails in user code or does not decode.
+        error: The error of a node.
+        entries: The entries of queues.
+        queues: The current queues.
+        first: The place of their first record in merged order.
+        hint: The hint for a record that fails in user code or cannot be decoded.
     """
     if isinstance(error, DeserializationError):
         placed(error, entries, queues)
@@ -145,9 +147,9 @@ def of_record(
 
 
 def of_result(error: KStreamsError) -> KStreamsError:
-    """Let an error that names a result's key and time make room for those of its record.
+    """Move key and time of a result from the place of an error to its message.
 
-    The message keeps what they were.
+    The place can then hold key and time of the record.
     """
     where = error.where
     parts = {"key": where.key, "timestamp": where.timestamp}

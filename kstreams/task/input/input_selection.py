@@ -1,4 +1,4 @@
-"""What of a batch's input a task processes now: not again, not too early, in the task's order."""
+"""Select the records of a batch that a task processes now, without repeats, in the task's order."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ("Intake",)
 
 
 class Intake:
-    """Takes in the queues of a task's batches, and notes how far its sources are processed.
+    """Selects records from the queues of a task's batches, and tracks the positions of its sources.
 
     Args:
-        group: The task's.
-        entries: Names of its entries, in their order.
-        meta: Where the task goes on in each source partition; changed in place.
+        group: The group of the task.
+        entries: The names of its entries, in order.
+        meta: The resume position of each source partition; changed in place.
         running_maxima: `EventTimes.running_maxima`.
     """
 
@@ -45,13 +45,11 @@ class Intake:
     def take(
         self, queues: Sequence[Queue], holding: Holding | None
     ) -> tuple[list[Queue], dict[TopicPartition, HeldBack], tuple[SourceRead, ...]]:
-        """Return the queues with records to process, ordered, and where others wait.
-
-        What was read of sources comes last.
+        """Return the ordered queues to process, the held-back records, and the read ranges.
 
         Args:
-            queues: The batch's.
-            holding: Which of them wait for a later batch; None: none.
+            queues: The queues of the batch.
+            holding: The records that wait for a later batch; None: none.
         """
         fresh = [self._fresh(queue) for queue in sorted(queues, key=self._place)]
         rows = [each for each in fresh if each.table.num_rows]
@@ -70,13 +68,13 @@ class Intake:
         held: Mapping[TopicPartition, HeldBack],
         reads: tuple[SourceRead, ...],
     ) -> tuple[list[Queue], dict[TopicPartition, HeldBack], tuple[SourceRead, ...]]:
-        """Return what `take` returned, without the records that were not processed after all.
+        """Return the result of `take` without the records that were not processed.
 
         Args:
-            left: By source partition, the offset of the first of them.
-            queues: What `take` returned, as the other arguments.
-            held: Where other records wait.
-            reads: What was read of sources.
+            left: The offset of the first unprocessed record, by source partition.
+            queues: The queues of `take`'s result.
+            held: The held-back records of `take`'s result.
+            reads: The read ranges of `take`'s result.
         """
         if not left:
             return list(queues), dict(held), reads
@@ -105,7 +103,7 @@ class Intake:
         return self._ranks[queue.entry], queue.partition
 
     def _fresh(self, queue: Queue) -> Queue:
-        """Leave out what was processed before."""
+        """Remove the records that were processed before."""
         if queue.entry not in self._sources:
             return queue
         return queue.since(self._meta.next_offsets.get(queue.topic_partition, 0))

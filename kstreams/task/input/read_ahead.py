@@ -15,22 +15,21 @@ from kstreams.task.records.rows import Stream
 __all__ = ("ReadAhead",)
 
 _SAMPLE = 256
-"""How many records are looked at before anything is read ahead."""
+"""The number of records to observe before prefetching starts."""
 _LEAST_SHARE = 0.5
-"""How many of the sample's keys must have been asked for."""
+"""The minimum share of the sample's keys that processors must have read."""
 
 T = TypeVar("T")
-"""What is iterated over."""
+"""The type of the iterated items."""
 
 
 class ReadAhead:
-    """Reads the keys of a batch's records ahead, in one call of the backend a store.
+    """Prefetches the rows for the keys of a batch, with one backend call per store.
 
-    One look-up in RocksDB costs some three times what it costs as part of a sorted call.
-    Candidates are stores of kinds where a key leads to a row, of record processors that see
-    the keys of an entry; of these only those that are asked for most keys of the first
-    records. Reading ahead changes no result: the working store is the same during the whole
-    attempt.
+    A single lookup in RocksDB costs about three times as much as a key of a sorted call. Candidates
+    are stores whose kind maps a key to a row, of record processors that get the keys of an entry. A
+    candidate is used if its processor reads most keys of the first records. Prefetching does not
+    change results: the working store does not change during an attempt.
     """
 
     def __init__(self, group: PartitionGroup, overlay: Overlay) -> None:

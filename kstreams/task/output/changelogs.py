@@ -24,20 +24,20 @@ __all__ = ("Changelogs",)
 
 
 class Changelogs:
-    """Turns changes of stores into records of their changelogs.
+    """Converts changes of stores to records of their changelogs.
 
-    A store whose topic does not have all of it yet is written whole: when the changelog
-    is new, or another one, or was deleted and created again, or the task's state comes from
-    elsewhere. The task's metadata says so: this too counts with the batch and no sooner.
+    A store is written completely if its topic does not have all rows: the changelog is new, another
+    topic, or was deleted and created again, or the task's state comes from another place. The
+    task's metadata records this, and becomes valid with the batch.
 
     Args:
-        stores: The task's.
-        overlay: The attempt's, for what was there before.
-        meta: The task's; changed in place.
-        ends: By store, where the task's partition of the topic ended before the attempt;
-            0 where it is not known.
-        ids: By store, the id that its topic had then; empty where topics have none.
-        limits: What topics take.
+        stores: The stores of the task.
+        overlay: The overlay of the attempt, for earlier values.
+        meta: The metadata of the task; changed in place.
+        ends: By store, the end of the task's partition of the topic before the attempt; 0 if
+            unknown.
+        ids: By store, the topic id at that time; empty if topics have no ids.
+        limits: The limits of topics.
     """
 
     def __init__(
@@ -59,15 +59,15 @@ class Changelogs:
         self._limits = limits
 
     def tables(self, changes: Changes, wall_ms: int) -> dict[str, pa.Table]:
-        """Return the records by store, tables of `OUTPUT_SCHEMA`; only those with rows.
+        """Return the records by store, as tables of `OUTPUT_SCHEMA`; only those with rows.
 
         Args:
-            changes: What the batch changes in all stores.
-            wall_ms: The time of what has none of its own, before there is a stream time.
+            changes: The changes of the batch in all stores.
+            wall_ms: The time of rows without a time, before there is a stream time.
 
         Raises:
-            SerdeError: A row is not what the store's serdes write; names the store.
-            RecordRefusedError: The topic does not take a row; names store and key.
+            SerdeError: The serdes of a store cannot write a row. The message has the store.
+            RecordRefusedError: The topic rejects a row. The message has store and key.
         """
         before, ids = self._meta.changelogs, self._meta.changelog_ids
         self._meta.changelogs, self._meta.changelog_ids = {}, {}

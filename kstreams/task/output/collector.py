@@ -1,4 +1,4 @@
-"""Gather what is forwarded to one sink or repartition edge, and encode it."""
+"""Collect the records of one sink or repartition edge, and encode them."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ __all__ = ("Collector",)
 
 _TIMES = range(-(1 << 63), 1 << 63)
 _HELD_BYTES = PIECE_BYTES
-"""How many bytes of output wait in memory."""
+"""The maximum bytes of output in memory."""
 _AT_FIRST = 1_024
-"""How many records are encoded at once before their size is known."""
+"""The number of records to encode at once before their size is known."""
 _AT_MOST = 1 << 16
 
 
 class Collector:
-    """Gathers what is forwarded to one sink or edge.
+    """Collects the records of one sink or edge.
 
-    Taking a record is little more than a `list.append`. Records are encoded in bulk, when
-    there are many or the batch ends, and wait encoded, in a file beyond some MiB: what one
-    record leads to may be more than memory holds.
+    Taking a record costs little more than `list.append`. Records are encoded in bulk, when there
+    are many or when the batch ends, and then kept encoded, in a file beyond some MiB, because the
+    output of one record may exceed the memory.
 
-    Records are encoded one by one, as they come, where that would be too late (`eager`):
-    objects that could be changed after they were forwarded, a topic chosen for each
-    record, and sources that skip failing records, so that the failure is the record's.
+    Records are encoded immediately (`eager`) if bulk encoding would be too late: for mutable
+    objects, for a topic that is chosen for each record, and for sources that skip failed records,
+    so that a failure belongs to its record.
     """
 
     def __init__(
@@ -110,10 +110,10 @@ class Collector:
         return self._rows.count + len(self._records)
 
     def cut(self, mark: int) -> None:
-        """Forget what was taken since a mark.
+        """Drop the records that were taken since a mark.
 
         Raises:
-            OSError: What was moved to a file does not come back.
+            OSError: Rows in the file cannot be read back.
         """
         unencoded = max(mark - self._rows.count, 0)
         del self._records[unencoded:]
@@ -121,10 +121,10 @@ class Collector:
         self._rows.cut(mark)
 
     def take_table(self, table: pa.Table) -> None:
-        """Take what a batch processor forwards.
+        """Take a table of a batch processor.
 
         Raises:
-            SerializationError: It does not fit the sink.
+            SerializationError: The sink cannot encode the table.
         """
         self._flush()
         if callable(self._topic):
@@ -166,7 +166,7 @@ class Collector:
                     raise error from error.__cause__
 
     def take_encoded(self, table: pa.Table) -> None:
-        """Take what is encoded already: columns key, value and timestamp, without headers."""
+        """Take an encoded table: columns key, value and timestamp, without headers."""
         self._flush()
         topic = self._topic
         if callable(topic):
@@ -196,9 +196,9 @@ class Collector:
         return table if table.num_rows else None
 
     def relieve(self) -> int:
-        """Encode what was taken; return after how many records to do that again.
+        """Encode the taken records; return the number of records until the next call.
 
-        What goes wrong is kept for `drain`: the record under way is not to blame.
+        An error is kept for `drain`, because it does not belong to the current record.
         """
         count, size = self._rows.count, self._rows.size
         try:
@@ -260,7 +260,7 @@ class Collector:
         return error.at(node=self._node, target=topic, key=key)
 
     def _flush(self) -> None:
-        """Encode what was taken."""
+        """Encode the taken records."""
         records = self._records
         if not records:
             return
@@ -314,9 +314,9 @@ class Collector:
 def _gathering(
     collector: ref[Collector], append: Callable[[Record[Any, Any]], None]
 ) -> Callable[[Record[Any, Any]], None]:
-    """Return what takes records one by one, and relieves a collector of many.
+    """Return a function that takes single records, and relieves the collector when there are many.
 
-    The `send` of a generator: half the price of a function that counts.
+    It is the `send` of a generator, which costs half as much as a counting function.
     """
 
     def gather() -> Generator[None, Record[Any, Any], None]:

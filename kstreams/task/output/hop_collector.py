@@ -1,4 +1,4 @@
-"""Gather what is forwarded to a loop, or to an edge where there are loops, with its hops."""
+"""Collect the records of a loop, or of an edge in a topology with loops, with their hops."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ _HINT = (
 
 
 class HopCollector(Collector):
-    """A collector that counts how often records, or those that they come of, went round loops.
+    """A collector that counts the passes of records, or of their origins, through loops.
 
-    A record that is forwarded while another is processed comes of that one. What is forwarded
-    at the end of a batch, or by a processor of whole tables, comes of the least travelled one
-    of the batch: so a batch that has nothing but what went round adds a hop to all of it.
+    The origin of a forwarded record is the record that is being processed. Records that are
+    forwarded at the end of a batch, or by a processor of tables, have the fewest hops of any record
+    in the batch: so a batch of only looped records adds a hop to all of them.
 
     Args:
-        node: The edge, or the loop's end.
-        cursor: Knows which record is present.
-        exceeded: Deals with what would go round too often; a loop's end needs it.
-        eager: Whether records are encoded as they come.
-        folder: Where rows wait that are more than memory should hold.
+        node: The edge, or the end of the loop.
+        cursor: The current record.
+        exceeded: Applies the policy to records with too many passes; required for the end of a
+            loop.
+        eager: Whether to encode records immediately.
+        folder: The folder for rows that exceed the memory limit.
     """
 
     def __init__(
@@ -90,12 +91,12 @@ class HopCollector(Collector):
         return len(self._hops)
 
     def cut(self, mark: int) -> None:
-        """Forget what was taken since a mark."""
+        """Drop the records that were taken since a mark."""
         super().cut(mark)
         del self._hops[mark:]
 
     def take_table(self, table: pa.Table) -> None:
-        """Take what a batch processor forwards."""
+        """Take a table of a batch processor."""
         hops = self._cursor.least_hops
         if self._end is not None:
             hops += 1
@@ -107,7 +108,7 @@ class HopCollector(Collector):
         self._hops.extend([hops] * table.num_rows)
 
     def take_encoded(self, table: pa.Table) -> None:
-        """Take what is encoded already."""
+        """Take an encoded table."""
         super().take_encoded(table)
         self._hops.extend([self._cursor.hops()] * table.num_rows)
 

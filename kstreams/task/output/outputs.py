@@ -1,4 +1,4 @@
-"""What a batch gives out: columns for each sink and repartition edge."""
+"""The output of a batch: columns for each sink and repartition edge."""
 
 from __future__ import annotations
 
@@ -17,26 +17,28 @@ __all__ = ("TaskOutput",)
 
 @dataclass
 class TaskOutput:
-    """What one run of a task gives out.
+    """The output of one run of a task.
 
     Attributes:
         sinks: By sink node, a table of `kstreams.raw_batch.OUTPUT_SCHEMA`; only those with rows.
-        results: By sink node that writes to no topic, what it gets; only those with rows.
-        dead_letters: By dead-letter topic, the same.
-        edges: By repartition node, the same (topic is the edge's name); with a column `HOPS`
-            where there are loops.
-        loops: By loop, the same (topic is the loop's name), with a column `HOPS`.
-        lines: What `to_stdout` sinks print, and how many lines were left out.
-        records_in: How many records entered.
-        counts: How many records each node took and gave; of those that had some.
-        samples: Where a few of those came from that were dropped.
-        reads: What was processed of each source's partitions.
-        changelogs: By store, a table of its changelog's records, for the partition.
-        partition: The task's own.
-        wall_ms: The batch's wall time.
-        held: Of which source partitions records wait for a later batch.
-        next_wall_due: When a wall-clock punctuator is due next, ms; None without any.
-        nodes_us: Microseconds that nodes took, as far as somebody has looked.
+        results: By sink node with another destination than a topic, its input; only those with
+            rows.
+        dead_letters: By dead-letter topic, a table of the same schema.
+        edges: By repartition node, a table of the same schema (the topic is the name of the edge);
+            with a column `HOPS` in a topology with loops.
+        loops: By loop, a table of the same schema (the topic is the name of the loop), with a
+            column `HOPS`.
+        lines: The lines of `to_stdout` sinks, and the number of omitted lines.
+        records_in: The number of input records.
+        counts: The input and output counts of nodes; only of nodes with records.
+        samples: The places of some dropped records.
+        reads: The processed range of each source partition.
+        changelogs: By store, a table of changelog records for the partition.
+        partition: The partition of the task.
+        wall_ms: The wall time of the batch.
+        held: The source partitions with records for a later batch.
+        next_wall_due: The time of the next wall-clock punctuator, ms; None without any.
+        nodes_us: The sampled time of nodes, in microseconds.
     """
 
     sinks: dict[str, pa.Table] = field(default_factory=dict)
@@ -58,5 +60,5 @@ class TaskOutput:
 
     @property
     def dropped(self) -> dict[str, int]:
-        """How many records were dropped, by reason."""
+        """The number of dropped records, by reason."""
         return by_reason(self.counts)

@@ -14,9 +14,9 @@ __all__ = ("OwnPartition",)
 
 @dataclass(frozen=True)
 class OwnPartition:
-    """A partitioner that puts every key into one partition: of the task that owns it.
+    """A partitioner that puts every key into one partition: that of the owning task.
 
-    What has changed in a task is rebuilt in that task, however its keys are written.
+    The changes of a task are rebuilt in the same task, for any form of its keys.
 
     Args:
         number: The partition.

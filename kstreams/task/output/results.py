@@ -1,4 +1,4 @@
-"""Gather what is forwarded to a sink that is no topic, as it came."""
+"""Collect the unencoded records of a sink other than a topic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Part = Any
 
 
 class SinkInput:
-    """What was forwarded to one sink in one batch, by records and by tables.
+    """The input of one sink in one batch, as records and tables.
 
     Args:
         parts: Lists of records and tables of `COLUMNS`, in the order of forwarding.
@@ -74,10 +74,10 @@ class ResultCollector:
         self.take: Callable[[Record[Any, Any]], None] = self._records.append
 
     def take_table(self, table: pa.Table) -> None:
-        """Take what a batch processor forwards.
+        """Take a table of a batch processor.
 
         Raises:
-            SerializationError: It has not the columns key, value and timestamp.
+            SerializationError: The table lacks a column key, value or timestamp.
         """
         try:
             rows = whole(table)
@@ -95,7 +95,7 @@ class ResultCollector:
         return self._before + len(self._records)
 
     def cut(self, mark: int) -> None:
-        """Forget what was taken since a mark."""
+        """Drop the records that were taken since a mark."""
         del self._records[max(mark - self._before, 0) :]
         while self._before > mark:
             part = self._parts.pop()

@@ -1,4 +1,4 @@
-"""Divide what was forwarded to a repartition edge or a loop among the tasks that own the keys."""
+"""Divide the records of a repartition edge or a loop among the tasks that own the keys."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ __all__ = ("route",)
 def route(
     edge: RepartitionNode | LoopNode, table: pa.Table, *, upstream: int, partitions: int
 ) -> Iterator[tuple[int, Queue]]:
-    """Yield queues for each task below that gets records: one for each piece of the table.
+    """Yield queues for each receiving task: one for each piece of the table.
 
     Args:
         edge: The repartition edge, or the loop.
-        table: What one upstream task forwarded to it (`kstreams.raw_batch.OUTPUT_SCHEMA`).
-        upstream: That task's partition; the queue's partition.
-        partitions: How many tasks there are below.
+        table: The records of one upstream task (`kstreams.raw_batch.OUTPUT_SCHEMA`).
+        upstream: The partition of that task and of the queue.
+        partitions: The number of tasks below.
 
     Yields:
-        Target partition, and the queue; its offsets are the sequence of forwarding, so
-        that order survives any shuffle. Null keys take turns by it.
+        The target partition and the queue. Offsets are sequence numbers of forwarding, so any
+        shuffle keeps the order. Records with null keys are distributed round-robin by these
+        numbers.
     """
     first = 0
     for piece in pieces(table):

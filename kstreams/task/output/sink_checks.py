@@ -1,4 +1,4 @@
-"""What becomes of results that their topic does not take."""
+"""Results that their topic rejects."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ Refused = Callable[
 
 
 class Outlet:
-    """The way from a sink's collector to its topics.
+    """The path from a sink's collector to its topics.
 
-    Under `on_refused="fail"` a refused result is the failure of the record that made it,
-    where that can be undone (`check`); elsewhere, and under other policies, results are
-    looked at together at the end of the batch (`passed`).
+    With `on_refused="fail"`, a rejected result is a failure of its record if the record can still
+    be rolled back (`check`). Otherwise, and with other policies, results are checked together at
+    the end of the batch (`passed`).
 
     Args:
         node: The sink.
-        limits: What topics take.
-        cursor: Knows the wall time.
-        refused: Deals with what is refused.
+        limits: The limits of topics.
+        cursor: The wall time.
+        refused: Applies the policy to rejected results.
     """
 
     def __init__(self, node: SinkNode, limits: Limits, cursor: Cursor, refused: Refused) -> None:

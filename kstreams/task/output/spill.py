@@ -14,18 +14,18 @@ __all__ = ("OutputRows",)
 
 
 class OutputRows:
-    """Tables one after the other, of which what is more than some MiB lies in a file.
+    """A sequence of tables that moves to a file beyond some MiB.
 
-    The file has no name: it is gone with the process, however that ends. What is drained
-    maps it into memory, where the system may drop its pages again.
+    The file has no name, so it disappears with the process. Drained tables map the file into
+    memory, and the system may drop the pages again.
 
     Args:
-        folder: Where the file is, on a disk; the system's temporary one by default.
-        most: How many bytes stay in memory.
+        folder: The folder of the file, on a disk; the system's temporary folder by default.
+        most: The maximum bytes in memory.
 
     Attributes:
-        count: How many rows there are.
-        size: How many bytes were added since the last time that it was drained.
+        count: The number of rows.
+        size: The number of bytes that were added since the last drain.
     """
 
     def __init__(self, folder: Path | None = None, *, most: int) -> None:
@@ -86,7 +86,7 @@ class OutputRows:
         return pa.concat_tables(tables) if tables else None
 
     def _spill(self) -> None:
-        """Move what is in memory to the end of the file."""
+        """Move the rows in memory to the end of the file."""
         if self._file is None:
             self._file = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  # see drain
         table = pa.concat_tables(self._tables)
@@ -96,7 +96,7 @@ class OutputRows:
         self._tables, self._held = [], 0
 
     def _mapped(self) -> list[pa.Table]:
-        """Return what lies in the file, as views of its pages."""
+        """Return the rows of the file, as views of its pages."""
         file, self._file = self._file, None
         begins, self._begins = self._begins, []
         if file is None:

@@ -1,4 +1,4 @@
-"""What a `to_stdout` sink prints of a batch."""
+"""The printed lines of a `to_stdout` sink in a batch."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StdoutLines:
         return len(self._lines), self._more
 
     def cut(self, mark: tuple[int, int]) -> None:
-        """Forget what was taken since a mark."""
+        """Drop the lines that were taken since a mark."""
         del self._lines[mark[0] :]
         self._more = mark[1]
 

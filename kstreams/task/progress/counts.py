@@ -1,4 +1,4 @@
-"""What a task says of each of its nodes: how many records came, were given and were dropped."""
+"""The counts of a task's nodes: input, output and dropped records."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ def counts_of(
     reads: Sequence[SourceRead],
     written: Mapping[str, int],
 ) -> dict[str, NodeCounts]:
-    """Return the counts of a batch, by node, of those that have some.
+    """Return the counts of a batch, by node, for nodes with records.
 
-    Of an edge, and of a loop, the task that sends counts what comes in, and the one that gets
-    it what goes out.
+    The sending task counts the input of an edge or a loop; the receiving task counts the output.
 
     Args:
-        group: The task's nodes.
-        flows: Knows what entries have handed on.
-        flowed: What `Flows.counts` said before output was taken from where it had gathered.
-        cursor: Knows what was dropped.
-        reads: What was processed of sources.
-        written: By sink, edge and loop's end that gathers rows: how many there are.
+        group: The nodes of the task.
+        flows: The output counts of entries.
+        flowed: The result of `Flows.counts` before the output was collected.
+        cursor: The dropped records.
+        reads: The processed ranges of sources.
+        written: The number of rows of each sink, edge and loop end that collects rows.
     """
     found = {node: NodeCounts(records_out=count) for node, count in flows.passed.items()}
     parts = [found, *({read.node: NodeCounts(records_in=read.taken)} for read in reads)]

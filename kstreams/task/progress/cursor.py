@@ -1,4 +1,4 @@
-"""Where a task is in its batch; shared by all contexts of the task."""
+"""The position of a task in its batch; shared by all contexts of the task."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _MOST_SAMPLES = 5
 
 
 class Cursor:
-    """The present record, if any, and the present times.
+    """The current record, if any, and the current times.
 
     Attributes:
-        rows: What the present record was taken from; None in punctuators and flushes.
-        stream_time: Highest timestamp so far, ms.
-        idle_time: The stream time that idleness has moved to last, ms; -1 before.
-        wall_time: The batch's recorded wall time, ms.
-        dropped: Count of dropped records by node and reason.
-        samples: Where a few of them came from, as far as that is known.
-        least_hops: How often what has no record to come of went round loops: the least that
-            any record of the batch has.
-        place: How many records came before the present part of the batch, in all batches.
-        told: Is told of each drop, if anybody looks on: node, reason, count.
+        rows: The source of the current record; None in punctuators and flushes.
+        stream_time: The highest timestamp so far, ms.
+        idle_time: The last stream time that idleness set, ms; -1 before.
+        wall_time: The recorded wall time of the batch, ms.
+        dropped: The count of dropped records by node and reason.
+        samples: The known places of some dropped records.
+        least_hops: The loop passes of records without an origin: the minimum of any record in the
+            batch.
+        place: The number of records before the current part of the batch, in all batches.
+        told: Called for each drop with node, reason and count, if a watch is set.
     """
 
     __slots__ = (
@@ -60,13 +60,13 @@ class Cursor:
         self.dropped, self.samples = {}, ()
 
     def drop(self, node: str, reason: str, count: int = 1, at: RecordPlace | None = None) -> None:
-        """Count records that a node has dropped, and remember the first ones' places.
+        """Count dropped records of a node, and record the places of the first ones.
 
         Args:
             node: The node.
-            reason: Why.
-            count: How many.
-            at: Where the first one came from; by default, where the present record came from.
+            reason: The reason.
+            count: The number of records.
+            at: The place of the first one; by default the place of the current record.
         """
         counted = node, reason
         before = self.dropped.get(counted, 0)
@@ -79,7 +79,7 @@ class Cursor:
                 self.samples += (DropSample(node, reason, *place),)
 
     def uncount(self, node: str, reason: str, count: int) -> None:
-        """Take back what `drop` has counted, of records that a later batch gets again."""
+        """Revert the count of `drop` for records that a later batch gets again."""
         left = self.dropped[node, reason] - count
         if left:
             self.dropped[node, reason] = left
@@ -97,7 +97,7 @@ class Cursor:
         return {reason: n for (name, reason), n in self.dropped.items() if name == node}
 
     def hops(self) -> int:
-        """Return how often the present record, or those that it comes of, went round loops."""
+        """Return the number of loop passes of the current record or its origin."""
         return self.least_hops if self.rows is None else self.rows.hops()
 
     def metadata(self) -> RecordMetadata | None:

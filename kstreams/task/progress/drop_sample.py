@@ -1,4 +1,4 @@
-"""Where a record came from that a node has dropped."""
+"""The place of a dropped record."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ RecordPlace = tuple[TopicPartition, int]
 
 
 class DropSample(NamedTuple):
-    """One of the records that a node has dropped: its place, and nothing that is in it.
+    """The place of a record that a node dropped, without its content.
 
     Attributes:
         node: The node.
-        reason: Why.
-        place: The partition that it came from; of an edge, its name and the task that wrote.
-        offset: Its offset there; on an edge, its number among those of that task.
+        reason: The reason.
+        place: The source partition; for an edge, its name and the sending task.
+        offset: The offset in that partition; for an edge, the number among the records of that
+            task.
     """
 
     node: str
@@ -34,7 +35,7 @@ class DropSample(NamedTuple):
 
     @classmethod
     def from_json(cls, data: object) -> DropSample:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         if not isinstance(data, list) or len(data) != len(cls._fields):
             raise ValueError("a record that was dropped is not four fields")
         node, reason, place = (checked_text(text, "a node, a reason, a place") for text in data[:3])

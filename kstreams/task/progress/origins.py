@@ -1,4 +1,4 @@
-"""Where a record came from, for a failure that is found when others are under way."""
+"""The origin of a record, for a failure that is found during the processing of other records."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _RowOrigin:
 
 
 class _NoOrigin:
-    """What comes of no record: a punctuator's."""
+    """The origin of items without a record, such as those of a punctuator."""
 
     def fail(self, error: BaseException) -> None:
         """Fail the batch."""

@@ -1,8 +1,9 @@
-"""How many records each node of a task takes and gives in a batch, at as little cost as can be.
+"""The input and output counts of a task's nodes in a batch, at minimal cost.
 
-Entries know what they hand on, and what gathers records or takes tables knows how many came. A
-node that gives one record for each that comes tells of those above it. Calls are counted one by
-one only where nothing tells: between two processors of a user's own, in the main.
+Entries know the number of records that they forward, and collectors and processors of tables know
+their input. A node that forwards one record for each input determines the counts of the nodes above
+it. Calls are counted one by one only without such information, mainly between two user-defined
+processors.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Tally:
         return tuple(get() for get, _ in self._cells)
 
     def cut(self, mark: tuple[int, ...]) -> None:
-        """Forget what was counted since a mark."""
+        """Drop the count since a mark."""
         for (_, put), count in zip(self._cells, mark, strict=True):
             put(count)
 
@@ -90,43 +91,43 @@ class Tally:
 
 @dataclass(frozen=True)
 class NodeFlow:
-    """What of a processor's forwarding has to be counted.
+    """The counters of a processor's forwarding.
 
     Attributes:
-        to_all: Counts `forward`; None where it need not be counted.
-        to: By child, counts what goes to it alone.
+        to_all: Counts `forward`; None if no count is needed.
+        to: By child, counts `forward_to`.
     """
 
     to_all: Tally | None = None
     to: Mapping[str, Tally] = field(default_factory=dict)
 
     def records_to_all(self, call: RecordCall) -> RecordCall:
-        """Return what `forward` of a record processor calls."""
+        """Return the function behind `forward` of a record processor."""
         return call if self.to_all is None else self.to_all.of_records(call)
 
     def records_to(self, child: str, call: RecordCall) -> RecordCall:
-        """Return what `forward_to` of a record processor calls."""
+        """Return the function behind `forward_to` of a record processor."""
         return self.to[child].of_records(call) if child in self.to else call
 
     def tables_to_all(self, call: _TableCall) -> _TableCall:
-        """Return what `forward` of a processor of tables calls."""
+        """Return the function behind `forward` of a processor of tables."""
         return call if self.to_all is None else self.to_all.of_tables(call)
 
     def tables_to(self, child: str, call: _TableCall) -> _TableCall:
-        """Return what `forward_to` of a processor of tables, or `forward_encoded`, calls."""
+        """Return the function behind `forward_to` or `forward_encoded` of a processor of tables."""
         return self.to[child].of_tables(call) if child in self.to else call
 
 
 class Flows:
-    """What is counted of one task's nodes; told while they are wired, children first.
+    """The counters of one task's nodes, set during the wiring, children first.
 
     Args:
         group: The nodes.
-        intercepted: Whether calls of processors may be left out, or repeated, on their way.
+        intercepted: Whether interceptors may omit or repeat calls of processors.
 
     Attributes:
-        passed: How many records each entry has handed on in the batch.
-        tallies: What is counted one by one.
+        passed: The number of records that each entry has forwarded in the batch.
+        tallies: The counters of single calls.
     """
 
     def __init__(self, group: PartitionGroup, *, intercepted: bool) -> None:
@@ -144,7 +145,7 @@ class Flows:
         self._told[node] = count
 
     def of(self, node: ProcessorNode, hands_on: HandsOn) -> NodeFlow:
-        """Return what has to be counted of a processor, whose children are all told of."""
+        """Return the counters of a processor whose children are all set."""
         name = node.name
         children = list(dict.fromkeys(child.name for child in self._children[name]))
         known = {

@@ -1,4 +1,4 @@
-"""What a task remembers besides its stores; travels in the task's pointer."""
+"""The state of a task besides its stores, which is part of the task's pointer."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TaskMeta:
     passed: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data for JSON, a copy; without what is rarely there."""
+        """Return a copy as plain data for JSON, without empty optional fields."""
         optional = {
             "logs": {store: list(log) for store, log in self.changelogs.items()} or None,
             "log_ids": dict(self.changelog_ids) or None,
@@ -64,7 +64,7 @@ class TaskMeta:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TaskMeta:
-        """Read what `to_json` returned; an empty dict is a fresh task."""
+        """Parse the result of `to_json`; an empty dict is a new task."""
         logs = {store: (topic, offset) for store, (topic, offset) in data.get("logs", {}).items()}
         return cls(
             data.get("time", NO_TIME),

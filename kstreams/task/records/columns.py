@@ -22,7 +22,7 @@ __all__ = (
 )
 
 COLUMNS = ("key", "value", "timestamp", "partition", "offset", "headers")
-"""What `process_batch` gets, in this order."""
+"""The columns of `process_batch`, in this order."""
 
 _TYPES: dict[object, pa.DataType] = {
     str: pa.string(),
@@ -64,10 +64,10 @@ def table_of(
 
 
 def whole(table: pa.Table) -> pa.Table:
-    """Bring a forwarded table into the form of `COLUMNS`; what it left out is null.
+    """Convert a forwarded table to the form of `COLUMNS`; missing columns become null.
 
     Raises:
-        pa.ArrowException, KeyError, ValueError: It does not have that form.
+        pa.ArrowException, KeyError, ValueError: The table cannot be converted.
     """
     timestamps = table.column("timestamp").cast(pa.int64())
     if timestamps.null_count:

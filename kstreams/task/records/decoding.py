@@ -32,19 +32,20 @@ __all__ = (
 )
 
 Form = Literal["typed", "values", "keys"]
-"""How a queue becomes a table: as batch processors get it, as column processors do, and
-for those of them that do not look at values."""
+"""The form of a queue as a table: for batch processors, for column processors, and for column
+processors that do not use values.
+"""
 
 
 @dataclass(frozen=True)
 class BadRow:
-    """A row that does not decode.
+    """A row that cannot be decoded.
 
     Attributes:
-        queue: The queue it came in.
-        row: Its row in that queue.
-        before: How many good rows of the queue come before it.
-        error: Why it does not decode.
+        queue: The queue of the row.
+        row: The number of the row in the queue.
+        before: The number of good rows before it in the queue.
+        error: The error.
     """
 
     queue: Queue
@@ -80,11 +81,11 @@ def without_nulls(entry: Entry, queue: Queue, drop: Callable[[str, int], None]) 
 
 
 def decoded(entry: Entry, queue: Queue, *, values: bool = True) -> Decoded:
-    """Decode keys and values: in bulk, or row by row when one does not decode.
+    """Decode keys and values: in bulk, or row by row if a row cannot be decoded.
 
     Args:
-        entry: Says how.
-        queue: What to decode.
+        entry: The entry with the serdes.
+        queue: The queue.
         values: False leaves the values as bytes.
     """
     key, value = serdes_of(entry)
@@ -143,9 +144,9 @@ def formed(entry: Entry, queue: Queue, form: Form) -> pa.Table:
 def placed(
     error: DeserializationError, entries: Mapping[str, Entry], queues: Sequence[Queue]
 ) -> DeserializationError:
-    """Say of the error of a node by columns which record it is that does not decode: the first.
+    """Add the first undecodable record to an error of a node by columns.
 
-    Errors that name a record or a store, and those of sources that go on, stay as they are.
+    Errors with a record or a store, and errors of sources that continue, stay unchanged.
     """
     if error.where.offset is not None or error.where.store is not None:
         return error

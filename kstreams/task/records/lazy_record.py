@@ -13,7 +13,7 @@ _NOT_YET: Final = object()
 
 
 class LazyRecord(Record[Any, Any]):
-    """A record with undecoded bytes: a count never decodes what it counts."""
+    """A record with undecoded bytes, for example for a count that does not use values."""
 
     __slots__ = ("_data", "_decode", "_value")
 

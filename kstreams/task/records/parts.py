@@ -1,4 +1,4 @@
-"""A batch in parts: what is decoded and joined at once fits into columns, and into memory."""
+"""Parts of a batch: each part is decoded and joined at once, and fits into columns and memory."""
 
 from __future__ import annotations
 
@@ -16,19 +16,18 @@ from kstreams.task.records.queues import Queue, merged_order
 __all__ = ("parts",)
 
 _MOST_BYTES = 512 * 1024 * 1024
-"""A column of Arrow's ends at 2 GiB, and grows by what processors add."""
+"""The maximum bytes of a part; an Arrow column ends at 2 GiB, and processors add bytes."""
 _MOST_ROWS = 1 << 22
 
 
 def parts(queues: Sequence[Queue]) -> Iterator[Sequence[Queue]]:
-    """Divide the queues of a batch where their merged order says.
+    """Divide the queues of a batch along their merged order.
 
-    Nearly always that is one part. A task below a repartition edge may get more than a
-    batch's bytes, since many tasks forward to it, and each of their records may have become
-    many.
+    Most batches are one part. A task below a repartition edge may get more bytes than a batch has,
+    because many tasks forward to it, and each record may result in many.
 
     Yields:
-        Queues with consecutive rows of those given; those that have none are left out.
+        Queues with consecutive rows of the given ones; queues without rows are omitted.
     """
     size = sum(queue.table.nbytes for queue in queues)
     count = sum(queue.table.num_rows for queue in queues)

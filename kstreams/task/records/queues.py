@@ -36,7 +36,7 @@ class Queue:
 
     @cached_property
     def topic_partition(self) -> TopicPartition:
-        """What `TaskMeta.next_offsets` knows it by."""
+        """The key of the queue in `TaskMeta.next_offsets`."""
         return TopicPartition(self.topic, self.partition)
 
     def since(self, offset: int) -> Queue:
@@ -47,7 +47,7 @@ class Queue:
         return self.with_table(self.table.filter(pc.greater_equal(offsets, offset)))
 
     def place(self, row: int) -> dict[str, Any]:
-        """Return the parts of a `Where` that tell a row's record, of a file too."""
+        """Return the parts of a `Where` that identify the record of a row, also of a file."""
         names = ("offset", "timestamp")
         known: dict[str, Any] = {name: self.table.column(name)[row].as_py() for name in names}
         if ORIGIN in self.table.column_names and (said := self.table.column(ORIGIN)[row].as_py()):
@@ -63,16 +63,16 @@ class Queue:
 def merged_order(
     timestamps: Sequence[npt.NDArray[np.int64]],
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Merge queues as Kafka Streams does: always the one whose head has the least timestamp.
+    """Merge queues as Kafka Streams does: take the queue whose head has the lowest timestamp.
 
-    Within a queue the order stays. That is a stable sort by each queue's running maximum,
-    ties going to the earlier queue.
+    The order within a queue stays. The result is a stable sort by the running maximum of each
+    queue; for equal times the earlier queue comes first.
 
     Args:
-        timestamps: Those of each queue, ms.
+        timestamps: The timestamps of each queue, ms.
 
     Returns:
-        Queue number and row in it, of each record in merged order.
+        The queue number and the row in the queue, for each record in merged order.
     """
     lengths = [len(times) for times in timestamps]
     keys: npt.NDArray[Any] = np.concatenate([np.maximum.accumulate(t) for t in timestamps])

@@ -23,17 +23,17 @@ from kstreams.task.records.queues import Queue, merged_order
 __all__ = ("MergedRows", "RecordCall", "Stream")
 
 RecordCall = Callable[[Record[Any, Any]], None]
-"""What takes a record: a `process`, or what stands in for it."""
+"""A receiver of records: a `process`, or its replacement."""
 
 
 class Stream:
-    """One queue, decoded.
+    """One decoded queue.
 
     Attributes:
-        queue: Its good rows.
-        bad: Rows that do not decode and were not dealt with yet, the next one last.
-        moves_time: Whether its records move stream time.
-        failed: How many of its records have failed when their turn came.
+        queue: The good rows.
+        bad: The undecodable rows that were not handled yet, the next one last.
+        moves_time: Whether the records advance stream time.
+        failed: The number of records that failed in processing.
     """
 
     def __init__(self, entry: Entry, queue: Queue, *, moves_time: bool = True) -> None:
@@ -64,7 +64,7 @@ class Stream:
 
     @cached_property
     def hops(self) -> list[int] | None:
-        """How often each row went round loops; None when none did."""
+        """The loop passes of each row; None if all are zero."""
         table = self.queue.table
         return objects_of(table.column(HOPS)) if HOPS in table.column_names else None
 
@@ -90,11 +90,11 @@ class Stream:
 class MergedRows:
     """All streams of a batch, merged.
 
-    Where it stands is read off the iterator that is being driven (`length_hint`), so that
-    a record costs no bookkeeping.
+    The position is derived from the running iterator (`length_hint`), so a record needs no
+    bookkeeping.
 
     Attributes:
-        alike: Whether all records move stream time.
+        alike: Whether all records advance stream time.
     """
 
     def __init__(self, streams: Sequence[Stream], calls: Sequence[RecordCall]) -> None:
@@ -137,7 +137,7 @@ class MergedRows:
         return counts
 
     def moves_time(self) -> bool:
-        """Tell whether the record that was yielded last moves stream time."""
+        """Return whether the last yielded record advances stream time."""
         return self.present()[0].moves_time
 
     def hops(self) -> int:

@@ -18,7 +18,7 @@ from kstreams.topic import Topic
 __all__ = ("Unframing", "as_read")
 
 _RAW = {"key": "framed_key", "value": "framed_value", "headers": "framed_headers"}
-"""Columns beside the plain ones: as the topic has them, for dead letters and placement."""
+"""Additional columns with the original data of the topic, for dead letters and placement."""
 
 
 def as_read(table: pa.Table) -> pa.Table:
@@ -31,13 +31,13 @@ def as_read(table: pa.Table) -> pa.Table:
 
 
 class Unframing:
-    """Makes plain bytes of what the sources' topics frame.
+    """Removes the frames of the sources' topics from keys and values.
 
-    A row that cannot be read so stays, and says why in the column `UNREADABLE`: it is dealt with
-    in its turn, as others whose headers cannot be read.
+    A row that cannot be read stays unchanged, with the reason in the column `UNREADABLE`: it is
+    handled in order, like rows whose headers cannot be read.
 
     Args:
-        entries: By name.
+        entries: The entries by name.
     """
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
@@ -50,10 +50,10 @@ class Unframing:
     def plain(self, queues: Sequence[Queue]) -> list[Queue]:
         """Return queues with plain keys and values.
 
-        All that frames refer to is asked for before any row is converted.
+        All references in frames are requested before a row is converted.
 
         Raises:
-            RegistryUnavailableError: What a frame refers to cannot be asked for.
+            RegistryUnavailableError: A reference of a frame cannot be requested.
         """
         if not self._topics:
             return list(queues)
@@ -65,7 +65,7 @@ class Unframing:
         return [self._unframed(queue) for queue in moved]
 
     def _moved(self, queue: Queue) -> Queue:
-        """Bring frames in front of what they frame; keep what was there beside it."""
+        """Prepend frames to the bytes that they belong to, and keep the original columns."""
         topic = self._topics.get(queue.entry)
         table = queue.table
         if topic is None or not table.num_rows:

@@ -40,17 +40,17 @@ _MOST_CHARS = 200
 
 
 class EventTimes:
-    """Puts event times in the place of timestamps, before queues are merged by them.
+    """Replaces timestamps by event times, before queues are merged by them.
 
-    What leaves lies between `EARLIEST_MS` and `LATEST_MS`, and no further ahead than its
-    source allows: so no code after this needs to look at whether a time overflows.
+    Resulting times are between `EARLIEST_MS` and `LATEST_MS`, and within the maximum lead of their
+    source, so later code needs no overflow checks.
 
     Args:
-        entries: The task's entries by name.
-        meta: Keeps the highest times of partitions.
-        cursor: Counts what is dropped, and knows the wall time.
-        failed: Deals with a record that failed: queue, row, key, and why. Raises to fail
-            the batch.
+        entries: The entries of the task, by name.
+        meta: The highest times of partitions.
+        cursor: Counts dropped records, and has the wall time.
+        failed: Applies the policy to a failed record: queue, row, key and error. Raises to fail the
+            batch.
     """
 
     def __init__(
@@ -79,12 +79,11 @@ class EventTimes:
         return self._bounded(queue, times)
 
     def running_maxima(self, queue: Queue) -> npt.NDArray[np.int64] | None:
-        """Return the highest time that a queue's partition has had up to each of its rows.
+        """Return the highest time of a queue's partition up to each of its rows.
 
-        As far as the batch tells: rows that will have no time, or one that they may not have,
-        count for nothing, and `NO_TIME` comes before the first that counts. Changes nothing,
-        and calls the extractor of the source, if it has one. None where times tell nothing
-        about order: of rows that come over an edge, or get the time of processing.
+        Rows without a valid time do not count; the result is `NO_TIME` before the first valid one.
+        The method changes nothing, and calls the extractor of the source, if it has one. Returns
+        None if times do not determine the order: for rows of an edge, or with the processing time.
         """
         entry = self._entries[queue.entry]
         if not isinstance(entry, SourceNode):
@@ -204,14 +203,14 @@ class EventTimes:
     def _instead(
         self, queue: Queue, times: EventTime, time: int | None, latest: int, known: int
     ) -> int | None:
-        """Return what a record gets in the place of a time that it may not have.
+        """Return the replacement of an invalid time of a record.
 
         Args:
-            queue: The record's.
-            times: What its source says.
+            queue: The queue of the record.
+            times: The event time settings of its source.
             time: The time.
-            latest: The last time it might have.
-            known: The highest good time of its partition; `NO_TIME` before any.
+            latest: The maximum valid time.
+            known: The highest valid time of its partition; `NO_TIME` before any.
         """
         ahead = time is not None and time > latest
         if times.invalid == "skip":

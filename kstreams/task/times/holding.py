@@ -1,4 +1,4 @@
-"""Which records of a batch wait for a later one: those that others may still come before."""
+"""Held-back records of a batch: records that unread earlier records may still precede."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ("HeldBack", "Holding", "passed", "timely")
 
 
 class HeldBack(NamedTuple):
-    """Where a partition's records wait.
+    """The held-back records of a partition.
 
     Attributes:
-        offset: Of the first one that waits.
-        time: Its time, ms since the epoch: the highest so far of its partition's.
-        passed: How many records before it were processed.
+        offset: The offset of the first one.
+        time: The time of that record, ms since the epoch: the highest so far of its partition.
+        passed: The number of processed records before it.
     """
 
     offset: int
@@ -32,11 +32,11 @@ class HeldBack(NamedTuple):
 
 @dataclass(frozen=True)
 class Holding:
-    """What a batch says to tasks whose records' times only they can tell.
+    """The rule of a batch for held-back records, for tasks that compute the times of records.
 
     Attributes:
-        open: Partitions of which the batch does not read all that there is. What others have
-            that is later than the last of it waits.
+        open: Partitions that the batch does not read completely. Later records of other partitions
+            than the last one of such a partition wait.
         before_ms: Records of this time or later wait, ms since the epoch; None: no bound.
     """
 
@@ -49,7 +49,7 @@ class Holding:
 
     @classmethod
     def from_json(cls, fields: Fields) -> Holding:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         places = (checked_text(each, "an open partition") for each in fields.items("open"))
         before = None
         if fields.anything("before") is not None:
@@ -57,7 +57,7 @@ class Holding:
         return cls(frozenset(map(TopicPartition.parse, places)), before)
 
     def among(self, places: frozenset[TopicPartition]) -> Holding | None:
-        """Return what of it concerns a task that reads some partitions; None if nothing does."""
+        """Return the rule for a task that reads some partitions; None if it does not apply."""
         found = replace(self, open=self.open & places)
         return None if found.before_ms is None and not (found.open and len(places) > 1) else found
 
@@ -67,20 +67,20 @@ def passed(
     is_open: Sequence[bool],
     before_ms: int | None = None,
 ) -> list[int | None]:
-    """Return how many records of each queue are processed now, of queues in their order.
+    """Return the number of records of each ordered queue that are processed now.
 
-    Those that come, in the merged order, no later than the last record of every queue that
-    is not read to its end: nothing that was not read can belong before them. So of one queue
-    at least all records pass, unless they are not before `before_ms`.
+    These are the records that come, in the merged order, no later than the last record of every
+    queue that is not read completely: no unread record can precede them. So all records of at least
+    one queue pass, unless they are not before `before_ms`.
 
     Args:
-        times: The running maxima of each queue's times; None where nothing waits and nothing
-            is waited for: records that come over an edge, or have the time of processing.
-        is_open: Which of them are not read to their ends.
+        times: The running maxima of each queue's times; None for queues that neither wait nor make
+            others wait: records of an edge, or with the processing time.
+        is_open: Which of the queues are not read completely.
         before_ms: Records of this time or later wait.
 
     Returns:
-        None for a queue that passes whole.
+        None for a queue that passes completely.
     """
     last = min(
         (
@@ -111,11 +111,11 @@ def timely(
     holding: Holding | None,
     running_maxima: Callable[[Queue], npt.NDArray[np.int64] | None],
 ) -> tuple[list[Queue], dict[TopicPartition, HeldBack]]:
-    """Leave out what has to wait for a later batch; return that as well.
+    """Return the queues without the records that wait for a later batch, and those records.
 
     Args:
-        queues: What has come, in the task's order.
-        holding: What waits; None: nothing.
+        queues: The queues in the task's order.
+        holding: The rule for held-back records; None: no record waits.
         running_maxima: The running maxima of a queue's times, as for `passed`.
     """
     if holding is None:

@@ -1,4 +1,4 @@
-"""Stream time goes on by the wall clock while no records come."""
+"""Stream time follows the wall clock while a task has no records."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ __all__ = ("Idleness",)
 
 
 class Idleness:
-    """Moves stream time on once a task has had no records for a time-out.
+    """Advances stream time when a task has had no records for a timeout.
 
-    By as much wall time as has passed since then, again and again. All times are recorded
-    ones, so a batch that runs again does the same.
+    Stream time advances repeatedly by the elapsed wall time. All times are recorded, so a replayed
+    batch has the same result.
 
     Args:
-        timeout_ms: How long a task may be quiet; None: for ever.
-        meta: Where the task remembers when it was not.
-        cursor: Its stream time.
+        timeout_ms: The timeout; None: no timeout.
+        meta: The time of the task's last records.
+        cursor: The stream time.
     """
 
     def __init__(self, timeout_ms: int | None, meta: TaskMeta, cursor: Cursor) -> None:
@@ -28,13 +28,12 @@ class Idleness:
         self._since = 0
 
     def advance(self, wall_ms: int, *, since_ms: int, with_records: bool) -> bool:
-        """Move stream time if that is due; return whether it has moved.
+        """Advance stream time if that is due; return whether it advanced.
 
         Args:
-            wall_ms: The batch's wall time.
-            since_ms: Idleness counts from here on at the earliest: while an app does not
-                run, what comes is not seen.
-            with_records: Whether the batch has brought records.
+            wall_ms: The wall time of the batch.
+            since_ms: The earliest start of idleness, because a stopped app does not see records.
+            with_records: Whether the batch has records.
         """
         if self._timeout is None:
             return False

@@ -66,7 +66,10 @@ class Punctuators:
         self.schedules: list[Schedule] = []
 
     def set_back(self, now: int) -> None:
-        """Bring back what is due further ahead than its interval: the clock was set back."""
+        """Move schedules that are further ahead than their interval.
+
+        The clock was set back in that case.
+        """
         for schedule in self.schedules:
             schedule.set_back(now)
 
