@@ -37,17 +37,16 @@ _PLACE_OPTIONS: dict[str, object] = {
 
 
 def add_command(group: typer.Typer, name: str, function: Callable[..., None]) -> None:
-    """Make a function a command of a group.
+    """Add a function to a group as a command.
 
-    Its docstring is the help, the part below `Example:` the examples at its end. Every
-    command takes `--debug`; one with a parameter `place` takes the options that say
-    where topics live. An error ends the command with exit code 1 and a panel; wrong
-    usage is typer's to show, with exit code 2.
+    The docstring is the help, and its part below `Example:` has the examples. Every command takes
+    `--debug`; a command with a parameter `place` takes the options for the connection of topics. An
+    error ends the command with exit code 1 and a panel; typer reports wrong usage with exit code 2.
 
     Args:
-        group: What the command belongs to.
-        name: Its name there.
-        function: What it does; see typer for its parameters.
+        group: The group.
+        name: The name of the command.
+        function: The function; see typer for its parameters.
     """
     text, _, example = inspect.cleandoc(function.__doc__ or "").partition("\nExample:\n")
     lines = [line.strip() for line in example.splitlines() if line.strip()]

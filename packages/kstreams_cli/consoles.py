@@ -1,6 +1,6 @@
-"""Where the command line writes, and how: results to stdout, everything else to stderr.
+"""The consoles of the command line: results on stdout, everything else on stderr.
 
-Also the place that tells of a missing extra; import this module before typer's or rich's.
+The module also reports a missing extra; import it before typer and rich.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def stderr() -> Console:
 
 
 def new_table(*columns: str, numbers: tuple[str, ...] = (), title: str = "") -> Table:
-    """Return a table without lines between its columns; `numbers` stand to the right."""
+    """Return a table without lines between its columns; `numbers` are right-aligned."""
     table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
     for column in columns:
         table.add_column(column, justify="right" if column in numbers else "left", no_wrap=True)

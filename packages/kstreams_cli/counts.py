@@ -29,13 +29,14 @@ def counts(
     log: LogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show how many records each node of an app has taken, given and dropped so far.
+    """Show the total input, output and dropped records of each node of an app.
 
     A second table has the records and bytes of each topic, before compression.
 
-    The counts are part of each commit: exact whatever has crashed, and there when the app is
-    gone. Of sources, edges, loops and sinks, what came in is what went out, what was dropped
-    and what is held for a later batch. Of other nodes, `out` is what they have forwarded.
+    The counts are part of each commit, so they are exact after any crash, and available when the
+    app does not run. For sources, edges, loops and sinks, the input is the sum of the output, the
+    dropped records and those held for a later batch. For other nodes, `out` is the number of
+    forwarded records.
 
     Example:
         kstreams counts word-count

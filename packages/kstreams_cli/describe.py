@@ -33,7 +33,7 @@ TargetArgument = Annotated[
 
 
 class DiagramFormat(str, Enum):
-    """What a topology is written as."""
+    """The output format of a topology."""
 
     TEXT = "text"
     MERMAID = "mermaid"
@@ -65,7 +65,7 @@ def describe(
     ] = False,
     package: PackageOption = None,
 ) -> None:
-    """Show a topology: groups, nodes, what leads to what, stores. Starts no Spark.
+    """Show a topology: groups, nodes, edges and stores. Does not start Spark.
 
     Example:
         kstreams describe word_count:topology

@@ -72,17 +72,17 @@ def explain(
     most_bytes: MostBytesOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show why a key has its value: which batches have changed it, and which records of them.
+    """Show why a key has its value: the batches and the records that changed it.
 
-    The history comes from the durable log. With --topology the last batch that has changed the
-    key runs again, here, by its plan, from the state and the records that it had: each line is
-    a record, where it came from through repartitions, and what it did; those that were dropped
-    say why. Nothing is written, no lock is taken, and the app may run meanwhile. What comes out
-    is compared with what was committed: where it differs, a processor is not deterministic.
+    The history comes from the durable log. With --topology, the last batch that changed the key is
+    replayed in this process by its plan, from its state and its records: each line is a record, its
+    origin through repartitions, and its effect; dropped records have a reason. The replay writes
+    nothing and takes no lock, and the app may run meanwhile. The result is compared with the
+    commit: a difference shows that a processor is not deterministic.
 
     A batch can be explained while its plan and the commit before it are retained
-    (App(retained_batches=...)) and the topics still have its records. Processors that ask
-    outside, and sinks that call functions, are refused unless --repeat-calls is given.
+    (App(retained_batches=...)) and the topics still have its records. Processors that call external
+    systems, and sinks that call functions, are rejected unless --repeat-calls is given.
 
     Example:
         kstreams explain word-count counts apple --topology examples/word_count.py

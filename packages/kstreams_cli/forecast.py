@@ -35,16 +35,16 @@ def forecast(
     log: LogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what an app asks of its durable log in a day, what that costs, and how it grows.
+    """Show an app's requests to its durable log per day, their cost, and the growth of the log.
 
-    It is measured by the commits that are retained (App(retained_batches=...)): what they have
-    put, upkeep among it, and the time between them; nothing is estimated of the code. The
-    longer they reach back, the better. With a longer --trigger a task writes one delta where it
-    wrote several. Requests of attempts that failed, and the few LIST of clean-up, are not
-    counted. Prices are those of S3 in us-east-1; a log on a disk costs none.
+    The forecast uses the retained commits (App(retained_batches=...)): their writes, including
+    upkeep, and the time between them. More retained commits give a better forecast. With a longer
+    --trigger, a task writes one delta instead of several. Requests of failed attempts, and the few
+    LIST requests of cleanup, are not counted. Prices are those of S3 in us-east-1; a log on a disk
+    has none.
 
-    How long each task takes to come back on a worker without a copy is its size by the speed at
-    which one of them, of at most 64 MiB, is read here, now.
+    The restore time of each task on a worker without a copy is its size divided by the measured
+    read speed of one task of at most 64 MiB.
 
     Example:
         kstreams forecast word-count

@@ -1,4 +1,4 @@
-"""Serdes by what is typed to name them: built-in, of installed packages, or the user's own."""
+"""Serdes by their text names: built-in ones, those of installed packages, and the user's."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ _JSON = _AnyJson()
 
 
 class Format:
-    """A serde, and the way from typed text to its values and back.
+    """A serde with conversions between text and its values.
 
     Args:
-        serde: Converts values to bytes and back.
+        serde: The serde.
 
     Attributes:
-        unread: How many times `read` returned bytes that the serde could not read.
+        unread: The number of times that `read` returned bytes that the serde could not read.
     """
 
     def __init__(self, serde: Serde[Any]) -> None:
@@ -101,10 +101,10 @@ class Format:
         self.show = shown_by(serde)
 
     def read(self, data: bytes | None) -> tuple[object, bool]:
-        """Return the value of bytes and True; or the bytes and False when they are no such.
+        """Return the value of bytes and True; or the bytes and False if the serde cannot read them.
 
         Raises:
-            KStreamsError: What it takes to read them does not answer.
+            KStreamsError: A service that the serde needs does not answer.
         """
         if data is None:
             return None, True
@@ -120,7 +120,7 @@ class Format:
         return data, False
 
     def plain(self, value: object) -> object:
-        """Return what JSON can say of a value."""
+        """Return the JSON form of a value."""
         return plain(value, self.serde)
 
 
@@ -176,15 +176,15 @@ SERDES_HELP = (
     "text, json, int64, ...; of an installed package, such as protobuf:FILE#MESSAGE; or "
     "MODULE:SERDE of your own. `kstreams serdes` shows all."
 )
-"""What options that take a serde say of it."""
+"""The help of options that take a serde."""
 
 
 def offered(name: str) -> SerdeByText | None:
-    """Return what a name stands for, built-in or of an installed package; None for no such.
+    """Return the serde text of a name, built-in or of an installed package; None if there is none.
 
     Raises:
-        PluginError: A package offers something else by it.
-        ImportError: It needs what is not installed.
+        PluginError: A package offers another kind of object under the name.
+        ImportError: A required package is not installed.
     """
     if name in _BUILT_IN:
         return _BUILT_IN[name]
@@ -222,16 +222,16 @@ def formats_of(topic: str, key: str, value: str, registry: str | None) -> tuple[
 def find_serde(
     text: str, *, topic: str | None = None, part: TopicPart = "value", registry: str | None = None
 ) -> Serde[Any]:
-    """Return the serde that a text means: `NAME`, `NAME:MORE`, or `MODULE:SERDE` of the user's.
+    """Return the serde for a text: `NAME`, `NAME:MORE`, or `MODULE:SERDE` of the user.
 
     Args:
-        text: What was typed.
-        topic: The topic whose records it is for, if there is one.
-        part: What of them.
-        registry: The address of a schema registry, if one was named.
+        text: The text.
+        topic: The topic of the records, if there is one.
+        part: The part of the records.
+        registry: The address of a schema registry, if there is one.
 
     Raises:
-        WrongUsageError: It means none; the message has near names.
+        WrongUsageError: There is no such serde; the message has similar names.
     """
     name, _, more = text.partition(":")
     known: SerdeByText | None = None

@@ -23,7 +23,7 @@ ForwardedOption = Annotated[
         show_default=False,
     ),
 ]
-"""Which proxies are trusted."""
+"""The option with the trusted proxies."""
 
 
 def networks_of(given: str | None) -> tuple[str, ...]:

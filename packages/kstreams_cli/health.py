@@ -41,14 +41,14 @@ def health(
     log: LogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell whether an app does its work: exit code 0 if it does, 1 if not.
+    """Check the health of an app: exit code 0 if it is healthy, 1 if not.
 
-    It does if each of its queries has committed within --max-age, or has nothing to read: the
-    topics are asked. So an app without input is healthy, and one that hangs or is dead is not.
-    A paused one is: it does what it was told.
-    Of what is no topic (files, tables) the app writes down how much waits: one that reads such a
-    log and does not say so any more is not healthy.
-    No lock is taken, and the app is not asked: its first start needs patience of the probe.
+    An app is healthy if each of its queries has committed within --max-age, or has no unread
+    records in its topics. So an app without input is healthy, and an app that hangs or is dead is
+    not. A paused app is healthy. For sources other than topics (files, tables), the app writes the
+    number of unread records to its telemetry: an app with such a source and without recent
+    telemetry is not healthy. The check takes no lock and sends no request to the app. Give the
+    probe a delay for the first start.
 
     Example:
         kstreams health word-count --max-age 60s --bootstrap localhost:9092
@@ -81,11 +81,11 @@ def health(
 
 @dataclass(frozen=True)
 class _Told:
-    """What the app tells of what is no topic.
+    """The telemetry of an app about sources other than topics.
 
     Attributes:
-        logs: Names of its logs.
-        live: What it is doing; None where it is not heard any more, or never was.
+        logs: The names of its logs.
+        live: The current activity; None if it is outdated, or never existed.
     """
 
     logs: frozenset[str]
@@ -94,13 +94,13 @@ class _Told:
 
 @dataclass(frozen=True)
 class _Query:
-    """How one query does.
+    """The health of one query.
 
     Attributes:
-        status: What it has committed.
-        waiting: How many records wait, where it has committed nothing for so long.
-        unknown: Logs of which nobody says how much waits.
-        kept: What places keep for its logs.
+        status: The last commit.
+        waiting: The number of unread records, if the last commit is too old.
+        unknown: The logs with an unknown number of unread records.
+        kept: The retained data of its logs.
     """
 
     status: QueryStatus
@@ -112,7 +112,7 @@ class _Query:
     def of(
         cls, place: Place, checkpoint: Checkpoint, status: QueryStatus, told: _Told, since_ms: int
     ) -> _Query:
-        """Ask topics, and what the app tells of logs."""
+        """Return the health from the ends of topics and the telemetry about logs."""
         groups = checkpoint.queries[status.query]
         names = {topic for group in groups for topic in checkpoint.shape[group]["sources"]}
         live = None if told.live is None else told.live.queries.get(status.query)
@@ -134,7 +134,7 @@ class _Query:
 
     @property
     def problem(self) -> str:
-        """What is wrong with it."""
+        """The problem of the query; empty if it is healthy."""
         status = self.status
         since = "nothing" if status.batch is None else f"nothing since batch {status.batch:,}"
         named = f"query {status.query!r}"
@@ -158,7 +158,7 @@ class _Query:
 
 
 def _told(checkpoint: Checkpoint, now_ms: int) -> _Told:
-    """Return what an app tells of logs; one that tells nothing has none, as far as is known."""
+    """Return the telemetry of an app about logs; without telemetry, no logs are known."""
     reader = TelemetryReader(checkpoint.home)
     outline = reader.topology()
     logs = frozenset[str]() if outline is None else {node.topic for node in outline.logs()}

@@ -33,7 +33,7 @@ _LOG_SECONDS = 5.0
 
 
 class Refusal(str, Enum):
-    """What becomes of a message that the topic does not take."""
+    """The policy for a message that the topic rejects."""
 
     FAIL = "fail"
     SKIP = "skip"
@@ -97,10 +97,11 @@ def intake(
         ),
     ] = None,
 ) -> None:
-    """Take what a webhook, a queue or a stream of events gives into a topic, until Ctrl-C.
+    """Write the messages of a webhook, a queue or an event stream to a topic, until Ctrl-C.
 
-    A message is settled when the topic has it. Ctrl-C and SIGTERM let what is under way end, and
-    give back the rest; after a kill, what was not settled comes again, and is known by its id.
+    A message is settled when it is in the topic. Ctrl-C and SIGTERM finish the current batch and
+    return other messages; after a kill, the source delivers unsettled messages again, and their ids
+    identify duplicates.
 
     Example:
         kstreams intake shop.hooks:ORDERS --topic orders --value-serde json
@@ -162,7 +163,7 @@ def _span(text: str, option: str) -> timedelta:
 
 
 class _Logged:
-    """Logs what has been done every few seconds, if anything has."""
+    """Logs the progress every few seconds, if there is any."""
 
     def __init__(self, name: str) -> None:
         self._name = name

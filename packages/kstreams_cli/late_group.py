@@ -23,14 +23,13 @@ __all__ = ("late_group",)
 def late_group(places: Mapping[str, str], *, open_to_plugins: bool = False) -> type[TyperGroup]:
     """Return the class of a group, for `typer.Typer(cls=...)`.
 
-    A call of one command imports nothing that only others need, and has typer read no options
-    but its own.
+    A call of one command imports only its modules, and typer reads only its options.
 
     Args:
-        places: Where the function of each command is, as MODULE:NAME in this package, by the
-            command's name, in the order of the help.
-        open_to_plugins: Whether installed packages add commands. They come last in the help, and
-            a name that the group has stays its own.
+        places: The function of each command as MODULE:NAME in this package, by the command's name,
+            in the order of the help.
+        open_to_plugins: Whether installed packages add commands. They come last in the help, and a
+            command of the group keeps its name.
     """
 
     class LateGroup(TyperGroup):
@@ -58,7 +57,7 @@ def late_group(places: Mapping[str, str], *, open_to_plugins: bool = False) -> t
 
 
 class _Commands(UserDict[str, Any]):
-    """Commands by name; what is a text yet is where one is."""
+    """Commands by name; a text is the place of a command that is not loaded yet."""
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401  # typer's classes are its own
         found = super().__getitem__(name)

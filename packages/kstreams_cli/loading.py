@@ -1,4 +1,4 @@
-"""Find what `MODULE:NAME` means: a topology, or any other object of the user's."""
+"""Load the object of `MODULE:NAME`: a topology, or any other object of the user."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def load_topology(target: str) -> Topology:
 
 
 def load_object(target: str) -> object:
-    """Return what `MODULE:NAME` means, whatever it is.
+    """Return the object of `MODULE:NAME`.
 
     Raises:
-        WrongUsageError: There is no such module or name.
+        WrongUsageError: The module or the name does not exist.
     """
     module, name = _split(target)
     if not name:

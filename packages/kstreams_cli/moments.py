@@ -19,10 +19,10 @@ _UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours"}
 
 @dataclass(frozen=True)
 class Start:
-    """Where to begin to read a topic.
+    """The start of reading a topic.
 
     Attributes:
-        kind: `offset` counts from 0, `back` from each partition's end, `time` is in
+        kind: `offset` counts from 0, `back` from the end of each partition, `time` is in
             milliseconds since the epoch.
         number: The offset, the count or the time.
     """

@@ -1,4 +1,4 @@
-"""Which of the user's files go to executors, as the command line is given and shows it."""
+"""The user's files for executors, as options give them and commands show them."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ PackageOption = Annotated[
 
 
 def shown_packages(packages: Sequence[str] | None) -> str:
-    """Return what goes to executors, file by file, and what stays at home and why.
+    """Return the included files for executors, and the excluded ones with reasons.
 
     Args:
-        packages: What was named; None finds what this process has imported.
+        packages: The named packages; None finds the packages that this process has imported.
 
     Raises:
-        CompileError: One cannot be imported, or has no files.
+        CompileError: A package cannot be imported, or has no files.
     """
     contents = contents_of(packages or own_packages())
     lines = [line for package in contents for line in _lines(package)]

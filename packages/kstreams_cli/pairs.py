@@ -11,12 +11,12 @@ __all__ = ("pairs_of", "read_pairs")
 
 
 def pairs_of(given: Iterable[str], option: str) -> dict[str, str]:
-    """Return what a repeated option says, by name; a later one wins.
+    """Return the values of a repeated option, by name; a later one wins.
 
-    No text of the user's is repeated in the error: it may be a secret.
+    The error does not repeat the user's text, because it may be a secret.
 
     Raises:
-        WrongUsageError: One has no `=`, or no name before it.
+        WrongUsageError: A text has no `=`, or no name before it.
     """
     return dict(
         _pair(text, f"number {number} is not name=value", option)
@@ -25,7 +25,7 @@ def pairs_of(given: Iterable[str], option: str) -> dict[str, str]:
 
 
 def read_pairs(file: Path, option: str) -> dict[str, str]:
-    """Return what a file says, by name. Empty lines and lines that begin with `#` say nothing.
+    """Return the values in a file, by name. Empty lines and lines that begin with `#` are ignored.
 
     Raises:
         WrongUsageError: The file cannot be read, or a line is not `name=value`.

@@ -39,7 +39,7 @@ def pause(
 
 
 def resume(app: AppArgument, checkpoint: CheckpointOption = None) -> None:
-    """Let a paused app go on, exactly where it stopped.
+    """Resume a paused app at exactly the position where it stopped.
 
     Example:
         kstreams resume word-count

@@ -1,4 +1,4 @@
-"""Where the topics live that a command is about: embedded, or on Kafka."""
+"""The connection of a command's topics: embedded topics or Kafka."""
 
 from __future__ import annotations
 
@@ -96,7 +96,10 @@ class Place:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What says the same to another command; client options among it, which may be secret."""
+        """The environment variables with this place for another command.
+
+        Client options among them may be secret.
+        """
         if isinstance(self.connection, Embedded):
             return {_DATA: str(self.connection.root), _BOOTSTRAP: "", _OPTIONS: ""}
         from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
@@ -105,7 +108,7 @@ class Place:
         return {_DATA: "", _BOOTSTRAP: self.label, _OPTIONS: json.dumps(dict(options))}
 
     def seen_once(self) -> Place:
-        """Return it with results that are seen exactly once, as those of embedded topics are."""
+        """Return the place with exactly-once results, as embedded topics have them."""
         if isinstance(self.connection, Embedded):
             return self
         from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
@@ -174,7 +177,7 @@ def _embedded(root: str) -> Place:
 
 
 def _known_options(text: str) -> Mapping[str, str]:
-    """Return what a variable says of client options; its text is in no error: it may be secret."""
+    """Return the client options of a variable; errors omit its text, which may be secret."""
     try:
         found = json.loads(text)
     except ValueError:

@@ -58,11 +58,11 @@ def plan(
     migrate: MigrateOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what starting a topology on an app's checkpoint would do, and change nothing.
+    """Show the effects of starting a topology on an app's checkpoint, without changes.
 
-    The app may run meanwhile. Exit codes: 0, it starts, and all state stays as it is; 3, it
-    starts, and state begins empty, is dropped or migrated; 1, it is refused, or this fails; 2,
-    wrong usage. Topics are asked for their partitions, as at the start.
+    The app may run meanwhile. Exit codes: 0, the app starts, and all state stays; 3, the app
+    starts, and state starts empty, is dropped or migrated; 1, the start is rejected, or the command
+    failed; 2, wrong usage. The command reads the partitions of topics, as a start does.
 
     Example:
         kstreams plan shop.orders:topology --bootstrap localhost:9092

@@ -1,4 +1,4 @@
-"""What went wrong, shown so that one sees what to do next."""
+"""Errors on the console, with the next step."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def show_problem(error: Exception, *, debug: bool) -> None:
     """Write an error to stderr: a panel on a terminal, plain lines elsewhere.
 
     Args:
-        error: What ended the command.
-        debug: Write the whole traceback above it.
+        error: The error that ended the command.
+        debug: Whether to write the whole traceback above it.
     """
     console = stderr()
     if debug:

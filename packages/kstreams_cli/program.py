@@ -31,7 +31,7 @@ APPS = {
     "serdes": "serdes:list_serdes",
     "warm-up": "warm_up:warm_up",
 }
-"""Where each command is, in the order of the help; see `late_group`."""
+"""The place of each command, in the order of the help; see `late_group`."""
 
 TOPICS = {
     "create": "topics:create",

@@ -1,4 +1,4 @@
-"""How far a running app is: a live table on a terminal, log lines elsewhere."""
+"""The progress of a running app: a live table on a terminal, log lines elsewhere."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NUMBERS = ("batches", "records", "records/s", "backlog")
 
 @dataclass
 class _Query:
-    """What is known of one query."""
+    """The progress of one query."""
 
     batches: int = 0
     records: int = 0
@@ -161,8 +161,8 @@ def logging_to(console: Console, json_of: str | None = None) -> Iterator[None]:
     """Show the library's log lines, above the live table on a terminal.
 
     Args:
-        console: Where.
-        json_of: Id of the app, if each line is to be a JSON object.
+        console: The console.
+        json_of: The app id for JSON lines; None for plain lines.
     """
     handler: logging.Handler
     if json_of is not None:

@@ -1,4 +1,4 @@
-"""What the commands share that run committed batches again: by which code, from which topics."""
+"""The common part of commands that replay committed batches: their code and topics."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ RepeatCallsOption = Annotated[
     ),
 ]
 MostBytesOption = Annotated[int | None, typer.Option("--most-bytes", hidden=True)]
-"""How much memory this process may take; `kstreams serve` gives it to the ones that it starts."""
+"""The memory limit of this process, which `kstreams serve` sets for its child processes."""
 
 
 def replayed_app(
@@ -59,15 +59,15 @@ def replayed_app(
     repeat_calls: bool,
     most_bytes: int | None = None,
 ) -> ReplayedApp | None:
-    """Return an app whose batches can be run again; None where its topology is not given.
+    """Return an app whose batches can be replayed; None without a topology.
 
     Args:
-        state: The app's.
-        place: Where topics are, if `connection` says nothing.
-        topology: What it runs, as MODULE:NAME.
-        connection: Where its topics are, as MODULE:NAME.
-        repeat_calls: Whether parties outside may be asked once more.
-        most_bytes: How much memory this process may take; None: as much as there is.
+        state: The state of the app.
+        place: The connection of topics, if `connection` is None.
+        topology: The topology, as MODULE:NAME.
+        connection: The connection of its topics, as MODULE:NAME.
+        repeat_calls: Whether calls of external systems may be repeated.
+        most_bytes: The memory limit of this process; None: no limit.
     """
     if most_bytes is not None:
         limit_memory(most_bytes)

@@ -37,15 +37,14 @@ def reset(
     log: LogOption = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Start an app fresh: remove its checkpoint and its local state.
+    """Reset an app: remove its checkpoint and its local state.
 
-    The app's next run reads its input again from each source's start. What a source has let go
-    of (files that were deleted, changes of a replication slot) is not read again: this says which.
-    Output topics stay as they are: delete them first, or results are in them twice; changelog
-    topics too.
-    Objects of a durable log that is not in the checkpoint directory go with --log alone:
-    those of this app, whatever else the log has. Refuses while the app runs; where the
-    checkpoint is in an object storage, an app that runs ends before its next batch.
+    The next run of the app reads its input again from the start of each source. Data that a source
+    has deleted (files, changes of a replication slot) is not read again; the command lists such
+    sources. Output and changelog topics stay: delete them first, or they will have results twice.
+    Objects of a durable log outside of the checkpoint directory are only removed with --log, and
+    only those of this app. The command fails while the app runs; with a checkpoint in object
+    storage, a running app stops before its next batch.
 
     Example:
         kstreams reset word-count
@@ -112,7 +111,7 @@ def _show(found: Survey) -> None:
 
 
 def _log_is_elsewhere(found: Survey) -> bool:
-    """Tell whether an app that has committed has no log in its checkpoint directory."""
+    """Return whether an app with commits has no log in its checkpoint directory."""
     if found.checkpoint is None or not (found.checkpoint.path / "queries").is_dir():
         return False
     return not (found.checkpoint.path / "state").is_dir()

@@ -48,7 +48,7 @@ _SUMMARIZED = ("stopped", "failed")
 
 
 class LogFormat(str, Enum):
-    """How lines of the log look."""
+    """The format of log lines."""
 
     TEXT = "text"
     JSON = "json"
@@ -178,8 +178,8 @@ def run(
 ) -> None:
     """Run a topology on Spark: until Ctrl-C, or to the end of its topics.
 
-    Ctrl-C and SIGTERM let the batch under way end. The next run with the same id and
-    checkpoint goes on exactly where this one stopped.
+    Ctrl-C and SIGTERM finish the current batch. The next run with the same id and checkpoint
+    continues at exactly that position.
 
     Example:
         kstreams run word_count:topology --until end
@@ -243,7 +243,7 @@ def run(
 def _beside(
     port: int | None, target: str, place: Place, forwarded: str | None
 ) -> ServeBeside | None:
-    """Return the server beside the app, if one is wanted."""
+    """Return the server of the app, if one is requested."""
     networks = networks_of(forwarded)
     if port is not None:
         return ServeBeside(port, target, place.environment, networks)

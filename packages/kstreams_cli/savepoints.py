@@ -42,8 +42,8 @@ def savepoint(
 ) -> None:
     """Keep the last committed version of an app, with its offsets, under a name.
 
-    The app may run meanwhile. Nothing is copied: clean-up leaves alone what a savepoint
-    needs. Each query is kept at its own last batch.
+    The app may run meanwhile. Nothing is copied: cleanup retains the objects of a savepoint. Each
+    query is kept at its last batch.
 
     Example:
         kstreams state savepoint word-count before-upgrade

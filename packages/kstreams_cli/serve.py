@@ -124,14 +124,14 @@ def serve(
     ] = False,
     until_eof: Annotated[bool, typer.Option("--until-eof", hidden=True)] = False,
 ) -> None:
-    """Answer queries on the stores of apps over HTTP, whether the apps run or not.
+    """Serve queries on the stores of running and stopped apps over HTTP.
 
-    It reads what is committed, takes no lock and, without --allow-actions, writes nothing; who
-    has given which order is in its log. All of it needs a token but
-    /health/live and /health/ready; only this machine can connect, unless --bind says otherwise,
-    which then needs TLS. /openapi.json describes the routes; `RemoteView` reads from Python, and
-    Prometheus reads /metrics. With --topology, /explain and /trace run batches of the app again,
-    in a process of their own: with 30 s and 1 GB, one at a time, and without the tokens.
+    The server reads committed state, takes no lock and, without --allow-actions, writes nothing;
+    its log has each action with its user. All routes need a token except /health/live and
+    /health/ready. Only this machine can connect, unless --bind has another address, which then
+    needs TLS. /openapi.json describes the routes; `RemoteView` reads from Python, and Prometheus
+    reads /metrics. With --topology, /explain and /trace replay batches of the app in a separate
+    process, with 30 s and 1 GB, one at a time, and without the tokens.
 
     Example:
         kstreams serve word-count
@@ -203,7 +203,7 @@ def _end_with_input() -> None:
 
 
 def needs_extra() -> ImportError:
-    """Return what says which extra is missing."""
+    """Return the error that names the missing extra."""
     return ImportError("serving needs starlette and uvicorn: pip install 'kstreams-spark[serve]'")
 
 

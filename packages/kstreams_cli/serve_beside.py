@@ -1,4 +1,4 @@
-"""`kstreams serve` as a process beside an app that runs: it ends with the app, whatever ends it."""
+"""`kstreams serve` as a child process of a running app, which always ends with the app."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _END_SECONDS = 5
 
 
 class ServeBeside:
-    """Serves one app on this machine, by a process of its own: no port is opened in the driver.
+    """Serves one app on this machine in a separate process, so the driver opens no port.
 
-    It takes no orders. Its token is taken out of this process's environment, where the app's
-    code could read it, and so is one for orders.
+    The server accepts no actions. Its token, and a token for actions, are removed from this
+    process's environment, where the app's code could read them.
 
     Args:
-        port: Where it listens, on 127.0.0.1; 0 takes a free one.
-        topology: What the app runs, as MODULE:NAME: gives stores of its own serdes.
-        topics: Where its topics are, as variables of the environment say it.
+        port: The port on 127.0.0.1; 0 uses a free one.
+        topology: The topology, as MODULE:NAME, for stores with custom serdes.
+        topics: The connection of topics, as environment variables.
         forwarded: Addresses and networks of trusted proxies.
 
     Raises:

@@ -131,14 +131,14 @@ def get(
 ) -> None:
     """Show a key's value; or its windows, sessions, versions or list elements, a line each.
 
-    Only the partition of the key is read. Ends with exit code 1 when the store has no such key.
-    --from and --to select windows and slices by their start, and sessions and versions that
-    overlap the span.
+    Only the partition of the key is read. The exit code is 1 if the store does not have the key.
+    --from and --to select windows and slices by their start, and sessions and versions that overlap
+    the span.
 
     Each line is one row, its parts separated by tabs and its times in UTC: start and value of a
-    window; start, end and value of a session; start, end (null: the latest) and value of a
-    version; time and value of a slice of sliding windows; start, end, due time, value and
-    timestamp of a buffered result.
+    window; start, end and value of a session; start, end (null: the latest) and value of a version;
+    time and value of a slice of sliding windows; start, end, due time, value and timestamp of a
+    buffered result.
 
     Example:
         kstreams state get word-count counts apple

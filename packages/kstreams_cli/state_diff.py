@@ -1,4 +1,4 @@
-"""`kstreams state diff`: what has changed in a store between two versions."""
+"""`kstreams state diff`: the changes of a store between two versions."""
 
 from __future__ import annotations
 

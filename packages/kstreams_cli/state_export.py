@@ -54,11 +54,11 @@ def export(
 ) -> None:
     """Write a store to a Parquet file: all partitions, at one committed version.
 
-    Columns are key and value, with start_ms and end_ms for windows and sessions, and
-    timestamp_ms where there is one, time_ms of slices and of what buffers keep, due_ms of
-    results that wait; of versioned stores the latest versions, of lists a row an element.
-    Text, numbers and bools keep their types; bytes stay bytes; anything else is JSON text.
-    The file is there whole or not at all.
+    Columns are key and value, with start_ms and end_ms for windows and sessions, timestamp_ms for
+    stores with timestamps, time_ms for slices and buffers, and due_ms for buffered results;
+    versioned stores have their latest versions, lists have one row per element. Text, numbers and
+    bools keep their types; bytes stay bytes; other values are JSON text. The file is written
+    atomically.
 
     Example:
         kstreams state export word-count counts counts.parquet
@@ -107,7 +107,7 @@ def _blocks(rows: Iterator[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...
 def _column(
     view: View[Any], name: str, *, is_key: bool
 ) -> tuple[pa.DataType, Callable[[list[Any]], pa.Array]]:
-    """Return the type of a column, and what makes it of objects."""
+    """Return the type of a column, and the function that converts objects to it."""
     serde: Serde[Any] = key_serde(view) if is_key else view.spec.value
     if name.endswith("_ms"):
         kind = pa.int64()

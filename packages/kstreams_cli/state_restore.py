@@ -54,9 +54,9 @@ def restore(
 ) -> None:
     """Rebuild stores of a stopped app from their changelog topics.
 
-    The app needs it only when objects of its durable log are lost or damaged: it restores
-    state by itself otherwise. Refuses while the app runs. Its next run goes on from the
-    last committed offsets with the rebuilt stores; the other stores stay as they are.
+    Use it only if objects of the durable log are lost or damaged; otherwise an app restores its
+    state by itself. The command fails while the app runs. The next run continues from the last
+    committed offsets with the rebuilt stores; other stores stay unchanged.
 
     Example:
         kstreams state restore word-count --from-changelog --topology word_count:topology

@@ -42,18 +42,17 @@ def verify(
     log: LogOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check all that an app would go on from: commits, plans, savepoints, and every object.
+    """Check the state of an app: commits, plans, savepoints, and every object.
 
-    Everything that the retained versions and savepoints name is read; the line of versions
-    is recomputed from the deltas; commits and plans have to follow each other, and no
-    batch may be noted as done that was not committed. Ends with exit code 1 when something
-    is missing, or is not what was committed. What a running app's clean-up has collected
-    meanwhile is no problem. Files that are not the app's are named.
+    The command reads all objects of the retained versions and savepoints, recomputes the lineage of
+    versions from the deltas, and checks that commits and plans are consecutive and that each
+    finished batch has a commit. The exit code is 1 if an object is missing or differs from the
+    committed one. Objects that a running app's cleanup removes meanwhile are no problem. Files of
+    others are listed.
 
-    --replay N also runs N random retained batches of tasks with stores again, by the code of
-    --topology, from the state and the records that they had, and compares what they change,
-    byte for byte: a difference says that a processor is not deterministic, or that its code is
-    not what it was. Nothing is written.
+    --replay N also replays N random retained batches of tasks with stores, with the code of
+    --topology, from their state and records, and compares the changes byte by byte: a difference
+    shows that a processor is not deterministic, or that its code has changed. Nothing is written.
 
     Example:
         kstreams state verify word-count

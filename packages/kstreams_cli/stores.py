@@ -1,4 +1,4 @@
-"""What the commands of `kstreams state` share: whose state, which store, how it is shown."""
+"""The common part of the `kstreams state` commands: the app, the store, the output."""
 
 from __future__ import annotations
 
@@ -104,11 +104,11 @@ AsOfOption = Annotated[
 
 @dataclass(frozen=True)
 class AppState:
-    """The state that a command is about.
+    """The state for a command.
 
     Attributes:
-        checkpoint: The app's.
-        log: Where its durable log is.
+        checkpoint: The checkpoint of the app.
+        log: The durable log.
     """
 
     checkpoint: Checkpoint
@@ -139,7 +139,7 @@ class AppState:
         value: str | None,
         as_of: str | None,
     ) -> View[Any]:
-        """Return a view of a store, by the user's definition or by what is recorded."""
+        """Return a view of a store, by the user's definition or the recorded one."""
         batch = as_of is not None and re.fullmatch("-?[0-9]{1,18}", as_of)
         version = int(as_of) if as_of is not None and batch else as_of
         spec = self.spec(store, topology=topology, key=key, value=value)
@@ -153,7 +153,7 @@ class AppState:
         key: str | None = None,
         value: str | None = None,
     ) -> StoreSpec[Any]:
-        """Return a store's definition: the user's own, or what is recorded."""
+        """Return the definition of a store: the user's or the recorded one."""
         brought: Mapping[str, StoreSpec[Any]] = {}
         if topology is not None:
             with for_option("--topology"):
@@ -178,7 +178,7 @@ class AppState:
 
 
 def find_home(app: str, named: str | None) -> CheckpointHome:
-    """Return where an app's checkpoint is, by what `--checkpoint` says."""
+    """Return the home of an app's checkpoint, given the option `--checkpoint`."""
     with for_option("--checkpoint"):
         return app_home(app, named)
 

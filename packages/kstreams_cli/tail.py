@@ -1,4 +1,4 @@
-"""`kstreams topics tail`: what is in a topic, and what comes."""
+"""`kstreams topics tail`: the current and the new records of a topic."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _note_undecoded(part: str, form: Format) -> None:
 def _records(
     admin: TopicAdmin, reader: TopicReader, topic: str, start: Mapping[int, int], *, follow: bool
 ) -> Iterator[RawRecord]:
-    """Yield what is there now, then what comes."""
+    """Yield the current records, then new ones."""
     positions = dict(start)
     while True:
         ends = admin.end_offsets(topic)

@@ -29,7 +29,7 @@ __all__ = (
 
 
 class OutputFormat(str, Enum):
-    """How a result is written."""
+    """The output format of a result."""
 
     TEXT = "text"
     JSON = "json"

@@ -42,18 +42,18 @@ def replay(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Bring dead letters back to the topics and partitions that their records came from.
+    """Replay dead letters to the topics and partitions of their records.
 
-    Key, value, time and the record's own headers go back, with the header kstreams-replay, which
-    counts how often that was done. The dead letters stay. Fix the cause first: what fails again
-    becomes a dead letter again.
+    A replayed record has the original key, value, time and headers, and the header kstreams-replay
+    with the number of replays. The dead letters stay. Fix the cause first: a record that fails
+    again becomes a dead letter again.
 
-    None goes back twice, whatever is killed: what was brought back is kept with it. On Kafka
-    that is one transaction, for readers of committed records; the cluster remembers it as
-    offsets of the group kstreams-redelivery/DLQ, for a week by default
-    (offsets.retention.minutes). Embedded topics keep it beside the topic. What comes while it
-    runs waits for the next run. Letters of records between repartitions, and of files, name no
-    topic, and are left.
+    No dead letter is replayed twice, also after a kill: the replayed offsets are stored with the
+    records. On Kafka that is one transaction, for readers of committed records; the cluster stores
+    the offsets in the group kstreams-redelivery/DLQ, for a week by default
+    (offsets.retention.minutes). Embedded topics store them beside the topic. Dead letters that
+    arrive during the command wait for the next run. Dead letters of repartition edges and files
+    have no topic, and are skipped.
 
     Example:
         kstreams topics replay orders-dead --dry-run

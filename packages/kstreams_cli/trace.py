@@ -49,12 +49,12 @@ def trace(
     most_bytes: MostBytesOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Show what became of a record: what it wrote, where it went, or why it was dropped.
+    """Show the effects of a record: its writes, its path, or the reason of its drop.
 
-    The batch that has processed it runs again, here, by its plan, from the state and the records
-    that it had, through repartitions to the last stage. Nothing is written, no lock is taken,
-    and the app may run meanwhile. That takes --topology, a batch whose plan and commit before it
-    are retained (App(retained_batches=...)), and topics that still have its records.
+    The batch of the record is replayed in this process by its plan, from its state and its records,
+    through repartitions to the last stage. The replay writes nothing and takes no lock, and the app
+    may run meanwhile. It needs --topology, a batch whose plan and previous commit are retained
+    (App(retained_batches=...)), and topics that still have its records.
 
     Example:
         kstreams trace word-count lines/0@17 --topology examples/word_count.py

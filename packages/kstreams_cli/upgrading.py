@@ -71,7 +71,7 @@ class _Parameter(Protocol):
 
 @dataclass(frozen=True)
 class StoreDecisions:
-    """What the options decide, as `App(migrate=..., reset=...)` takes it."""
+    """The decisions of the options, as for `App(migrate=..., reset=...)`."""
 
     migrate: Mapping[str, Migration] = field(default_factory=dict)
     reset: frozenset[str] = frozenset()
@@ -84,17 +84,17 @@ class StoreDecisions:
         rename: Iterable[str] | None,
         migrate: Iterable[str] | None,
     ) -> StoreDecisions:
-        """Read the options.
+        """Parse the options.
 
         Args:
-            topology: What is to run.
-            reset: Names of stores.
+            topology: The topology.
+            reset: The names of stores.
             rename: `OLD=NEW` each.
             migrate: `STORE=MODULE:NAME` each.
 
         Raises:
-            WrongUsageError: A text is not of its form, names no store of the topology, or no
-                migration; or two options decide one store.
+            WrongUsageError: A text has another form, names no store of the topology or no
+                migration; or two options name the same store.
         """
         stores = {store.name: store for store in topology.stores}
         found: dict[str, Migration] = {}

@@ -1,4 +1,4 @@
-"""What `kstreams state verify` looks at, part by part."""
+"""The checks of `kstreams state verify`, part by part."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _PARALLEL_READS = 8
 
 @dataclass(frozen=True)
 class Part:
-    """A query, or a savepoint.
+    """A query or a savepoint.
 
     Attributes:
-        label: Its name.
-        versions: How many versions it has.
-        objects: How many objects they are made of.
-        size_bytes: Their size.
+        label: The name.
+        versions: The number of versions.
+        objects: The number of their objects.
+        size_bytes: The size of the objects.
     """
 
     label: str
@@ -43,12 +43,12 @@ class Part:
 
 
 class Verification:
-    """Reads all that an app would go on from; the app may run meanwhile.
+    """Reads all objects that an app needs to continue; the app may run meanwhile.
 
     Attributes:
-        problems: What is wrong, by the name of what it is wrong with.
-        strays: Names of files and objects that are not the app's.
-        checked: Names of the objects that were read, with their place in a line of versions.
+        problems: The problems, by the name of the faulty object.
+        strays: The names of files and objects of others.
+        checked: The names of the read objects, with their lineage.
     """
 
     def __init__(self, checkpoint: Checkpoint, objects: ObjectStore) -> None:
@@ -128,7 +128,7 @@ class Verification:
     def _check_gap(
         self, query: str, log: CommitLog, plans: PlanLog, commits: Sequence[Commit]
     ) -> None:
-        """Where the retained commits begin, clean-up has been: the plan before has gone too."""
+        """Check the start of the retained commits: cleanup has removed the plan before it, too."""
         if not commits:
             return
         first = commits[0]

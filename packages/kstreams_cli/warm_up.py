@@ -1,4 +1,4 @@
-"""`kstreams warm-up`: what the first run of an app would leave to be made, made now."""
+"""`kstreams warm-up`: do the one-time work of an app's first run in advance."""
 
 from __future__ import annotations
 

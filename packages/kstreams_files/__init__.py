@@ -1,7 +1,7 @@
-"""Logs of files: folders of this machine, and what others bring by a `Files` of their own.
+"""Files as logs: folders of this machine, and other collections of files.
 
-Read `FileLog` first, then `FileContents`, which plans, and `FileReader`, which reads in workers.
-A `Format` makes records of a file; the `FileIndex` keeps which offsets a file has, for ever.
+Read `FileLog` first, then `FileContents`, which plans, and `FileReader`, which reads in workers. A
+`Format` parses a file into records; the `FileIndex` permanently stores the offsets of each file.
 Nothing here depends on pyspark.
 """
 

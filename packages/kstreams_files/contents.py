@@ -1,4 +1,4 @@
-"""What a log of files holds: finds new files, looks through them, and plans."""
+"""The content of a file log: it finds new files, scans them, and plans."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class FileContents:
     """Implements `kstreams.log.LogContents` and `ReadOnce`.
 
     Args:
-        files: Where files are.
-        form: What makes records of them.
-        index: Which have offsets.
-        look_every_s: How often to look for files, in seconds.
-        finishing: Takes away those that were read.
+        files: The files.
+        form: The format of the files.
+        index: The offsets of files.
+        look_every_s: The interval between searches for files, in seconds.
+        finishing: Removes files that were read.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class FileContents:
 
     @property
     def look_every_s(self) -> float:
-        """How often to look for files, in seconds."""
+        """The interval between searches for files, in seconds."""
         return self._look_every_s
 
     def beginnings(self) -> dict[int, int]:
@@ -77,10 +77,10 @@ class FileContents:
         return self._index.end(partition)
 
     def ends(self) -> dict[int, int]:
-        """Look for new files, and return the offset after the last record, by partition.
+        """Search for new files, and return the offset after the last record, by partition.
 
         Raises:
-            FileChangedError: A file is not what it was when it was found.
+            FileChangedError: A file has changed since it was found.
         """
         found = list(self._files.list())
         self._present = {file.name: file for file in found}
@@ -110,7 +110,7 @@ class FileContents:
         return entry is None
 
     def _portions(self, new: Iterable[FileInfo]) -> Iterator[list[Scanned]]:
-        """Look through files, and yield what is to be written down at once."""
+        """Scan files, and yield groups to add to the index together."""
         some: list[Scanned] = []
         size = 0
         for file in new:
@@ -161,17 +161,17 @@ class FileContents:
         return None
 
     def claim(self, reader: str) -> None:
-        """Do nothing: nobody can tell whether another that was here before still reads."""
+        """Do nothing: another reader cannot be detected."""
 
     def committed(self, positions: Mapping[int, int]) -> None:
-        """Take away the files whose records all come before positions.
+        """Remove the files whose records are all before the positions.
 
-        Those of no record go when what lies before them has been read; those that cannot be read
-        stay. A death in between leaves some: they go at the next commit, or start.
+        Files without records are removed with the files before them; unreadable files stay. A crash
+        leaves some files, which the next commit or start removes.
 
         Raises:
-            SourceError: One cannot be taken away.
-            SourceUnavailableError: The place does not answer.
+            SourceError: A file cannot be removed.
+            SourceUnavailableError: The source does not answer.
         """
         if self._finishing.leaves:
             return

@@ -31,16 +31,16 @@ _SHOWN = 200
 
 @dataclass(frozen=True)
 class Csv(TextRecords[None, V]):
-    """Each row below the first is an object of a type; keys are null (RFC 4180, UTF-8).
+    """Each row after the first is an object of a type; keys are null (RFC 4180, UTF-8).
 
-    The first row names the columns: fields of the type are found by name, in whichever order,
-    and columns that it does not have are left out. A field without a column needs a default. A row
-    that has not as many fields as the first does not decode; an empty line is dropped and counted
-    as a null value. Errors number the rows below the header from 1, as `record`.
+    The first row names the columns: fields of the type are matched by name, in any order, and other
+    columns are ignored. A field without a column needs a default. A row with another number of
+    fields than the first row cannot be decoded; an empty line is dropped and counted as a null
+    value. Errors number the rows after the header from 1, as `record`.
 
     Args:
         type_: As for `csv_row`.
-        delimiter: What is between fields: one character of ASCII.
+        delimiter: The delimiter of fields: one ASCII character.
         max_record_bytes: A file with a longer row cannot be read.
     """
 
@@ -86,7 +86,7 @@ class Csv(TextRecords[None, V]):
         return block
 
     def rows(self, records: Sequence[bytes], head: str) -> Rows:
-        """Bring the fields of rows into the order of the type's."""
+        """Reorder the fields of rows to those of the type."""
         pick, count = self._picker(head)
         mark = self.delimiter.encode()
         values: list[bytes | None] = []
@@ -113,7 +113,7 @@ class Csv(TextRecords[None, V]):
         return Rows(pa.array(values, pa.binary()), wrong=faults)
 
     def _picker(self, head: str) -> tuple[Callable[[list[bytes]], bytes] | None, int]:
-        """Return what brings fields into order, None if they are, and how many a row has."""
+        """Return a function that reorders fields, None if they are in order, and their number."""
         mark = self.delimiter.encode()
         names = [_unquoted(each.decode()) for each in divided(head.encode(), mark)]
         double = sorted({name for name in names if names.count(name) > 1})

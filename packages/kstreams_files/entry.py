@@ -1,4 +1,4 @@
-"""What is known for ever of a file: which offsets its records have, and where they begin."""
+"""The permanent facts of a file: the offsets of its records, and their positions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Entry:
     """A file of an index.
 
     Attributes:
-        file: Which version of it was looked through.
-        partition: Its records', all of them.
-        first: Offset of its first record.
-        records: How many it has; one where it cannot be read.
-        marks: Where some of them begin, the first one first.
-        end: The place of its end, in the format's own terms.
-        head: What readers have to know of its beginning.
-        problem: Why it cannot be read; empty where it can.
+        file: The scanned version of the file.
+        partition: The partition of its records.
+        first: The offset of its first record.
+        records: The number of its records; one if it cannot be read.
+        marks: The positions of some records, including the first.
+        end: The position of its end, in the terms of the format.
+        head: The data about its beginning that readers need.
+        problem: The reason if it cannot be read; otherwise empty.
     """
 
     file: FileInfo
@@ -62,7 +62,7 @@ class Entry:
 
     @classmethod
     def from_json(cls, data: Sequence[Any]) -> Entry:
-        """Read what `to_json` returned; `ValueError` says what is wrong with it."""
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
         file, (partition, first, records, marks, end), head, problem = data
         return cls(
             _file(file),
@@ -78,14 +78,14 @@ class Entry:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a reader finds records of a file; its text is part of plans.
+    """The place of records in a file; its text is part of plans.
 
     Attributes:
-        file: Which version of it.
-        first: Offset of its first record.
-        mark: Where to begin.
-        head: What is to be known of its beginning.
-        problem: Why it cannot be read; empty where it can.
+        file: The version of the file.
+        first: The offset of its first record.
+        mark: The position to start at.
+        head: The data about its beginning that readers need.
+        problem: The reason if it cannot be read; otherwise empty.
     """
 
     file: FileInfo
@@ -95,7 +95,7 @@ class Place:
     problem: str = ""
 
     def __str__(self) -> str:
-        """Return it as one text."""
+        """Return the place as text."""
         file = [self.file.name, self.file.version, self.file.size, self.file.modified_ms]
         mark = [self.mark.record, self.mark.place]
         return json.dumps([file, self.first, mark, self.head, self.problem], separators=(",", ":"))

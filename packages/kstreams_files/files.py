@@ -10,7 +10,7 @@ from typing import Protocol
 __all__ = ("BLOCK_BYTES", "FileData", "FileInfo", "Files")
 
 BLOCK_BYTES = 1024 * 1024
-"""How much of a file is read at once."""
+"""The number of bytes per read."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class FileInfo:
 
 
 class FileData(ABC):
-    """The bytes of an open file, which do not change while it is open, or an error says so.
+    """The bytes of an open file, which do not change while it is open; a change is an error.
 
     Attributes:
-        name: The file's.
-        size: In bytes.
+        name: The name of the file.
+        size: The size in bytes.
     """
 
     name: str
@@ -58,23 +58,23 @@ class FileData(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Raise `FileChangedError` unless what was read is of the version that was opened."""
+        """Raise `FileChangedError` unless the read bytes belong to the opened version."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it."""
+        """Close the file."""
 
 
 class Files(Protocol):
-    """A place of files, as data: picklable, compared by value, and without a secret in its texts.
+    """The settings of a collection of files: picklable, comparable, without secrets in texts.
 
     Attributes:
-        label: What to call it in texts and pictures.
+        label: The name in texts and diagrams.
     """
 
     @property
     def label(self) -> str:
-        """What to call it in texts and pictures."""
+        """The name in texts and diagrams."""
         ...
 
     def list(self) -> Iterator[FileInfo]:

@@ -1,4 +1,4 @@
-"""What becomes of files that were read, after the commit of what was made of them."""
+"""The policy for files after the commit of their records."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MoveTo:
 
 
 WhenRead: TypeAlias = Literal["leave", "delete"] | MoveTo
-"""What becomes of a file when all that was made of its records is committed."""
+"""The policy for a file after the commit of the results of all its records."""
 
 
 @runtime_checkable
@@ -44,26 +44,26 @@ class FinishedFiles(Files, Protocol):
     """A `Files` that can take files away."""
 
     def take_away(self, file: FileInfo, to: str) -> None:
-        """Delete a file at its version, or give it another path; what is done stays done.
+        """Delete a file at its version, or rename it; a repeated call does nothing.
 
-        One that has another version is left, and so is one that is gone.
+        A file with another version, and a missing file, are left.
 
         Args:
             file: A file that was read.
-            to: Its new path below the place; empty deletes.
+            to: The new path; empty deletes the file.
 
         Raises:
-            SourceError: It may not be taken away, or there is another file of that path.
-            SourceUnavailableError: The place does not answer.
+            SourceError: The file may not be removed, or the new path exists.
+            SourceUnavailableError: The source does not answer.
         """
         ...
 
 
 def check_when_read(name: str, files: Files, when_read: WhenRead) -> None:
-    """Refuse what a place cannot do.
+    """Check that a collection supports the policy.
 
     Raises:
-        CompileError: It cannot.
+        CompileError: It does not.
     """
     if when_read != "leave" and not isinstance(files, FinishedFiles):
         raise CompileError(
@@ -78,11 +78,11 @@ def check_when_read(name: str, files: Files, when_read: WhenRead) -> None:
 
 
 class Finishing:
-    """Takes files away that were read.
+    """Removes files that were read.
 
     Args:
-        files: Where they are.
-        when_read: What becomes of them.
+        files: The files.
+        when_read: The policy.
     """
 
     def __init__(self, files: Files, when_read: WhenRead) -> None:

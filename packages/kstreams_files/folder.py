@@ -38,33 +38,34 @@ def folder(
     index: ObjectStoreSettings | None = None,
     when_read: WhenRead = "leave",
 ) -> FileLog[K, V]:
-    """Return the log that the files of a directory are.
+    """Return the log of the files in a directory.
 
-    New files are seen while the app runs. Put them there whole: write them under a name that ends
-    with `.part`, then rename. Names that begin with `.` or `_`, or end with `.part`, `.partial`,
-    `.tmp`, `.crdownload` or `~`, are left out; so are links that lead out of the directory. A file
-    that changes, or is gone, before its records are read is a `FileChangedError`; one that was
-    read may be taken away, and must not be changed.
+    New files are found while the app runs. Add complete files only: write them under a name that
+    ends with `.part`, then rename. Names that begin with `.` or `_`, or end with `.part`,
+    `.partial`, `.tmp`, `.crdownload` or `~`, are ignored; so are links that lead out of the
+    directory. A file that changes or disappears before its records are read is a
+    `FileChangedError`; a file that was read may be removed, but must not be changed.
 
     Args:
-        name: Of the log, for its positions in checkpoints.
-        path: The directory. Executors read it, too: on a cluster it is on a file system that all
-            machines share.
-        format: What makes records of a file: `Lines`, `Csv`, `Parquet`, `Whole`, `Gzip`, `Zip`.
-        pattern: What names of files have to be like: `*.csv`.
-        recursive: Whether files of directories below count.
-        partitions: How many tasks may read at once, each another file; never to be changed.
-        min_age: How long ago a file must have been changed last, where whoever writes it does
-            not rename it.
-        look_every: How often to look for new files, where there are many; zero is at each batch.
-        index: Where it is written down which file has which offsets; by default the directory
-            `.kstreams-NAME` beside the files.
-        when_read: What becomes of a file after the commit of what was made of it: `"leave"`,
-            `"delete"` or `MoveTo("_done")`; see `FileLog`.
+        name: The name of the log in checkpoints.
+        path: The directory. Executors read it, too: on a cluster it must be on a shared file
+            system.
+        format: The format of the files: `Lines`, `Csv`, `Parquet`, `Whole`, `Gzip`, `Zip`.
+        pattern: The pattern of file names: `*.csv`.
+        recursive: Whether to include files of subdirectories.
+        partitions: The number of tasks that may read at the same time, each another file; it must
+            never change.
+        min_age: The minimum time since the last change of a file, if writers do not rename files.
+        look_every: The interval between searches for new files, if there are many; zero searches
+            for each batch.
+        index: The storage of the offsets of files; by default the directory `.kstreams-NAME` beside
+            the files.
+        when_read: The policy for a file after the commit of its results: `"leave"`, `"delete"` or
+            `MoveTo("_done")`; see `FileLog`.
 
     Raises:
-        CompileError: The name or the number of partitions cannot be.
-        ValueError: `min_age` or `look_every` is negative, or the path a URL.
+        CompileError: The name or the number of partitions is invalid.
+        ValueError: `min_age` or `look_every` is negative, or the path is a URL.
     """
     given = os.fspath(path)
     if "://" in given:

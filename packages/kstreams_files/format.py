@@ -1,4 +1,4 @@
-"""What makes records of a file."""
+"""Formats, which parse files into records."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Mark:
-    """Where a record of a file begins; all before it come before.
+    """The position of a record in a file; all earlier records are before it.
 
     Attributes:
-        record: Its number, from 0 on.
-        place: Where it is, in the format's own terms, such as a byte.
+        record: The number of the record, from 0 on.
+        place: The position, in the terms of the format, such as a byte.
     """
 
     record: int
@@ -35,13 +35,13 @@ class Mark:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some records of a file, one after the other.
+    """Consecutive records of a file.
 
     Attributes:
-        values: `binary`; null is a null value.
-        keys: The same of keys; None where all are null.
-        wrong: By row, why it cannot be read.
-        headers: As records have them; None where none has any.
+        values: The values, `binary`; null is a null value.
+        keys: The keys, `binary`; None if all are null.
+        wrong: By row, the reason if it cannot be read.
+        headers: The headers of records; None if there are none.
     """
 
     values: pa.Array
@@ -51,16 +51,16 @@ class Rows:
 
 
 class Format(ABC, Generic[K, V]):
-    """Makes records of a file: the same ones each time. Immutable, picklable, compared by value.
+    """Parses a file into the same records each time. Immutable, picklable, compared by value.
 
-    What a file cannot be read by is a `DeserializationError`: then the file is one record that
-    does not decode, for its source's `on_error`.
+    An unreadable file is a `DeserializationError`: the file is then one record that cannot be
+    decoded, for the `on_error` of its source.
 
     Attributes:
-        name: Says what decides where records begin and end; an index is for one such name.
-        key: Serde of the keys.
-        value: Serde of the values.
-        reads_anywhere: Whether it needs bytes from anywhere in a file, not one after the other.
+        name: Identifies the rule for the boundaries of records; an index is for one such name.
+        key: The serde of the keys.
+        value: The serde of the values.
+        reads_anywhere: Whether it needs random access to a file.
     """
 
     reads_anywhere = False
@@ -70,10 +70,10 @@ class Format(ABC, Generic[K, V]):
     value: Serde[V]
 
     def head(self, data: FileData) -> str:
-        """Return what each reader of the file has to know of its beginning.
+        """Return the data about the beginning of the file that readers need.
 
         Raises:
-            DeserializationError: It does not begin as it has to.
+            DeserializationError: The beginning is invalid.
         """
         return ""
 
@@ -91,6 +91,6 @@ class Format(ABC, Generic[K, V]):
 
         Args:
             data: The file.
-            head: What `head` returned of it.
-            mark: One of those that `scan` yielded.
+            head: The result of `head` for it.
+            mark: A mark of `scan`.
         """

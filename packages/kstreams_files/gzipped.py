@@ -25,26 +25,26 @@ _SLICE_BYTES = 16 * 1024
 
 @dataclass(frozen=True)
 class Gzip(Packed[K, V]):
-    """Each file is compressed; one member, or several after each other.
+    """Each file is compressed, as one or several members.
 
     Args:
-        format: What is in the files.
-        max_ratio: A file that becomes so many times larger, and more than 16 MiB, cannot be read:
-            it is made to fill memory or time.
+        format: The format of the content.
+        max_ratio: The maximum growth of a file above 16 MiB; beyond it a file cannot be read,
+            because it is meant to exhaust memory or time.
     """
 
     packing: ClassVar[str] = "gzip"
 
     def head(self, data: FileData) -> str:
-        """Return what the format has to know."""
+        """Return the data about the beginning that the inner format needs."""
         return self.format.head(_Unzipped(self, data))
 
     def scan(self, data: FileData) -> Iterator[Mark]:
-        """Look through what comes out."""
+        """Scan the content."""
         return self.format.scan(_Unzipped(self, data))
 
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
-        """Read what comes out, from the beginning of the file on."""
+        """Read the content, from the beginning of the file on."""
         return self.format.read(_Unzipped(self, data), head, mark)
 
 
@@ -59,7 +59,7 @@ def _slices(blocks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 class _Unzipped(Unpacked):
-    """What comes out of a compressed file."""
+    """The content of a compressed file."""
 
     def __init__(self, form: Gzip[K, V], data: FileData) -> None:
         super().__init__(data, data.name, data.size)

@@ -1,8 +1,8 @@
-"""Which files a log has, in which order, and which offsets are theirs: written once, for ever.
+"""The files of a log with their order and offsets: written once, permanently.
 
-A new file gets the offsets after all others of its partition by an object that is created once,
-whoever does it. So several drivers and apps that read a folder agree on it, and a restart, a fork
-or a reset reads what was read before. Nothing of it is changed or deleted.
+A new file gets the offsets after all others of its partition with a conditional create. So several
+drivers and apps that read a folder agree on the offsets, and a restart, a fork or a reset reads the
+same records as before. No part of the index is changed or deleted.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class FileIndex:
     """The files of a log, by partition in the order of offsets.
 
     Args:
-        store: Where the index is.
-        place: What to call it in texts.
-        partitions: How many partitions the log has.
-        format_name: What says where its records begin and end.
+        store: The storage of the index.
+        place: The name in texts.
+        partitions: The number of partitions of the log.
+        format_name: The rule for the boundaries of records.
 
     Raises:
-        SourceError: It is the index of another log, or cannot be read or written.
+        SourceError: The index belongs to another log, or cannot be read or written.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class FileIndex:
         return found.text("id")
 
     def refresh(self) -> None:
-        """Take in what others have added."""
+        """Read the entries that others have added."""
         names = [name for name in self._store.list(_FILES) if name >= _name(self._read)]
         with ThreadPoolExecutor(_AT_ONCE, "kstreams-index") as pool:
             for name, data in zip(names, pool.map(self._store.get, names), strict=True):
@@ -125,11 +125,11 @@ class FileIndex:
         self._read += 1
 
     def add(self, found: Sequence[Scanned]) -> bool:
-        """Give files offsets, each in the partition that has the fewest records.
+        """Assign offsets to files, each in the partition with the fewest records.
 
         Returns:
-            False where somebody else has added files meanwhile: then they are known now, and what
-            is left of these may be added again.
+            False if another process has added files meanwhile: these are then known, and the
+                remaining files may be added again.
 
         Raises:
             SourceError: The index cannot be written.
@@ -164,7 +164,7 @@ class FileIndex:
 
     @property
     def partitions(self) -> int:
-        """How many there are."""
+        """The number of partitions."""
         return len(self._entries)
 
     def end(self, partition: int) -> int:

@@ -1,4 +1,4 @@
-"""Files of lines, each of which is a value: text, JSON, or what another serde reads."""
+"""Files of lines, each of which is a value: text, JSON, or bytes of another serde."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Lines(TextRecords[None, V]):
     JSON lines are `Lines(json_serde(Order), blank="drop")`.
 
     Args:
-        value: Serde of a line's bytes.
-        blank: What an empty line is: `"keep"` leaves it to the serde, `"drop"` takes it for a
-            null value, which is dropped and counted.
+        value: The serde of a line's bytes.
+        blank: The policy for an empty line: `"keep"` passes it to the serde, `"drop"` treats it as
+            a null value, which is dropped and counted.
         max_record_bytes: A file with a longer line cannot be read.
     """
 

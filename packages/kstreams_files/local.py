@@ -25,22 +25,22 @@ _CHANGED = (
 
 
 def is_unfinished(name: str) -> bool:
-    """Tell whether a file's name says that it is none to read: hidden, or not written to its end.
+    """Return whether a file must not be read because of its name: hidden or incomplete.
 
-    That is, one of its steps begins with `.` or `_`, or it ends as what is being written does.
+    A step of the name begins with `.` or `_`, or the name ends like that of a file in progress.
     """
     return name.endswith(_UNFINISHED) or any(step[:1] in "._" for step in name.split("/"))
 
 
 @dataclass(frozen=True)
 class LocalFiles:
-    """Files below a directory; directories that are links, and links out of it, are left out.
+    """Files below a directory; linked directories, and links out of it, are ignored.
 
     Args:
         root: The directory, absolute.
-        pattern: What names of files have to be like, without their directories.
-        recursive: Whether those of directories below count.
-        min_age_ms: How long ago a file must have been changed last.
+        pattern: The pattern of file names, without directories.
+        recursive: Whether to include subdirectories.
+        min_age_ms: The minimum time since the last change of a file.
     """
 
     root: str
@@ -140,7 +140,7 @@ class LocalFiles:
             ) from exc
 
     def _is_still(self, path: Path, file: FileInfo) -> bool:
-        """Tell whether a file is there at its version, and lies in the directory."""
+        """Return whether a file exists at its version in the directory."""
         try:
             known = path.stat()
         except (FileNotFoundError, NotADirectoryError):
@@ -162,12 +162,12 @@ class LocalFiles:
 
 
 class _LocalData(FileData):
-    """The bytes of a file of this machine.
+    """The bytes of a file on this machine.
 
     Args:
-        handle: Opened for it; closed with this.
-        path: Where it is, for texts.
-        file: What it has to be.
+        handle: The open handle; closed with this object.
+        path: The path, for texts.
+        file: The expected version.
     """
 
     def __init__(self, handle: int, path: str, file: FileInfo) -> None:
@@ -185,7 +185,7 @@ class _LocalData(FileData):
             raise SourceError(f"cannot read {self._path}: {exc}") from exc
 
     def check(self) -> None:
-        """Raise `FileChangedError` unless the file is what it was."""
+        """Raise `FileChangedError` unless the file has its expected version."""
         known = os.fstat(self._handle)
         found = _info(self._file.name, known)
         if found.version != self._file.version or not stat.S_ISREG(known.st_mode):
@@ -206,5 +206,5 @@ def _info(name: str, known: os.stat_result) -> FileInfo:
 
 
 def _is_inside(path: str, root: str) -> bool:
-    """Tell whether a path leads to a place below a real directory, whatever is a link."""
+    """Return whether a path is below a real directory after all links are resolved."""
     return os.path.realpath(path).startswith(f"{root.rstrip('/')}/")

@@ -33,29 +33,29 @@ V = TypeVar("V")
 @checks_options
 @dataclass(frozen=True)
 class FileLog(Generic[K, V]):
-    """Files of a place, as a `Log`: each file's records in their order, older files first.
+    """Files as a `Log`: the records of each file in their order, older files first.
 
-    `folder` makes one of a directory. A file that comes later goes behind all that are known, to
-    the partition that has the fewest records. A file is looked through once, by the driver, before
-    it is planned: so a position is the number of a record, and lag is counted in records. A record
-    has its file's time of change as its timestamp.
+    `folder` creates a log of a directory. A new file follows all known files, in the partition with
+    the fewest records. The driver scans a file once before it is planned: so a position is the
+    number of a record, and lag is counted in records. The timestamp of a record is the modification
+    time of its file.
 
     Args:
-        name: Of its positions in checkpoints.
-        files: The place.
-        format: What makes records of files.
-        index: Where it is written down which file has which offsets. Whoever reads these files by
-            this index reads the same offsets: several apps may.
-        partitions: How many; never to be changed. A file is read by one task.
-        look_every: How often to look for new files; zero is at each batch.
-        steady_for: How long a file must have been seen at the same version before it is read,
-            where it may be seen while it is written. The first look waits so long.
-        when_read: What becomes of a file when all that was made of its records is committed:
-            `"leave"`, `"delete"` or `MoveTo(folder)`. One app alone may read what goes away.
+        name: The name of the log in checkpoints.
+        files: The files.
+        format: The format of the files.
+        index: The storage of the offsets of files. All readers with this index read the same
+            offsets; several apps may share it.
+        partitions: The number of partitions, which must never change. One task reads a file.
+        look_every: The interval between searches for new files; zero searches for each batch.
+        steady_for: The time for which a file must keep its version before it is read, if incomplete
+            files may be visible. The first search waits that long.
+        when_read: The policy for a file after the commit of its results: `"leave"`, `"delete"` or
+            `MoveTo(folder)`. Only one app may read files that are removed.
 
     Raises:
-        CompileError: The name or the number of partitions cannot be, or the place cannot do what
-            `when_read` says.
+        CompileError: The name or the number of partitions is invalid, or the files do not support
+            `when_read`.
         ValueError: `look_every` or `steady_for` is negative.
     """
 
@@ -96,7 +96,7 @@ class FileLog(Generic[K, V]):
 
     @property
     def lets_go(self) -> str:
-        """What becomes of files whose records are committed."""
+        """The effect of commits on files."""
         if isinstance(self.when_read, MoveTo):
             return f"files go to {self.when_read.folder!r}"
         return "files are deleted" if self.when_read == "delete" else ""

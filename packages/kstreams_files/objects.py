@@ -23,11 +23,11 @@ _CHANGED = (
 class ObjectFiles(ABC):
     """A `Files` of objects, in storage that reads an object at a version.
 
-    Names with a step that begins with `.` or `_`, or that end with `/`, are left out.
+    Names with a step that begins with `.` or `_`, or that end with `/`, are ignored.
 
     Args:
-        pattern: What names have to be like behind their last slash.
-        recursive: Whether objects with another slash behind the prefix count.
+        pattern: The pattern of names after their last slash.
+        recursive: Whether to include objects with another slash after the prefix.
     """
 
     pattern: str
@@ -36,20 +36,20 @@ class ObjectFiles(ABC):
     @property
     @abstractmethod
     def where(self) -> str:
-        """What to call bucket and prefix in texts."""
+        """The name of bucket and prefix in texts."""
 
     @property
     @abstractmethod
     def part_bytes(self) -> int:
-        """How much of a large object one request reads."""
+        """The number of bytes that one request reads of a large object."""
 
     @abstractmethod
     def all(self) -> Iterable[FileInfo]:
-        """Return all objects below the prefix, whoever has put them there.
+        """Return all objects below the prefix, of any writer.
 
         Raises:
-            SourceError: The storage refuses.
-            SourceUnavailableError: It does not answer.
+            SourceError: The storage rejects the request.
+            SourceUnavailableError: The storage does not answer.
         """
 
     @abstractmethod
@@ -63,14 +63,14 @@ class ObjectFiles(ABC):
 
     @abstractmethod
     def retire(self, file: FileInfo, to: str) -> bool:
-        """Delete an object at its version, or give it another name; tell whether that is free.
+        """Delete an object at its version, or rename it; return whether the new name is free.
 
-        One that has another version is left, and so is one that is gone; what a killed process has
-        copied counts.
+        An object with another version, and a missing object, are left; a copy of a killed process
+        counts.
 
         Raises:
-            SourceError: The storage refuses.
-            SourceUnavailableError: It does not answer.
+            SourceError: The storage rejects the request.
+            SourceUnavailableError: The storage does not answer.
         """
 
     def take_away(self, file: FileInfo, to: str) -> None:

@@ -1,4 +1,4 @@
-"""Files that hold other files, compressed: what their formats and what comes out have in common."""
+"""The common part of compressed formats and their content."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _FREE_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Packed(Format[K, V]):
-    """A format inside of another, which is read from its beginning on.
+    """A format inside another, which is read sequentially.
 
     Args:
-        format: What comes out.
-        max_ratio: A file that becomes so many times larger, and more than 16 MiB, cannot be read.
+        format: The format of the content.
+        max_ratio: The maximum growth of a file above 16 MiB; beyond it a file cannot be read.
 
     Attributes:
-        packing: What the name of the whole begins with.
+        packing: The prefix of the format's name.
     """
 
     packing: ClassVar[str]
@@ -43,10 +43,10 @@ class Packed(Format[K, V]):
     name: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Take over what the format says.
+        """Copy the attributes of the inner format.
 
         Raises:
-            TypeError: It needs bytes from anywhere in its files.
+            TypeError: The inner format needs random access to its files.
         """
         if self.format.reads_anywhere:
             raise TypeError(
@@ -72,12 +72,12 @@ class Packed(Format[K, V]):
 
 
 class Unpacked(FileData):
-    """What comes out of a file.
+    """The content of a file.
 
     Args:
-        data: The file; closed with this.
-        name: What it is called.
-        size: In bytes, where it is known; else the file's.
+        data: The file; closed with this object.
+        name: The name.
+        size: The size in bytes, if known; otherwise that of the file.
     """
 
     def __init__(self, data: FileData, name: str, size: int) -> None:
@@ -94,7 +94,7 @@ class Unpacked(FileData):
         """
 
     def read(self, start: int, length: int) -> bytes:
-        """Return bytes of what comes out."""
+        """Return bytes of the content."""
         found = bytearray()
         for block in self.blocks(start):
             found += block[: length - len(found)]
@@ -103,7 +103,7 @@ class Unpacked(FileData):
         return bytes(found)
 
     def blocks(self, start: int) -> Iterator[bytes]:
-        """Yield what comes out, from a byte of it on."""
+        """Yield the content, from a byte of it on."""
         passed = 0
         for block in self.all():
             passed += len(block)

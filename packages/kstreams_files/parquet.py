@@ -35,15 +35,15 @@ _BATCH_BYTES = 16 * 1024 * 1024
 class Parquet(Format[None, V]):
     """Each row is an object of a type; keys are null.
 
-    Columns are fields of the type, found by name; those that it does not have are not read. A field
-    without a column needs a default. Columns of other widths are taken, such as int32 for `int`
-    and float for `float`; times must have a zone. A row whose value does not fit does not decode.
+    Columns are fields of the type, matched by name; other columns are not read. A field without a
+    column needs a default. Columns of other widths are accepted, such as int32 for `int` and float
+    for `float`; times must have a time zone. A row with an invalid value cannot be decoded.
 
     Args:
-        type_: As for `csv_row`, whose text the values are between source and processors.
-        max_group_bytes: A file with a larger row group, uncompressed, cannot be read: a worker has
-            one in memory.
-        max_group_rows: A file with more rows in a row group cannot be read.
+        type_: As for `csv_row`, whose text is the form of values between source and processors.
+        max_group_bytes: The maximum uncompressed bytes of a row group, because a worker holds one
+            in memory; a file with a larger one cannot be read.
+        max_group_rows: The maximum rows of a row group; a file with a larger one cannot be read.
     """
 
     type_: type[V]

@@ -24,10 +24,10 @@ _LISTS, _MAP, _STRUCT = (9, 10), 11, 12
 def check_footer(data: FileData) -> None:
     """Check the size of a file's footer, and the depth of its schema.
 
-    A file that is no Parquet at all passes: Arrow tells what is wrong with it.
+    A file that is not Parquet passes: Arrow reports its error.
 
     Raises:
-        DeserializationError: They are more than a reader can take.
+        DeserializationError: Size or depth exceeds the limit of readers.
     """
     tail = data.read(max(data.size - _TAIL_BYTES, 0), _TAIL_BYTES)
     length = int.from_bytes(tail[:4], "little")
@@ -42,7 +42,7 @@ def check_footer(data: FileData) -> None:
 
 
 class _Footer:
-    """Reads what Thrift's compact protocol has written.
+    """Reads Thrift's compact protocol.
 
     Args:
         data: The bytes.

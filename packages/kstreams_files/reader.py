@@ -19,13 +19,13 @@ __all__ = ("FileReader",)
 
 
 class FileReader:
-    """Implements `kstreams.log.LogReader`; keeps open, by partition, what was read last.
+    """Implements `kstreams.log.LogReader`; keeps the last file of each partition open.
 
-    So a file that has to be read from its beginning is not read again for each batch.
+    So a file that is read from its beginning is not read again for each batch.
 
     Args:
-        files: Where files are.
-        form: What makes records of them.
+        files: The files.
+        form: The format.
     """
 
     def __init__(self, files: Files, form: Format[Any, Any]) -> None:
@@ -37,8 +37,8 @@ class FileReader:
         """Return the records of a piece.
 
         Raises:
-            FileChangedError: The file is gone, or is not what it was.
-            SourceError: It cannot be read.
+            FileChangedError: The file is gone, or has changed.
+            SourceError: The file cannot be read.
         """
         place = Place.parse(piece.place)
         if place.problem:
@@ -83,7 +83,7 @@ class _OpenFile:
         self.left = True
 
     def goes_on(self, place: Place, record: int) -> bool:
-        """Tell whether a record of a file is the next one."""
+        """Return whether a record of a file is the next one."""
         own = self._place
         return (own.file, own.first) == (place.file, place.first) and record == self._next
 

@@ -30,11 +30,11 @@ class Seekable(io.RawIOBase):
         return True
 
     def tell(self) -> int:
-        """Return where reading goes on."""
+        """Return the current position."""
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go on reading elsewhere."""
+        """Set the current position."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._data.size}[whence]
         if base + offset < 0:
             raise OSError(f"there is no byte {base + offset}")  # as files of Python do

@@ -1,4 +1,4 @@
-"""Files that nobody writes to any more, as far as looking on can tell."""
+"""Files that have stopped changing, as far as observation shows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ __all__ = ("SteadyFiles",)
 
 
 class SteadyFiles:
-    """A `Files` that leaves out what was not seen at the same version for some time.
+    """A `Files` without files whose version was not constant for some time.
 
-    By this process's clock: that of who writes, or of a server, is not asked. The first look
-    waits, so that a run to the end sees all; later ones leave a file to the next one.
+    The time is measured by this process's clock, not by that of writers or servers. The first
+    search waits, so that a run to the end includes all files; later searches leave a changed file
+    to the next one.
 
     Args:
-        files: All there are.
-        steady_s: How long, in seconds; with zero none is left out.
+        files: All files.
+        steady_s: The time in seconds; zero includes all files.
     """
 
     def __init__(self, files: Files, steady_s: float) -> None:
@@ -33,7 +34,7 @@ class SteadyFiles:
         return self._files.label
 
     def list(self) -> Iterator[FileInfo]:
-        """Yield those that are steady."""
+        """Yield the steady files."""
         if not self._steady_s:
             yield from self._files.list()
             return

@@ -22,7 +22,7 @@ V = TypeVar("V")
 """Type of their values."""
 
 MAX_RECORD_BYTES = 16 * 1024 * 1024
-"""How large a record may be unless its format says otherwise."""
+"""The default maximum size of a record."""
 
 _BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
@@ -32,12 +32,12 @@ _LINE_END, _QUOTE = 10, 34
 def record_ends(
     block: bytes, *, quoted: bool, inside: bool = False
 ) -> tuple[npt.NDArray[np.int64], bool]:
-    """Return where in a block records end, and whether it ends inside of quotes.
+    """Return the ends of records in a block, and whether the block ends inside quotes.
 
     Args:
-        block: Of a file.
-        quoted: Whether line ends between quotes end no record.
-        inside: Whether it begins inside of quotes.
+        block: A block of a file.
+        quoted: Whether line ends inside quotes are part of a record.
+        inside: Whether the block begins inside quotes.
     """
     data = np.frombuffer(block, np.uint8)
     if not quoted or (not inside and b'"' not in block):

@@ -36,14 +36,14 @@ _ENTRY_BYTES = 640
 class Zip(Packed[K, V]):
     """Each file is an archive, whose members are files, in the order of its directory.
 
-    Nothing is unpacked to a disk. Keys that are names, as those of `Whole`, are `archive/member`.
-    An archive cannot be read if a member is encrypted or its name leads elsewhere.
+    No file is unpacked to a disk. Keys that are names, as those of `Whole`, are `archive/member`.
+    An archive cannot be read if a member is encrypted or its name leads out of the archive.
 
     Args:
-        format: What is in the members.
-        max_ratio: An archive that becomes so many times larger, and more than 16 MiB, cannot be
-            read: it is made to fill memory or time.
-        max_members: Nor can one of more members.
+        format: The format of the members.
+        max_ratio: The maximum growth of an archive above 16 MiB; beyond it an archive cannot be
+            read, because it is meant to exhaust memory or time.
+        max_members: The maximum number of members.
     """
 
     packing: ClassVar[str] = "zip"
@@ -107,7 +107,7 @@ class _Directory(Seekable):
 
     Args:
         data: The archive.
-        most: How many members it may have.
+        most: The maximum number of members.
     """
 
     def __init__(self, data: FileData, most: int) -> None:
@@ -135,7 +135,7 @@ def _too_many(count: int, most: int) -> DeserializationError:
 
 
 class _Member(Unpacked):
-    """What comes out of a member: no more than the archive's directory says."""
+    """The content of a member, up to the size in the archive's directory."""
 
     def __init__(self, data: FileData, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> None:
         super().__init__(data, f"{data.name}/{info.filename}", info.file_size)
@@ -169,7 +169,7 @@ class _Member(Unpacked):
 
 @contextmanager
 def _zip_errors() -> Iterator[None]:
-    """Say of what an archive cannot be read by that it does not decode."""
+    """Convert errors of an archive in the block to decoding errors."""
     try:
         yield
     except KStreamsError:

@@ -93,8 +93,7 @@ class WorkingStore(Protocol):
 
 
 class StateBackend(Protocol):
-    """The settings of a kind of working store, which open and branch stores. Small and picklable.
-    """
+    """The settings of a kind of working store, which open and branch stores; picklable."""
 
     @property
     def name(self) -> str:

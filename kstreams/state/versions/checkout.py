@@ -57,11 +57,15 @@ class Place:
 
 
 class Checkout:
-    """An open attempt, created by `TaskVersions.checkout`; as a context manager it may abort.
+    """An open attempt, created by `TaskVersions.checkout`.
 
-    Leaving the context aborts the attempt unless it was committed. Attributes: store: The working
-    store, at exactly the pointer's version, read-only. pointer: The version of the checkout.
-    attempt: The attempt. warm: Whether the store was branched from a local version, not restored.
+    Leaving it as a context manager aborts the attempt unless it was committed.
+
+    Attributes:
+        store: The working store, at exactly the pointer's version, read-only.
+        pointer: The version of the checkout.
+        attempt: The attempt.
+        warm: Whether the store was branched from a local version, not restored.
     """
 
     def __init__(

@@ -98,7 +98,7 @@ class OpenVersion:
         self.versions.sweep(version - 2, version)
 
     def stands_at(self, lineage: str) -> bool:
-        """Move to a version if it is the current or the next one; return whether it is."""
+        """Move to a version if it is the current or the next one, and return success."""
         following, self._next = self._next, None
         if following is not None and following[0] == lineage:
             self.lineage = lineage
