@@ -59,8 +59,7 @@ class TopologyTestDriver(DriverOutside):
     processed in further batches until none is left. If a call raises, the failed batch is rolled
     back, and the next call processes its records again.
 
-    `totals` has the counts of nodes so far, as in commits; `dropped` has the dropped records by
-    reason.
+    `totals` has the counts of nodes so far, as in commits; `dropped` the drops by reason.
 
     Args:
         topology: The topology.
@@ -74,10 +73,8 @@ class TopologyTestDriver(DriverOutside):
             instance attributes that are used as state.
         check_keys: Raise an error if a key reaches a stateful node in another partition than its
             own, because equal keys could be in two tasks.
-        limits: The limits of topics, by name, as Kafka has by its configuration. Other topics have
-            no limits.
-        real_sinks: Whether to write to sinks other than topics. Otherwise `results` returns their
-            results.
+        limits: The limits of topics by name, as Kafka configures them; other topics have none.
+        real_sinks: Whether to write to sinks other than topics; else `results` returns the results.
         real_sources: Whether to read real logs: `run` reads their new records. Otherwise logs are
             in memory, as topics are.
 

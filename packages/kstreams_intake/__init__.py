@@ -1,8 +1,8 @@
-"""Sources whose messages come once: what comes is in a topic before it is settled.
+"""Intakes: sources that deliver each message once, and a runner that writes messages to a topic.
 
-`contract.py` is what a source has to be, `runner.py` the one that takes its messages into a topic:
-`appending.py` writes them, `known_ids.py` recognises those that come again, by the headers of
-`marks.py`. Nothing here imports pyspark.
+`contract.py` is the interface of a source, `runner.py` writes its messages to a topic before it
+settles them: `appending.py` writes records, `known_ids.py` recognizes repeated messages by the
+headers of `marks.py`. Nothing here imports pyspark.
 """
 
 from __future__ import annotations

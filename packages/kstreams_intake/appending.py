@@ -33,13 +33,13 @@ _Bytes = Record["bytes | None", "bytes | None"]
 
 
 def is_of_message(error: KStreamsError) -> bool:
-    """Tell whether an error is a message's, not the topic's or the cluster's."""
+    """Return whether an error is caused by a message, not by the topic or the cluster."""
     return isinstance(error, (SerdeError, RecordRefusedError, RowsRefusedError))
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A topic, and what it takes to choose partitions of it."""
+    """A topic, and the data for choosing its partitions."""
 
     topic: Topic[Any, Any]
     partitions: int
@@ -53,12 +53,12 @@ class Appender:
     """Appends records of bytes to topics of one connection.
 
     Args:
-        topic: Where messages go.
-        connection: Where it is, and that for dead letters.
-        letters: Where dead letters go; None where there are none.
+        topic: The topic of messages.
+        connection: The connection of the topics.
+        letters: The topic of dead letters; None without dead letters.
 
     Raises:
-        UnknownTopicError: One of them is missing, and the connection creates none.
+        UnknownTopicError: A topic does not exist, and the connection does not create topics.
     """
 
     def __init__(
@@ -78,11 +78,11 @@ class Appender:
         self._writer = connection.writer()
 
     def checked(self, record: _Bytes) -> _Bytes:
-        """Return a message's record as the topic has it.
+        """Return the record of a message in the form of the topic.
 
         Raises:
-            SerdeError: Its serdes do not read key or value.
-            RecordRefusedError: It has no key, and readers of the topic drop those.
+            SerdeError: The serdes of the topic cannot read key or value.
+            RecordRefusedError: The record has no key, and readers of the topic drop such records.
         """
         topic = self._topic
         where = Where(topic=topic.name)
@@ -128,7 +128,7 @@ class Appender:
         return error
 
     def close(self) -> None:
-        """Let go of the topics."""
+        """Close the topics."""
         with suppress(KStreamsError):  # each record's own has been told
             self._writer.close()
 

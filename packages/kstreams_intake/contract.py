@@ -1,4 +1,4 @@
-"""What a source is whose messages come once, and want to be settled."""
+"""The interface of a source that delivers each message once and expects it to be settled."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ("Delivery", "Gaps", "Intake", "LastMessage", "Receiver")
 
 @dataclass(frozen=True)
 class Delivery:
-    """A message that has come, as it came.
+    """A received message.
 
     Attributes:
-        value: Its body.
-        receipt: By which its receiver knows it; no other that is not settled has the same.
-        id: By which its source tells it from others: equal when it comes again. None if it has
-            none: then nobody sees that it came before.
-        key: The record's key in bytes; None for none.
-        timestamp: Event time, ms since the epoch; None for the time at which it came.
-        headers: Of the record. Names that begin with `kstreams-` are left out: they are the
-            library's.
+        value: The body.
+        receipt: The receiver's id of the delivery, unique among unsettled ones.
+        id: The source's id of the message, which is equal when it is delivered again. None without
+            an id: duplicates are then not recognized.
+        key: The key of the record, in bytes; None for none.
+        timestamp: The event time, ms since the epoch; None for the time of arrival.
+        headers: The headers of the record. Names that begin with `kstreams-` belong to the library,
+            and are removed.
     """
 
     value: bytes
@@ -41,11 +41,11 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Gaps:
-    """How often, and for how long, nobody can say what has come meanwhile.
+    """The periods in which messages may have been missed.
 
     Attributes:
-        count: How often.
-        seconds: How long, in sum.
+        count: The number of periods.
+        seconds: Their total duration.
     """
 
     count: int = 0
@@ -54,12 +54,12 @@ class Gaps:
 
 @dataclass(frozen=True)
 class LastMessage:
-    """Of an intake's messages, what the topic had when the runner started.
+    """The last message of an intake in the topic at the start of the runner.
 
     Attributes:
-        id: Of a message: all that came before it are in the topic, it is, too, and few that came
-            later are. None if it had no id.
-        age: How long ago the newest record was, by its time.
+        id: The id of a message: that message and all earlier ones are in the topic, and few later
+            ones. None if it had no id.
+        age: The age of the newest record, by its time.
     """
 
     id: str | None
@@ -67,52 +67,53 @@ class LastMessage:
 
 
 class Receiver(ABC):
-    """A source that is open: gives messages, and is told what became of each.
+    """An open source: it returns messages, and gets the outcome of each.
 
-    One thread calls all of it. Each delivery is settled, rejected or given back, once. Closing
-    gives back what is left. What it holds in memory is bounded, whatever the source sends.
+    One thread makes all calls. Each delivery is settled, rejected or given back, once. Closing
+    gives back the remaining ones. The memory of a receiver is bounded for any input.
     """
 
     @abstractmethod
     def receive(self, limit: int, wait: timedelta) -> Sequence[Delivery]:
-        """Return messages that have come, in their order.
+        """Return received messages, in order.
 
         Args:
-            limit: How many at most.
-            wait: For how long to wait for the first; then return none.
+            limit: The maximum number.
+            wait: The maximum wait for the first message; then the result is empty.
 
         Raises:
-            IntakeUnavailableError: The source does not answer; it is asked again, for a while.
-            IntakeError: It is not as the intake needs it.
+            IntakeUnavailableError: The source does not answer; the runner retries for a while.
+            IntakeError: The source is unsuitable for the intake.
         """
 
     @abstractmethod
     def settle(self, deliveries: Sequence[Delivery]) -> None:
-        """Tell the source that these are in the topic, or set aside: it may forget them.
+        """Settle messages that are in the topic or in the dead-letter topic.
 
-        Where the source is lost, so are its receipts: what is not settled by then comes again.
+        The source may delete settled messages. If the connection to the source is lost, so are its
+        receipts: unsettled messages are delivered again.
         """
 
     @abstractmethod
     def reject(self, delivery: Delivery, reason: str) -> None:
-        """Tell the source that this one is not taken, now or later.
+        """Reject a message permanently.
 
         Args:
-            delivery: What is not taken.
-            reason: Why: safe to show, and without the message's content.
+            delivery: The message.
+            reason: The reason: safe to print, and without the content of the message.
         """
 
     @abstractmethod
     def give_back(self, deliveries: Sequence[Delivery]) -> None:
-        """Tell the source that these could not be written: they should come again."""
+        """Give back messages that could not be written, so that they are delivered again."""
 
     @abstractmethod
     def close(self) -> None:
-        """Take no more, give back what is not settled, and let go. May be repeated."""
+        """Stop receiving, give back unsettled messages, and release resources. May be repeated."""
 
     @property
     def gaps(self) -> Gaps:
-        """How often messages may have been missed, since it was opened."""
+        """The periods since the opening in which messages may have been missed."""
         return Gaps()
 
     def __enter__(self) -> Self:
@@ -148,12 +149,13 @@ class Intake(ABC):
 
     @abstractmethod
     def open(self, last: LastMessage | None) -> Receiver:
-        """Begin to take messages.
+        """Start to receive messages.
 
         Args:
-            last: Where to go on, for sources that can; None where the topic has none of it.
+            last: The position to resume at, for sources that support it; None if the topic has no
+                message of the intake.
 
         Raises:
             IntakeUnavailableError: The source does not answer.
-            IntakeError: It is not as the intake needs it.
+            IntakeError: The source is unsuitable for the intake.
         """

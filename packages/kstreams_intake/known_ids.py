@@ -1,4 +1,4 @@
-"""Which messages are in the topic: those of the end of it, and those that were written since."""
+"""The ids of messages in the topic: those at its end, and those that were written since."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ __all__ = ("KnownIds", "TopicEnd", "read_end")
 
 
 class KnownIds:
-    """Remembers ids, the latest of them.
+    """The latest ids.
 
     Args:
-        most: How many.
+        most: The maximum number.
     """
 
     def __init__(self, most: int) -> None:
@@ -38,12 +38,12 @@ class KnownIds:
 
 @dataclass(frozen=True)
 class TopicEnd:
-    """What the end of a topic says of an intake.
+    """The state of an intake at the end of its topic.
 
     Attributes:
-        known: Ids of its messages.
-        last: Where it may go on; None if there is nothing of it.
-        batch: Number of the last batch of it; -1 if there is none.
+        known: The ids of its messages.
+        last: The position to resume at; None without messages.
+        batch: The number of its last batch; -1 without one.
     """
 
     known: KnownIds
@@ -54,13 +54,13 @@ class TopicEnd:
 def read_end(
     connection: Connection, topic: str, intake: str, remember: int, now_ms: int
 ) -> TopicEnd:
-    """Return what the last records of each partition of a topic say of an intake.
+    """Return the state of an intake from the last records of each partition of a topic.
 
     Args:
-        connection: Where the topic is.
-        topic: Its name; it exists.
-        intake: Name of the intake.
-        remember: How many records of each partition are looked at.
+        connection: The connection of the topic.
+        topic: The name of an existing topic.
+        intake: The name of the intake.
+        remember: The number of records to read from each partition.
         now_ms: The time, ms since the epoch.
     """
     admin, reader = connection.admin(), connection.reader()
@@ -91,7 +91,7 @@ def read_end(
 
 
 def _last_of(marks: Sequence[Mark]) -> str | None:
-    """Return the id behind which a source goes on: all up to it are in the topic."""
+    """Return the id after which a source resumes: it and all earlier messages are in the topic."""
     newest = marks[-1].place
     rows = [mark for mark in marks if mark.place.batch == newest.batch]
     ids = [mark.id for mark in rows if mark.id is not None]

@@ -18,15 +18,15 @@ _OURS = "kstreams-"
 
 @dataclass(frozen=True)
 class Place:
-    """Where a record stands among those of its intake.
+    """The place of a record among those of its intake.
 
     Attributes:
-        batch: Number of the batch that it was written in; rises, over restarts, too.
-        row: Its number in the batch.
-        count: How many records the batch has; 0 where messages from before it are still to come
+        batch: The number of its batch; it increases, also over restarts.
+        row: The number of the record in the batch.
+        count: The number of records in the batch; 0 if earlier messages may still be delivered
             again.
-        before: Id of the last message of all that were in the topic, or refused, before the batch;
-            None if that is not known.
+        before: The id of the last message before the batch such that it and all earlier ones were
+            in the topic or rejected; None if unknown.
     """
 
     batch: int = 0
@@ -37,12 +37,12 @@ class Place:
 
 @dataclass(frozen=True)
 class Mark:
-    """What a record says of the message that it was.
+    """The data of a record about its message.
 
     Attributes:
-        intake: Name of its intake.
-        id: Of the message; None if it had none.
-        place: Where it stands.
+        intake: The name of the intake.
+        id: The id of the message; None if it had none.
+        place: The place of the record.
     """
 
     intake: str

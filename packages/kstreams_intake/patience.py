@@ -1,4 +1,4 @@
-"""How long to go on while something does not answer."""
+"""Retries while a system does not answer."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _LONGEST_PAUSE_S = 5.0
 
 
 class Patience:
-    """Says how long to pause before something is asked again, and when to give up.
+    """Returns the pause before each retry, and the end of retries.
 
     Args:
-        give_up_after: For how long to go on without an answer.
+        give_up_after: The maximum time without an answer.
     """
 
     def __init__(self, give_up_after: timedelta) -> None:
@@ -26,7 +26,7 @@ class Patience:
         self._pause_s = _FIRST_PAUSE_S
 
     def renew(self) -> None:
-        """Begin anew: there was an answer."""
+        """Start over after an answer."""
         self._since, self._pause_s = None, _FIRST_PAUSE_S
 
     def pause(self, error: KStreamsError) -> float:

@@ -1,4 +1,4 @@
-"""What an intake has done: what came is counted, once, by what became of it."""
+"""The counts of an intake: each message is counted once, by its outcome."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ __all__ = ("IntakeReport",)
 
 @dataclass(frozen=True)
 class IntakeReport:
-    """How many messages came since the start, and what became of them.
+    """The numbers of messages since the start, by outcome.
 
     `received` is the sum of the next six.
 
     Attributes:
-        received: How many came.
+        received: The number of received messages.
         appended: Written to the topic, and settled.
         duplicates: In the topic already, and settled.
-        rejected: Not taken, which the source was told.
-        skipped: Not taken, and settled.
-        dead_letters: Set aside in the dead-letter topic, and settled.
-        given_back: Could not be written; they should come again.
-        bytes: Of the values that were appended.
-        gaps: How often, and for how long, messages may have been missed.
+        rejected: Rejected at the source.
+        skipped: Invalid, and settled.
+        dead_letters: Written to the dead-letter topic, and settled.
+        given_back: Not written; the source should deliver them again.
+        bytes: The bytes of the appended values.
+        gaps: The periods in which messages may have been missed.
     """
 
     received: int = 0

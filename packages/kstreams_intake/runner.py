@@ -1,4 +1,4 @@
-"""Takes what an intake receives into a topic, and settles it when it is there."""
+"""Writes the messages of an intake to a topic, and settles them when they are there."""
 
 from __future__ import annotations
 
@@ -33,38 +33,38 @@ _WAIT = timedelta(milliseconds=100)
 
 
 class IntakeRunner:
-    """Takes an intake's messages into a topic: each is there, durably, before it is settled.
+    """Writes the messages of an intake durably to a topic before it settles them.
 
-    Kill it at any moment: what was settled is in the topic; what was not comes again from the
-    source, and is recognised by its id if it is in the topic already. So with ids each message is
-    in the topic once, as long as it does not come again behind `remember` others, one process at a
-    time runs the intake, and its ids are its source's own; without ids, at least once. For more,
-    `deduplicate(by_header(MESSAGE_ID), ...)` in the topology.
+    The process may be killed at any time: settled messages are in the topic; the source delivers
+    unsettled messages again, and their ids identify those in the topic. So with ids, each message
+    is in the topic once, if it is not delivered again after `remember` others, one process at a
+    time runs the intake, and ids are unique to the source; without ids, at least once. For stronger
+    guarantees, use `deduplicate(by_header(MESSAGE_ID), ...)` in the topology.
 
-    In memory are one batch and `remember` ids of each partition; what else a source may have under
-    way, its intake bounds. Messages of a batch are written in the order in which they came.
+    Memory holds one batch and `remember` ids of each partition; the intake bounds its own buffers.
+    Messages of a batch are written in the order of their arrival.
 
     Args:
         intake: The source.
-        topic: Where to: values go in as they came, if its serdes read them.
-        connection: Where the topic is.
-        on_error: What becomes of a message that the topic's serdes do not read, that the topic
-            does not take, or that `complete` fails for. By default `reject` where the sender
-            learns of it, and else `fail`.
-        complete: Returns a delivery with key, id or time, such as from fields of its value; and
-            fails for what is none of ours. Runs in this process.
-        remember: How many records at the end of each partition are looked at when it starts, for
-            ids of messages that come again.
-        batch: How many messages are written together, at most.
-        give_up_after: How long to go on while source or topic do not answer.
-        on_report: Is told what has been done after each batch, and when nothing comes.
-        clock: Tells the time of messages that have none.
+        topic: The topic; values are written unchanged, if its serdes can read them.
+        connection: The connection of the topic.
+        on_error: The policy for a message that the serdes of the topic cannot read, that the topic
+            rejects, or that `complete` fails for. By default `reject` if the sender gets the
+            rejection, and otherwise `fail`.
+        complete: Returns a delivery with key, id or time, for example from fields of its value; it
+            raises for foreign messages. Runs in this process.
+        remember: The number of records at the end of each partition to read at the start, for the
+            ids of repeated messages.
+        batch: The maximum number of messages in one write.
+        give_up_after: The maximum time of retries while source or topic do not answer.
+        on_report: Called with the report after each batch, and while no messages arrive.
+        clock: The clock for messages without a time.
 
     Raises:
         ValueError: A number or a time is not positive.
 
-    Source: Kafka Connect's source tasks, which write, then `commitRecord`; ids and dead letters
-    are ours.
+    Source: Kafka Connect's source tasks, which write, then `commitRecord`; ids and dead letters are
+    additions.
     """
 
     @checks_options
@@ -105,7 +105,7 @@ class IntakeRunner:
 
     @property
     def report(self) -> IntakeReport:
-        """What has been done since it was made."""
+        """The report since the creation of the runner."""
         return self._report
 
     def stop(self) -> None:

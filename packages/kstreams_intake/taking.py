@@ -1,4 +1,4 @@
-"""Takes batches of messages: those that are in the topic are settled, and each is counted once."""
+"""Processes batches of messages: those in the topic are settled, and each is counted once."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from kstreams_intake.marks import Place, marked
 __all__ = ("NotWritten", "OnRefusal", "Rules", "Taking")
 
 OnRefusal = Literal["fail", "skip", "reject"] | DeadLetter
-"""What becomes of a message that is not what the topic takes: stop (it comes again), settle it and
-count it, tell the source that it is not taken, or set it aside."""
+"""The policy for a message that the topic rejects: stop (the message is delivered again), settle
+and count it, reject it at the source, or write it to a dead-letter topic.
+"""
 
 _LOG = logging.getLogger(__name__)
 _LONGEST_ID = 1_000
@@ -43,14 +44,14 @@ class NotWritten(KStreamsError):
 
 @dataclass(frozen=True)
 class Rules:
-    """How messages are taken.
+    """The rules for messages.
 
     Attributes:
-        intake: Name of the intake.
-        topic: Name of the topic.
-        on_error: What becomes of a message that is refused.
+        intake: The name of the intake.
+        topic: The name of the topic.
+        on_error: The policy for rejected messages.
         complete: The user's function; None for none.
-        clock: Tells the time of messages that have none.
+        clock: The clock for messages without a time.
     """
 
     intake: str
@@ -60,10 +61,10 @@ class Rules:
     clock: Clock
 
     def completed(self, given: Delivery) -> Delivery:
-        """Return a delivery with what the user's function adds, and a time.
+        """Return a delivery with the additions of the user's function, and a time.
 
         Raises:
-            RecordRefusedError: The function fails, or there is an id or a time that is none.
+            RecordRefusedError: The function fails, or an id or a time is invalid.
         """
         found = given
         if self.complete is not None:
@@ -102,7 +103,7 @@ class Rules:
 
 @dataclass
 class _Round:
-    """Messages of unlike ids, by what is to become of them; `later` are those of ids again."""
+    """Messages with distinct ids by their outcome; `later` has those with repeated ids."""
 
     again: list[Delivery] = field(default_factory=list)
     later: list[Delivery] = field(default_factory=list)
@@ -116,14 +117,14 @@ class _Round:
 
 
 class Taking:
-    """Takes batches of one open receiver.
+    """Processes batches of one open receiver.
 
     Args:
-        rules: How.
-        receiver: Who is told what became of them.
-        appender: Writes them.
-        end: What the topic had at the start.
-        counts: Of messages, by what became of them.
+        rules: The rules.
+        receiver: Gets the outcomes.
+        appender: Writes the messages.
+        end: The state of the topic at the start.
+        counts: The numbers of messages, by outcome.
     """
 
     def __init__(
@@ -144,11 +145,12 @@ class Taking:
         self._owed: set[str | None] = set()  # given back; without an id nobody sees them come again
 
     def take(self, deliveries: Sequence[Delivery]) -> None:
-        """Write messages, and settle those that are in the topic.
+        """Write messages, and settle those in the topic.
 
         Raises:
-            NotWritten: Some were given back; others are settled.
-            KStreamsError: One is refused, under `fail`; others are settled or given back.
+            NotWritten: Some messages were given back; others are settled.
+            KStreamsError: A message is rejected with the policy `fail`; others are settled or given
+                back.
         """
         self._counts["received"] += len(deliveries)
         rest: Sequence[Delivery] = deliveries

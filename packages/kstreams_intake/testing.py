@@ -28,7 +28,7 @@ class _Killed(BaseException):
 
 
 class IntakeContract:
-    """Derive a test class, and say how the intake is made and its source is given messages.
+    """Derive a test class that creates the intake and sends messages to its source.
 
     Example:
         class TestMine(IntakeContract):

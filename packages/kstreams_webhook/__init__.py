@@ -1,8 +1,8 @@
-"""Takes what others send by HTTP POST, as an intake.
+"""An intake of HTTP POST requests.
 
-`.py` is what a user says of it, `signature.py` how senders prove who they are. The rest
-needs the extra `serve`: `receiver.py` is the server in a thread, `inbox.py` lies between its event
-loop and the runner, behind the guard and within the limits of `kstreams_serve`.
+`webhook.py` has the settings, `signature.py` the checks of senders. The rest needs the extra
+`serve`: `receiver.py` is the server in a thread, `inbox.py` is between its event loop and the
+runner, within the guard and the limits of `kstreams_serve`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What has been sent and is not settled: bounded, between an event loop and the runner's thread."""
+"""Unsettled messages in a bounded buffer between an event loop and the runner's thread."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ def again(detail: str) -> Problem:
 
 
 class Inbox:
-    """Holds messages until they are settled. All but `taken` and `call` is for the event loop.
+    """Holds messages until they are settled.
+
+    Only `taken` and `call` may be used outside of the event loop.
 
     Args:
-        most_bytes: Of all bodies in it, those that are still being read among them.
-        wait_seconds: How long a sender waits for its answer.
+        most_bytes: The maximum bytes of all bodies, including those that are still being read.
+        wait_seconds: The maximum wait of a sender for its reply.
     """
 
     def __init__(self, most_bytes: int, wait_seconds: float) -> None:

@@ -36,17 +36,17 @@ _END_S = 10.0
 
 
 class WebhookReceiver(Receiver):
-    """A webhook that listens.
+    """An open webhook.
 
     Args:
-        webhook: What it is.
+        webhook: The settings.
 
     Attributes:
-        url: Where it listens.
+        url: The URL.
 
     Raises:
-        ServeError: The address is not to be had.
-        IntakeError: The server does not start, as with a certificate that is none.
+        ServeError: The address is not available.
+        IntakeError: The server cannot start, for example because of an invalid certificate.
     """
 
     def __init__(self, webhook: Webhook) -> None:

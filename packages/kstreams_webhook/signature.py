@@ -1,4 +1,4 @@
-"""How a sender proves that a message is its own: by a secret that both know."""
+"""Signatures of messages with a secret that sender and receiver share."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _PREFIX = "whsec_"
 
 
 class Signature(Protocol):
-    """Tells messages of who knows a secret from all others."""
+    """Accepts only messages that are signed with the secret."""
 
     def check(self, headers: Mapping[str, str], body: bytes, now_ms: int) -> str | None:
         """Check a message.
 
         Args:
-            headers: Of the request, by names in lower case; one that came twice is not there.
-            body: As it came.
+            headers: The headers of the request, by names in lower case; repeated headers are
+                omitted.
+            body: The body.
             now_ms: The time, ms since the epoch.
 
         Returns:
-            The message's id, where the signature covers one.
+            The id of the message, if the signature covers one.
 
         Raises:
-            ValueError: It is not signed, or not by who knows the secret. The text goes to the
-                sender.
+            ValueError: The signature is missing or invalid. The text is sent to the sender.
         """
         ...
 
@@ -43,19 +43,19 @@ class Signature(Protocol):
 class HmacSignature:
     """A header with the HMAC of the body, as GitHub, Shopify and many others send.
 
-    A message that somebody has seen can be sent again with it: `StandardWebhooks` is better where
-    the sender has it.
+    An observed message can be sent again with its signature: prefer `StandardWebhooks` if the
+    sender supports it.
 
     Args:
-        secrets: Any of them will do, so that they can be changed without a stop; each of at least
-            16 bytes. They show in no text.
-        header: Its name.
-        prefix: What stands before the signature in it, such as `sha256=`.
-        algorithm: Of the hash.
-        encoding: How the signature is written.
+        secrets: The accepted secrets, so that secrets can be changed without a stop; at least 16
+            bytes each. They do not appear in texts.
+        header: The name of the header.
+        prefix: The text before the signature, such as `sha256=`.
+        algorithm: The hash algorithm.
+        encoding: The encoding of the signature.
 
     Raises:
-        ValueError: There is no secret, or one is too short.
+        ValueError: There is no secret, or a secret is too short.
 
     Example:
         >>> signature = HmacSignature(("a secret of 26 characters",), prefix="sha256=")
@@ -93,16 +93,16 @@ encoding='hex')
 
 @dataclass(frozen=True)
 class StandardWebhooks:
-    """Signatures of the specification Standard Webhooks: of id, time and body.
+    """Signatures of the Standard Webhooks specification, over id, time and body.
 
-    A message that somebody has seen can be sent again for `tolerance` alone, and has the same id.
+    An observed message can be sent again only within `tolerance`, and has the same id.
 
     Args:
-        secrets: As the sender shows them, `whsec_` and base64; any of them will do.
-        tolerance: How far the time of a message may be from ours.
+        secrets: The accepted secrets in the sender's form: `whsec_` and base64.
+        tolerance: The maximum difference between the time of a message and the local time.
 
     Raises:
-        ValueError: There is no secret, one is too short, or no base64.
+        ValueError: There is no secret, or a secret is too short or not base64.
 
     Source: the specification at standardwebhooks.com, its symmetric signatures (v1).
     """
@@ -146,6 +146,6 @@ def _check_secrets(secrets: list[bytes]) -> None:
 
 
 def _is_one_of(given: str, known: list[str]) -> bool:
-    """Compare with all, in a time that tells nothing."""
+    """Compare with all signatures in constant time."""
     data = given.encode("utf-8", "replace")
     return sum(hmac.compare_digest(data, each.encode()) for each in known) > 0

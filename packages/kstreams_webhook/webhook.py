@@ -1,4 +1,4 @@
-"""A webhook, as a user says what it is."""
+"""The settings of a webhook."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ from kstreams_webhook.signature import Signature
 __all__ = ("HEALTH", "Webhook", "listening_of")
 
 HEALTH = "/health/live"
-"""Where a load balancer asks."""
+"""The health route for load balancers."""
 
 
 @dataclass(frozen=True)
 class Webhook(Intake):
-    """Takes each body that is POSTed to one address as a message. Needs the extra `serve`.
+    """Receives the body of each POST request to one address as a message. Needs the extra `serve`.
 
-    The sender is answered when the message is in the topic: 204. It is to send again after 503 and
-    where no answer comes, and not after 4xx: 401 is for a wrong signature or token, 408, 413 and
-    431 for what is too slow or too large, 422 for what the topic does not take. Under load it gets
-    503 with `Retry-After`. Nothing is missed while the process is away, as far as the sender
-    tries again.
+    The sender gets the reply 204 when the message is in the topic. It should retry after 503 and
+    without a reply, but not after 4xx: 401 is a wrong signature or token, 408, 413 and 431 are slow
+    or large requests, 422 is a message that the topic rejects. Under load the reply is 503 with
+    `Retry-After`. No message is missed while the process is down, if the sender retries.
 
     Args:
-        path: Of the address, such as `/orders`.
-        signature: How senders prove who they are.
-        tokens: Or, and then also: `Authorization: Bearer` with one of them, 16 characters or more.
-        id_header: Header with a message's id, which is the same when it is sent again; it is
-            needed then. A signature that covers an id gives that.
-        keep_headers: Headers that become those of the record, by names in lower case.
-        host: The address to listen at.
-        port: The port; 0 takes any that is free.
-        names: Names by which senders call it, besides the address itself.
-        certificate: File of its TLS certificate; with `key_file`.
-        key_file: File of the private key.
-        behind_proxy: Whether something in front of it speaks TLS.
+        path: The path of the address, such as `/orders`.
+        signature: The check of signatures.
+        tokens: The accepted tokens of `Authorization: Bearer`, with 16 characters or more; instead
+            of a signature, or in addition.
+        id_header: The header with the id of a message, which is equal in retries; then required.
+            Not needed with a signature that covers an id.
+        keep_headers: The headers to copy to the record, by names in lower case.
+        host: The address of the server.
+        port: The port; 0 uses a free port.
+        names: The host names that senders use, in addition to the address.
+        certificate: The file of the TLS certificate; with `key_file`.
+        key_file: The file of the private key.
+        behind_proxy: Whether a proxy in front of the server terminates TLS.
         forwarded_allow_ips: Addresses and networks of proxies whose `X-Forwarded-For` names the
-            sender; the header is ignored from everyone else.
-        max_bytes: Of a body.
-        max_waiting_bytes: Of all bodies that are not settled.
-        max_connections: Open at once.
-        send_within: How long a sender may take for the head of a request, and for its body.
-        answer_within: How long it waits for the topic.
-        named: Its name as an intake; None for one made of the path.
-        clock: Tells the time for signatures that have one.
+            sender; the header is ignored in other requests.
+        max_bytes: The maximum bytes of a body.
+        max_waiting_bytes: The maximum bytes of all unsettled bodies.
+        max_connections: The maximum number of open connections.
+        send_within: The maximum time for the head of a request, and for its body.
+        answer_within: The maximum wait for the topic.
+        named: The name of the intake; None for a name from the path.
+        clock: The clock for signatures with a time.
 
     Raises:
-        ValueError: There is neither signature nor token, the path is none, or a bound is not
+        ValueError: There is neither signature nor token, the path is invalid, or a limit is not
             positive.
-        ServeError: A token is too short, a proxy's address is none, or it would listen to other
-            machines without TLS.
+        ServeError: A token is too short, the address of a proxy is invalid, or the server would be
+            open to other machines without TLS.
     """
 
     tells_sender: ClassVar[bool] = True
@@ -103,10 +103,10 @@ class Webhook(Intake):
         return self.named or f"webhook {self.path}"
 
     def open(self, last: LastMessage | None) -> Receiver:
-        """Listen. There is nothing to go on from: senders try again.
+        """Start the server. There is no position to resume at, because senders retry.
 
         Raises:
-            ServeError: The address is not to be had.
+            ServeError: The address is not available.
         """
         try:
             from kstreams_webhook.receiver import WebhookReceiver  # noqa: PLC0415  # needs it

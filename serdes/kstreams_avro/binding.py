@@ -47,7 +47,7 @@ _CONVERTED = {
     inspect.UUIDType: "UUID",
     inspect.DecimalType: "Decimal",
 }
-"""Types of Python that take a logical type, by the name of what this reads."""
+"""The Python types for a logical type, by the name of the type that this module reads."""
 
 _CONTAINERS: dict[type[inspect.Type], type] = {
     inspect.ListType: list,
@@ -57,7 +57,7 @@ _CONTAINERS: dict[type[inspect.Type], type] = {
     inspect.FrozenSetType: frozenset,
 }
 _STRUCTURE = ("type", "item_type", "key_type", "value_type", "encoding", "cls", "fields")
-"""What a type says beside its constraints."""
+"""The attributes of a type besides its constraints."""
 
 
 def bind(node: Node, type_: object) -> Node:
@@ -220,7 +220,7 @@ def _one_of(values: tuple[Any, ...]) -> Check:
 
 
 def _check(info: inspect.Type, cls: type) -> Check:
-    """Return what holds values against a type's constraints, as msgspec does."""
+    """Return a function that checks values against the constraints of a type, as msgspec does."""
     named = {name: getattr(info, name) for name in info.__struct_fields__ if name not in _STRUCTURE}
     limits = {name: limit for name, limit in named.items() if limit is not None}
     if not limits:

@@ -1,4 +1,4 @@
-"""Which branch of a union a value is of."""
+"""The branch of a union that a value belongs to."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ _BITS = {"int": 31, "long": 63}
 
 
 def branch_finder(union: Union) -> Callable[[Any], tuple[int, Any]]:
-    """Return what gives the number of a value's branch, and what is to be written there.
+    """Return a function that returns the number of a value's branch, and the value to write there.
 
-    It raises `Malformed` for values of no branch. A pair of a record's name and a dict is that
-    record. With null and one other branch, all but None is the other's to judge.
+    It raises `Malformed` for values of no branch. A pair of a record's name and a dict belongs to
+    that record. In a union of null and one other branch, all values except None are left to the
+    other branch.
     """
     nulls = [number for number, branch in enumerate(union.branches) if is_null(branch)]
     if nulls and len(union.branches) == 2:

@@ -36,7 +36,7 @@ def canonical_text(node: Node) -> str:
 
 
 def layout_text(node: Node) -> str:
-    """Return what of a schema says how data is laid out: equal for schemas that write alike."""
+    """Return a text of a schema's data layout: equal for schemas that write the same bytes."""
     return json.dumps(_layout(_json(node, set(), "")), sort_keys=True)
 
 
@@ -60,12 +60,12 @@ def _layout_of_field(field: Json) -> Json:
 
 
 def _json(node: Node, named: set[str], space: str) -> Json:
-    """Return what the text says.
+    """Return the JSON form of a type.
 
     Args:
         node: The type.
-        named: Names that are defined already.
-        space: The namespace around it.
+        named: The names that are defined already.
+        space: The enclosing namespace.
     """
     match node:
         case Array():

@@ -40,9 +40,9 @@ _RAW = {"int": pa.int32(), "long": pa.int64(), "string": pa.string(), "bytes": p
 
 
 def column_writer(node: Node) -> WriteColumn | None:
-    """Return what writes columns of a type; None where values are written singly.
+    """Return a function that writes columns of a type; None if values are written singly.
 
-    The columns are of the type that reading gives them.
+    The columns have the type that reading returns.
     """
     if all(map(_has_columns, parts_of(node))):
         return _writer(node)

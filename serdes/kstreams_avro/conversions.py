@@ -1,7 +1,6 @@
 """Logical types: dates, times, decimals and UUIDs, singly and by columns.
 
-A logical type that is not here, or stands at a type that it does not belong to, says nothing,
-as the specification wants it.
+An unknown logical type, or one at the wrong type, is ignored, as the specification requires.
 """
 
 from __future__ import annotations
@@ -51,10 +50,10 @@ class Conversion(ABC):
     """A logical type at one type of the schema language.
 
     Attributes:
-        name: The logical type's.
-        kind: What its values are in Python.
-        arrow: What its columns are; None where Arrow has nothing for them.
-        properties: What the schema says of it beside its name.
+        name: The name of the logical type.
+        kind: The Python type of its values.
+        arrow: The Arrow type of its columns; None without one.
+        properties: The further properties in the schema.
     """
 
     name: str
@@ -80,14 +79,14 @@ class Conversion(ABC):
 
 
 def conversion_of(kind: str, schema: Mapping[str, Any]) -> Conversion | None:
-    """Return the logical type of a schema; None where it has none that is known.
+    """Return the logical type of a schema; None without a known one.
 
     Args:
         kind: `int`, `long`, `bytes`, `string` or `fixed`.
-        schema: What the schema says.
+        schema: The schema.
 
     Raises:
-        ValueError: A decimal's precision or scale cannot be.
+        ValueError: The precision or scale of a decimal is invalid.
     """
     name = str(schema.get("logicalType", ""))
     match kind, name:
@@ -113,9 +112,9 @@ def conversion_of(kind: str, schema: Mapping[str, Any]) -> Conversion | None:
 
 
 class Timestamp(Conversion):
-    """An instant, as an aware `datetime` in UTC; or a local time, as one without a zone.
+    """An instant, as a `datetime` in UTC; or a local time, as one without a time zone.
 
-    What is smaller than the unit is cut off, towards the past, as Java does.
+    Times are rounded down to the unit, as in Java.
     """
 
     kind = datetime
@@ -189,7 +188,7 @@ class Days(Conversion):
 
 
 class DayTime(Conversion):
-    """A `time` of a day, without a zone. What is smaller than the unit is cut off."""
+    """A `time` of a day, without a time zone, rounded down to the unit."""
 
     kind = time
 

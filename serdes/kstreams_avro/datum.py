@@ -1,4 +1,4 @@
-"""A datum, and what is wrong with it and where."""
+"""A datum, and the errors of invalid ones with their place."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ Datum: TypeAlias = Any
 """A value of whatever type a schema says."""
 
 Json: TypeAlias = Any
-"""What JSON says: dicts, lists, text, numbers, bools and None."""
+"""A JSON value: dicts, lists, text, numbers, bools and None."""
 
 MAX_DEPTH = 128
-"""How many records may be in one another, where a schema names itself."""
+"""The maximum depth of nested records, if a schema refers to itself."""
 
 
 class Malformed(ValueError):
-    """A value does not fit its schema, or bytes do not.
+    """A value or bytes do not match the schema.
 
     Args:
-        problem: What was expected, and what is there.
+        problem: The expected and the actual value.
     """
 
     def __init__(self, problem: str) -> None:
@@ -29,7 +29,7 @@ class Malformed(ValueError):
         self._path = ""
 
     def within(self, place: str) -> Malformed:
-        """Return itself, with the place of the part that is wrong put in front."""
+        """Return this error, with the place of the wrong part prepended."""
         joint = "" if not self._path or self._path.startswith("[") else "."
         self._path = f"{place}{joint}{self._path}"
         return self
@@ -46,5 +46,5 @@ class TooDeepError(Malformed):
         super().__init__(f"more than {MAX_DEPTH} records lie in one another")
 
     def within(self, place: str) -> Malformed:  # hundreds of them say nothing
-        """Return itself; the path would be as long as it is deep."""
+        """Return this error without the place, which would be as long as it is deep."""
         return self

@@ -1,4 +1,4 @@
-"""Schemas of types: what a class of Python is in Avro."""
+"""Avro schemas of Python types."""
 
 from __future__ import annotations
 

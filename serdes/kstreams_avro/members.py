@@ -1,4 +1,4 @@
-"""What msgspec knows of a type, as far as Avro asks."""
+"""msgspec's data about types, as far as Avro needs it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _IN_ORDER = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def plain_type(info: inspect.Type) -> inspect.Type:
-    """Return a type without what is annotated."""
+    """Return a type without annotations."""
     return plain_type(info.type) if isinstance(info, inspect.Metadata) else info
 
 

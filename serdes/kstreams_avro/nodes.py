@@ -32,7 +32,9 @@ __all__ = (
 )
 
 Check: TypeAlias = Callable[[Datum], Datum] | None
-"""Returns a value, or raises a ValueError: what a type allows of what a schema does."""
+"""Returns a value, or raises a ValueError if the type does not allow a value that the schema
+allows.
+"""
 
 NO_DEFAULT = object()
 """The default of a field that has none; None is the default null."""
@@ -47,8 +49,8 @@ class Primitive:
 
     Args:
         name: `null`, `boolean`, `int`, `long`, `float`, `double`, `bytes` or `string`.
-        conversion: The logical type; None where values are what the name says.
-        check: Refuses, by a ValueError, values that a type's constraints do not allow.
+        conversion: The logical type; None for values of the named type.
+        check: Rejects values against a type's constraints with a ValueError.
     """
 
     name: str
@@ -68,15 +70,15 @@ class Fixed:
 
 @dataclass(frozen=True, eq=False)
 class Enum:
-    """One of several symbols.
+    """A symbol from a list.
 
     Args:
         name: The full name.
-        symbols: In the order of their numbers.
-        aliases: Full names that it had.
-        default: The symbol that stands for those that a reader does not know.
-        members: What a symbol becomes; itself where it is not named.
-        check: As of a `Primitive`.
+        symbols: The symbols in the order of their numbers.
+        aliases: Earlier full names.
+        default: The symbol for unknown symbols.
+        members: The Python value of a symbol; the symbol itself if it is not listed.
+        check: As for a `Primitive`.
     """
 
     name: str
@@ -92,9 +94,9 @@ class Array:
     """Any number of items.
 
     Args:
-        items: What they are.
-        container: What holds them: `list`, `tuple`, `set` or `frozenset`.
-        check: As of a `Primitive`.
+        items: The type of the items.
+        container: The Python container: `list`, `tuple`, `set` or `frozenset`.
+        check: As for a `Primitive`.
     """
 
     items: Node
@@ -168,7 +170,7 @@ Node: TypeAlias = Primitive | Fixed | Enum | Array | Map | Union | Record
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return what a node is made of."""
+    """Return the parts of a node."""
     match node:
         case Array():
             return (node.items,)
@@ -183,7 +185,7 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def is_null(node: Node) -> bool:
-    """Tell whether a node is the type of null alone."""
+    """Return whether a node is the type null."""
     return isinstance(node, Primitive) and node.name == "null"
 
 

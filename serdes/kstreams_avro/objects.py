@@ -28,7 +28,7 @@ Objects: TypeAlias = Callable[[pa.Array], list[Any]]
 
 
 def objects_from(node: Node) -> Objects:
-    """Return what makes the objects of columns of a type, which is known to have columns."""
+    """Return a function that creates the objects of columns of a type that supports columns."""
     match node:
         case Primitive() | Fixed() if node.conversion is not None:
             return _around_nulls(node.conversion.objects)
@@ -55,7 +55,7 @@ def objects_from(node: Node) -> Objects:
 
 
 def _around_nulls(make: Objects) -> Objects:
-    """Return what makes None of null, and asks `make` for the others alone."""
+    """Return a function that maps null to None, and other values with `make`."""
 
     def objects(column: pa.Array) -> list[Any]:
         if not column.null_count:

@@ -1,7 +1,7 @@
-"""Schemas as they are written, read into trees.
+"""Parse schemas into trees.
 
-`fastavro` judges them: names that are missing, unknown or given twice, defaults of the wrong
-type. What it lets through is refused here.
+`fastavro` validates them: missing, unknown or repeated names, and defaults of the wrong type. This
+module rejects invalid schemas that it accepts.
 """
 
 from __future__ import annotations
@@ -34,29 +34,29 @@ from kstreams_avro.nodes import (
 __all__ = ("SchemaSource", "parse", "parse_schema")
 
 SchemaSource = str | Path | Mapping[str, Any] | Sequence[Any]
-"""A schema's JSON text, the file that holds it, or what the text says; a primitive type by name."""
+"""The JSON text of a schema, its file, or its parsed content; a primitive type by name."""
 
 _PRIMITIVES = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
 _IS_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*").fullmatch
 _WRONG = (SchemaParseException, ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""What comes of schemas that are none."""
+"""Exceptions for invalid schemas."""
 
 
 def parse(source: SchemaSource) -> Node:
-    """Read a schema.
+    """Parse a schema.
 
     Raises:
-        ValueError: It is none; says what is wrong.
-        OSError: Its file cannot be read.
+        ValueError: The schema is invalid. The message has the reason.
+        OSError: The file cannot be read.
     """
     return _Parser().read(_json(source))
 
 
 def parse_schema(schema: Schema) -> Node:
-    """Read a schema and those that it refers to.
+    """Parse a schema and the schemas that it refers to.
 
     Raises:
-        ValueError: One of them is no Avro schema.
+        ValueError: A schema is invalid.
     """
     parser = _Parser()
     _read_references(schema, parser)
@@ -165,7 +165,7 @@ class _Parser:
 
 
 def _branch_name(node: Node) -> str:
-    """Return what may be in a union once alone."""
+    """Return the name of a branch, which must be unique in a union."""
     match node:
         case Primitive() | Fixed() | Enum() | Record():
             return node.name
@@ -182,7 +182,7 @@ def _name(name: object) -> str:
 
 
 def _aliases(parsed: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return full names: what has no namespace is in the type's own."""
+    """Return full names: an alias without a namespace has the namespace of the type."""
     space = parsed["name"].rpartition(".")[0]
     aliases = parsed.get("aliases", ())
     return tuple(f"{space}.{each}" if space and "." not in each else each for each in aliases)

@@ -1,4 +1,4 @@
-"""What the values of a bound schema promise: found once, when a serde is made."""
+"""Properties of the values of a bound schema, determined once for a serde."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ __all__ = ("has_value_bytes", "is_immutable")
 
 
 def is_immutable(node: Node) -> bool:
-    """Tell whether a value cannot change: scalars, and frozen Structs of such."""
+    """Return whether values are immutable: scalars, and frozen Structs of them."""
     return all(_is_frozen(part) for part in parts_of(node))
 
 
 def has_value_bytes(node: Node) -> bool:
-    """Tell whether values are hashable, and equal exactly when they are written alike."""
+    """Return whether values are hashable, and equal exactly if their bytes are equal."""
     return all(_is_compared_by_bytes(part) for part in parts_of(node))
 
 

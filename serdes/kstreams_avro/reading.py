@@ -26,20 +26,20 @@ _FEW = 16
 
 
 class Reading:
-    """Makes values of one type of data in one schema.
+    """Creates values of one type from data of one schema.
 
     Args:
-        name: Of the serde, for errors.
-        writer: What the data is.
-        reader: What the values are to be, without classes: columns know none.
-        bound: The same, with the classes of the values.
+        name: The name of the serde, for errors.
+        writer: The schema of the data.
+        reader: The schema of the values, without classes, for columns.
+        bound: The schema of the values, with their classes.
 
     Attributes:
-        arrow_type: What columns are of; `binary` where there are none.
+        arrow_type: The type of columns; `binary` without columns.
         names: The schema's name of each attribute of the values.
 
     Raises:
-        Malformed: There is no way from the one to the other.
+        Malformed: The reader cannot read the writer's data.
     """
 
     def __init__(self, name: str, writer: Node, reader: Node, bound: Node) -> None:

@@ -1,7 +1,7 @@
-"""What of one schema's data becomes what in another one: the steps of reading.
+"""Schema resolution: the steps that read data of one schema as values of another.
 
-Source: "Schema Resolution" of the Avro specification. A branch of a writer's union that the
-reader cannot read is wrong only where a value is of it.
+Source: "Schema Resolution" of the Avro specification. A branch of a writer's union that the reader
+cannot read is an error only for a value of it.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ _PROMOTIONS = {
     "bytes": ("bytes", "string"),
     "string": ("string", "bytes"),
 }
-"""What a primitive type is read as."""
+"""The types that each primitive type can be read as."""
 
 
 def resolve(writer: Node, reader: Node) -> Step:
-    """Return what makes values of `reader` of data that `writer` describes.
+    """Return the step that creates values of `reader` from data of `writer`.
 
     Raises:
-        Malformed: There is no way; names the field, and says why.
+        Malformed: The schemas do not match. The message has the field and the reason.
     """
     return _Resolver().step(writer, reader)
 
@@ -125,7 +125,7 @@ class _Resolver:
         raise Malformed(f"written as {described(writer)}, which is not read as {described(reader)}")
 
     def _column_type(self, reader: Node) -> pa.DataType | None:
-        """Return the type of columns of what a reader's union is beside null."""
+        """Return the column type of a reader's union without null."""
         if not isinstance(reader, Union):
             return self.step(reader, reader).arrow
         others = [branch for branch in reader.branches if not is_null(branch)]
@@ -225,7 +225,7 @@ def _enum(writer: Enum, reader: Enum) -> Step:
 
 
 def _same_name(writer: Record | Enum | Fixed, reader: Record | Enum | Fixed) -> bool:
-    """Tell whether names fit: without the namespace, or as an alias."""
+    """Return whether names match: without the namespace, or as an alias."""
     own = writer.name.rpartition(".")[2]
     return own == reader.name.rpartition(".")[2] or writer.name in reader.aliases
 

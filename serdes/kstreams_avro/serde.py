@@ -76,29 +76,30 @@ def avro_serde(
     namespace: str = "",
     encoding: Literal["binary", "json"] = "binary",
 ) -> SchemaSerde[Any] | AvroJsonSerde[Any]:
-    r"""Make a serde of Avro's binary or JSON encoding, without a frame around it.
+    r"""Return a serde of Avro's binary or JSON encoding, without a frame.
 
-    Equal objects are written alike, maps in the order of their keys, so that they may be keys
-    of records. A value that its schema does not allow is a `SerializationError`: nothing is
-    rounded, cut off or left out, but for what is smaller than a time's unit.
+    Equal objects have equal bytes, with maps in the order of their keys, so that they may be keys
+    of records. A value that its schema does not allow is a `SerializationError`: no value is
+    rounded or truncated, except times, which are rounded down to the unit.
 
     Args:
-        type_: A dataclass, `msgspec.Struct`, NamedTuple or TypedDict, or what Avro has
-            otherwise. Without it values are dicts; records of a union of several are pairs of
-            full name and dict then.
-        schema: JSON text, the file that holds it, or what the text says. Without it the
-            schema follows from the type: fields by their encoded names; `int` is a `long`,
-            `float` a `double`; enums by the names of their members; `None` first in unions.
-            Where that does not do, see `avro_type`.
-        namespace: Of the records and enums of a schema that follows from a type.
+        type_: A dataclass, `msgspec.Struct`, NamedTuple or TypedDict, or another type that Avro
+            supports. Without it values are dicts; records of a union with several records are then
+            pairs of full name and dict.
+        schema: JSON text, its file, or its parsed content. Without it the schema is derived from
+            the type: fields have their encoded names; `int` is a `long`, `float` a `double`; enums
+            have the names of their members; `None` is first in unions. To change this, see
+            `avro_type`.
+        namespace: The namespace of records and enums of a derived schema.
         encoding: `"binary"`, or `"json"` for the specification's JSON encoding, which names the
-            branch of each union: `{"note": {"string": "hot"}}`. JSON takes more room and several
-            times the processor time; a schema registry's format holds binary alone.
+            branch of each union: `{"note": {"string": "hot"}}`. JSON needs more space and several
+            times the processor time; the format of schema registries supports only binary.
 
     Raises:
-        TypeError: The type has no equivalent, or does not go with the schema; names the field.
-        ValueError: The text is not a schema, or there is no such encoding.
-        OSError: Its file cannot be read.
+        TypeError: The type has no equivalent, or does not match the schema. The message has the
+            field.
+        ValueError: The text is not a schema, or the encoding does not exist.
+        OSError: The file cannot be read.
 
     Example:
         >>> from dataclasses import dataclass
@@ -128,11 +129,11 @@ def avro_schema(source: SchemaSource) -> Schema:
     """Return a schema, as `SchemaSerde.reading` takes it.
 
     Args:
-        source: JSON text, the file that holds it, or what the text says.
+        source: JSON text, its file, or its parsed content.
 
     Raises:
-        ValueError: It is none.
-        OSError: Its file cannot be read.
+        ValueError: The schema is invalid.
+        OSError: The file cannot be read.
     """
     return _schema_of(parse(source))
 
@@ -143,7 +144,7 @@ def _schema_of(node: Node) -> Schema:
 
 
 class _Decoding(Serde[T]):
-    """What reading takes: a type, and what has been written."""
+    """The reading part of a serde, for a type and a writer's schema."""
 
     __slots__ = ("_reading", "arrow_type", "hashes_by_bytes", "immutable", "name", "type_token")
 
@@ -201,7 +202,7 @@ class _Decoding(Serde[T]):
 
 
 class AvroSerde(_Decoding[T], SchemaSerde[T]):
-    """What `avro_serde` returns. Compares by type and schema, and pickles by them."""
+    """The result of `avro_serde`. Compares by type and schema, and pickles by them."""
 
     __slots__ = ("_options", "_reader", "_write", "_write_column", "schema")
 
@@ -261,14 +262,15 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
         return super().from_arrow(column) if objects is None else self.serialize_many(objects)
 
     def reading(self, writer: Schema) -> Serde[T]:
-        """Return a serde that makes the same objects of what another schema has written.
+        """Return a serde that creates the same objects from data of another schema.
 
-        Columns too are of the same type. Fields that the writer does not have get their
-        defaults, renamed ones are found by their aliases, numbers are widened. Itself where
-        the writer's data is laid out alike.
+        Columns have the same type, too. Fields that the writer lacks get their defaults, renamed
+        fields are found by their aliases, and numbers are widened. Returns this serde if the
+        writer's data layout is the same.
 
         Raises:
-            ValueError: The objects cannot be made of it; the text says which field, and why.
+            ValueError: The objects cannot be created from the data. The message has the field and
+                the reason.
         """
         try:
             if layout_text(parse_schema(writer)) == layout_text(self._reader):
@@ -313,7 +315,7 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
 
 
 class AvroReader(_Decoding[T]):
-    """What `SchemaSerde.reading` returns: it reads, and does not write."""
+    """The result of `SchemaSerde.reading`: it reads, and does not write."""
 
     __slots__ = ("_options",)
 
@@ -329,7 +331,7 @@ class AvroReader(_Decoding[T]):
             raise ValueError(f"{self.name}: {exc}") from None
 
     def serialize(self, value: T) -> bytes:
-        """Refuse: what is written is the own schema's."""
+        """Raise an error: only the serde of the own schema writes."""
         raise SerializationError(f"{self.name} reads, and does not write")
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""What the tree of a schema says of sizes: how few bytes a value takes, and what is in itself."""
+"""Sizes in the tree of a schema: the minimum bytes of a value, and recursion."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def least_bytes(node: Node, around: tuple[Record, ...] = ()) -> int:
 
 
 def is_recursive(record: Record) -> bool:
-    """Tell whether a record can be in itself."""
+    """Return whether a record can contain itself."""
     return any(part is record for child in children(record) for part in parts_of(child))
 
 

@@ -1,4 +1,4 @@
-"""Values as people type them in JSON, by what the schema says they are."""
+"""Values typed as JSON, converted by their schema."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _BY_TEXT: dict[type, Callable[[Any], object]] = {
 
 
 def value_from_json(node: Node, content: Json) -> object:
-    """Return what a schema without classes writes, of JSON.
+    """Return the value of JSON for a schema without classes.
 
-    Dates and times are ISO 8601, decimals text or numbers, bytes text of the characters up to
-    U+00FF, as in defaults.
+    Dates and times are ISO 8601, decimals are text or numbers, bytes are text of the characters up
+    to U+00FF, as in defaults.
 
     Raises:
-        Malformed: It is nothing of the kind; names the field.
+        Malformed: The JSON does not match the schema. The message has the field.
     """
     match node, content:
         case ((Primitive() | Fixed()), _):

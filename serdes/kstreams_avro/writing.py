@@ -1,7 +1,8 @@
-"""Writing values as their schema says, and refusing what it does not allow.
+"""Write values by their schema, and reject values that the schema does not allow.
 
-fastavro's writer takes 1.5 for an `int` (and writes 1), "1.5" for a `double`, any object for a
-`boolean`, and the machine's own time zone for times without one; so values are written here.
+fastavro's writer accepts 1.5 for an `int` (and writes 1), "1.5" for a `double`, any object for a
+`boolean`, and uses the machine's time zone for times without one; so this module writes values
+itself.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _SHOWN = 40
 
 
 def writer_of(node: Node) -> Write:
-    """Return what writes values of a type."""
+    """Return a function that writes values of a type."""
     return _Writers().of(node)
 
 

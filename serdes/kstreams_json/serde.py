@@ -51,23 +51,22 @@ def json_serde(
     enc_hook: EncHook | None = None,
     dec_hook: DecHook | None = None,
 ) -> Serde[Any]:
-    """Make a serde of JSON text for a type.
+    """Return a serde of JSON text for a type.
 
-    Equal objects are written alike, dictionaries in the order of their keys, so that
-    they may be keys of records. A store keeps such keys in the order of their text.
-    JSON has no NaN and no infinity: a float that is one is a `SerializationError`, but
-    becomes None where the type allows None. Fields that the type does not know are
-    skipped, unless the Struct says `forbid_unknown_fields=True`.
+    Equal objects have equal bytes, with dictionaries in the order of their keys, so that they may
+    be keys of records. A store keeps such keys in the order of their text. JSON has no NaN and no
+    infinity: such a float is a `SerializationError`, or None if the type allows None. Unknown
+    fields are skipped, unless the Struct has `forbid_unknown_fields=True`.
 
     Args:
-        type_: A dataclass, `msgspec.Struct`, TypedDict, scalar, or a list, dict, tuple,
-            set or union of such; `object` for whatever JSON comes. For a union write the
-            type down, which a type checker cannot infer:
-            `prices: Serde[Price | Quote] = json_serde(Price | Quote)`.
-        name: Recorded with the state in place of the type's name.
-        strict: Take only what JSON says; False takes the text "1" for an int too.
-        enc_hook: Makes something that can be written of an object that cannot.
-        dec_hook: Makes an object of such a type again; gets the type and what was read.
+        type_: A dataclass, `msgspec.Struct`, TypedDict, scalar, or a list, dict, tuple, set or
+            union of these; `object` for any JSON. Declare the type for a union, which type checkers
+            cannot infer: `prices: Serde[Price | Quote] = json_serde(Price | Quote)`.
+        name: The name recorded with the state instead of the type's name.
+        strict: Whether to accept only values of the exact type; False also accepts the text "1" for
+            an int.
+        enc_hook: Converts an object of an unsupported type to a supported one.
+        dec_hook: Converts the decoded value back, given the type and the value.
 
     Raises:
         TypeError: The type cannot be written as JSON, and there are no hooks.
@@ -86,7 +85,7 @@ def json_serde(
 
 
 class JsonSerde(TypedSerde[T]):
-    """What `json_serde` returns. Compares by its type and options, and pickles by them."""
+    """The result of `json_serde`. Compares by its type and options, and pickles by them."""
 
     __slots__ = ("_floats",)
     coding = Coding("json", "JSON", msgspec.json.Encoder, msgspec.json.Decoder)

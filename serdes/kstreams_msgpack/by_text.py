@@ -23,4 +23,4 @@ def _recorded(name: str) -> Serde[Any] | None:
 
 
 BY_TEXT = SerdeByText("msgpack", "any MessagePack", _make, _recorded)
-"""What `msgpack` means there."""
+"""The serde of the text `msgpack`."""

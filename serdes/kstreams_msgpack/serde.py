@@ -46,24 +46,25 @@ def msgpack_serde(
     enc_hook: EncHook | None = None,
     dec_hook: DecHook | None = None,
 ) -> Serde[Any]:
-    r"""Make a serde of MessagePack for a type; options as those of `kstreams_json.json_serde`.
+    r"""Return a serde of MessagePack for a type; options as for `kstreams_json.json_serde`.
 
-    Objects are maps by the names of their fields: a field with a default may come and go. A
-    Struct with `array_like=True` is a list instead, without names and in half the bytes: its
-    fields are told by their place, so that new ones go to the end and have a default, and none
-    goes or moves. Such a serde has another name, so that a store does not take one for the other.
+    Objects are maps by the names of their fields: a field with a default may be added or removed. A
+    Struct with `array_like=True` is a list instead, without names and in half the bytes: its fields
+    are identified by position, so new fields must be added at the end with a default, and no field
+    may be removed or moved. Such a serde has another name, so a store cannot confuse both.
 
-    Equal objects are written alike, dictionaries in the order of their keys. Floats keep
-    their bits, NaN too. Bytes are bytes; a datetime is MessagePack's timestamp.
+    Equal objects have equal bytes, with dictionaries in the order of their keys. Floats keep their
+    bits, including NaN. Bytes are bytes; a datetime is a MessagePack timestamp.
 
     Args:
-        type_: A dataclass, `msgspec.Struct`, TypedDict, scalar, or a list, dict, tuple,
-            set or union of such; `object` for whatever comes. For a union write the type
-            down, which a type checker cannot infer.
-        name: Recorded with the state in place of the type's name.
-        strict: Take only what the bytes say; False takes the text "1" for an int too.
-        enc_hook: Makes something that can be written of an object that cannot.
-        dec_hook: Makes an object of such a type again; gets the type and what was read.
+        type_: A dataclass, `msgspec.Struct`, TypedDict, scalar, or a list, dict, tuple, set or
+            union of these; `object` for any value. Declare the type for a union, which type
+            checkers cannot infer.
+        name: The name recorded with the state instead of the type's name.
+        strict: Whether to accept only values of the exact type; False also accepts the text "1" for
+            an int.
+        enc_hook: Converts an object of an unsupported type to a supported one.
+        dec_hook: Converts the decoded value back, given the type and the value.
 
     Raises:
         TypeError: The type cannot be written as MessagePack, and there are no hooks.
@@ -85,7 +86,7 @@ def msgpack_serde(
 
 
 class MsgpackSerde(TypedSerde[T]):
-    """What `msgpack_serde` returns. Compares by its type and options, and pickles by them."""
+    """The result of `msgpack_serde`. Compares by its type and options, and pickles by them."""
 
     __slots__ = ()
     coding = Coding(

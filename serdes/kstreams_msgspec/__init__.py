@@ -1,8 +1,8 @@
-"""Types that msgspec knows, and serdes of them: what JSON, MessagePack and others share.
+"""Types that msgspec supports, and their serdes: the common part of JSON, MessagePack and others.
 
-Derive from `TypedSerde` for a format of msgspec's; `type_name`, `is_immutable` and
-`has_value_bytes` say what a type promises, for formats of other libraries. No plugin: it offers
-nothing by name, and plugins may import it.
+Derive from `TypedSerde` for a format of msgspec; `type_name`, `is_immutable` and `has_value_bytes`
+return properties of a type, for formats of other libraries. Not a plugin: the package has no entry
+points, and plugins may import it.
 """
 
 from __future__ import annotations

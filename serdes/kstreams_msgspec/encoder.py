@@ -49,7 +49,7 @@ class OrderedEncoder:
 
 
 def has_other_keys(info: inspect.Type) -> bool:
-    """Tell whether values of a type may have dictionaries whose keys are no text."""
+    """Return whether values of a type may have dictionaries with keys other than text."""
     return any(
         isinstance(part, (inspect.AnyType, inspect.CustomType))
         or (isinstance(part, inspect.DictType) and not isinstance(part.key_type, inspect.StrType))

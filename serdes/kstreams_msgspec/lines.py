@@ -22,20 +22,20 @@ _CLOSING[list(b"}]")] = True
 def decode_as_lines(
     decode_lines: Callable[[pa.Buffer], list[Any]], documents: pa.Array
 ) -> list[Any] | None:
-    """Decode each document, or none: None where they could run into each other.
+    """Decode all documents together; None if they could run into each other.
 
-    `decode_lines` takes a line feed for white space, so two documents that are cut off could be
-    one value, and one of two values could hide it. Here each is an object or a list from its first
-    byte to its last, without a line feed: then a document that is cut off ends in a closing
-    bracket, behind which the next one's opening bracket is an error. So each document has a value
-    at least, and as many values as documents are one each.
+    `decode_lines` treats a line feed as white space, so two truncated documents could be one value,
+    and a document with two values could hide it. Here each document is an object or a list from its
+    first byte to its last, without a line feed: a truncated document then ends in a closing
+    bracket, after which the next opening bracket is an error. So each document has at least one
+    value, and an equal number of values and documents means one each.
 
     Args:
-        decode_lines: Of a decoder.
+        decode_lines: The method of a decoder.
         documents: A `binary` array without nulls.
 
     Raises:
-        ValueError: As `decode_lines`.
+        ValueError: As for `decode_lines`.
     """
     count = len(documents)
     if not count or not isinstance(documents, pa.BinaryArray):
@@ -58,16 +58,16 @@ def decode_as_lines(
 def encode_as_lines(
     encode_lines: Callable[[Sequence[Any]], bytes], values: Sequence[Any]
 ) -> pa.Array | None:
-    """Encode each value, or none: None where they cannot be told apart, or are too much.
+    """Encode all values together; None if they cannot be separated, or are too large.
 
-    Raw JSON may have line feeds in it.
+    Raw JSON may contain line feeds.
 
     Args:
-        encode_lines: Of an encoder.
-        values: Without None.
+        encode_lines: The method of an encoder.
+        values: The values, without None.
 
     Raises:
-        TypeError: As `encode_lines`; and what else that raises.
+        TypeError: As for `encode_lines`, which may also raise other exceptions.
     """
     lines = encode_lines(values)
     ends = np.flatnonzero(np.frombuffer(lines, np.uint8) == _LINE_FEED)

@@ -18,12 +18,12 @@ _OBJECTS = (inspect.StructType, inspect.DataclassType, inspect.TypedDictType)
 
 
 class OneField:
-    """Reads one field; msgspec passes over the others without making objects of them.
+    """Reads one field; msgspec skips the others without creating objects.
 
     Args:
-        shape: A Struct of which `field` is what is read.
+        shape: A Struct with the `field` to read.
         decoder: The class of the format's decoders.
-        strict: Take only what the bytes say.
+        strict: Whether to accept only values of the exact type.
     """
 
     def __init__(
@@ -36,10 +36,10 @@ class OneField:
     def of(
         cls, type_: object, name: str, decoder: Callable[..., Any], *, strict: bool
     ) -> OneField | None:
-        """Return what reads a field of a type's values.
+        """Return a reader of one field of a type's values.
 
-        None when a value can be right or wrong, or have the field, in ways that only the
-        whole value tells: defaults, tags, unions, fields that are forbidden.
+        None if the validity of a value, or the presence of the field, depends on the whole value:
+        defaults, tags, unions, forbidden fields.
         """
         info = inspect.type_info(type_)
         if isinstance(info, inspect.DictType | inspect.AnyType):
@@ -64,8 +64,8 @@ class OneField:
         """Return the field of each value of a `binary` array without nulls.
 
         Raises:
-            ValueError: A value is no object, or has no such field, or another type's. What is
-                wrong with other fields is not seen.
+            ValueError: A value is not an object, lacks the field, or has another type. Errors of
+                other fields are not found.
         """
         found, decode = None, self._decoder.decode
         if self._decode_lines is not None:
@@ -81,6 +81,6 @@ def _by_key(key: str, annotation: object) -> type[msgspec.Struct]:
 
 
 def _by_place(place: int, annotation: object) -> type[msgspec.Struct]:
-    """Return a Struct whose last field is what is read; those before it are passed over."""
+    """Return a Struct whose last field is the one to read; earlier fields are skipped."""
     before = [(f"before_{number}", msgspec.Raw) for number in range(place)]
     return msgspec.defstruct("OneField", [*before, ("field", annotation)], array_like=True)

@@ -32,7 +32,7 @@ EncHook = Callable[[Any], Any]
 """Makes something that can be written of an object that cannot."""
 
 DecHook = Callable[[type, Any], Any]
-"""Makes an object of such a type again; gets the type and what was read."""
+"""Converts a decoded value back to an object, given the type and the value."""
 
 _SHOWN_BYTES = 40
 _ENCODE_ERRORS = (TypeError, ValueError, OverflowError, RecursionError, AttributeError)
@@ -44,14 +44,14 @@ _DECODE_ERRORS = (  # msgspec's own, and what hooks and constructors raise of st
 
 @dataclass(frozen=True)
 class Coding:
-    """A format of msgspec's.
+    """A format of msgspec.
 
     Args:
-        name: What names of serdes begin with.
-        title: What people call it.
+        name: The prefix of the names of serdes.
+        title: The name for readers.
         encoder: The class of its encoders.
         decoder: The class of its decoders.
-        native: Types that it has, which JSON would write as text.
+        native: Types of the format that JSON would write as text.
     """
 
     name: str
@@ -62,14 +62,15 @@ class Coding:
 
 
 class TypedSerde(Serde[T]):
-    """The base: derive, and say which `coding`. Compares by type and options, and pickles by them.
+    """The base of serdes; derive and set `coding`. Compares and pickles by type and options.
 
     Args:
-        type_: What is decoded to; `object` for whatever comes.
-        name: Recorded with the state in place of the type's name.
-        strict: Take only what the bytes say; False takes the text "1" for an int too.
-        enc_hook: For objects of types that msgspec does not know.
-        dec_hook: Likewise.
+        type_: The type of decoded values; `object` for any value.
+        name: The name recorded with the state instead of the type's name.
+        strict: Whether to accept only values of the exact type; False also accepts the text "1" for
+            an int.
+        enc_hook: Converts objects of types that msgspec does not support.
+        dec_hook: Converts decoded values back.
 
     Raises:
         TypeError: The type cannot be written, and there are no hooks.
@@ -95,7 +96,7 @@ class TypedSerde(Serde[T]):
     """The format."""
 
     shape: msgspec.inspect.Type
-    """What msgspec says of the type."""
+    """msgspec's description of the type."""
 
     def __init__(
         self,
@@ -182,9 +183,9 @@ class TypedSerde(Serde[T]):
             return super().deserialize_many(data)
 
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Take one field out of each value, without decoding the others where that is right.
+        """Return one field of each value, without decoding the others if that is valid.
 
-        What is wrong with the others is not seen then.
+        Errors of the others are then not found.
         """
         if name not in self._readers:  # made once: it takes a class of its own
             type_, _, strict, _, dec_hook = self._options
@@ -205,7 +206,7 @@ class TypedSerde(Serde[T]):
             return super().field(column, name, kind)  # which names what is wrong
 
     def to_json(self, value: T) -> object:
-        """Return an object as what JSON can say, for people to read."""
+        """Return an object in its JSON form, for readers."""
         return msgspec.to_builtins(
             value, str_keys=True, enc_hook=self._options[3], order="deterministic"
         )

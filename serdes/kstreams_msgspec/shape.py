@@ -1,4 +1,4 @@
-"""What a type that is decoded to promises: found once, when a serde is made."""
+"""Properties of a decoded type, determined once for a serde."""
 
 from __future__ import annotations
 
@@ -89,17 +89,17 @@ def classes_of(info: inspect.Type) -> tuple[type, ...]:
 
 
 def is_immutable(info: inspect.Type) -> bool:
-    """Tell whether a value cannot change: scalars, and frozen Structs of such."""
+    """Return whether values are immutable: scalars, and frozen Structs of them."""
     return _holds(info, _is_frozen)
 
 
 def has_value_bytes(info: inspect.Type) -> bool:
-    """Tell whether values are hashable, and equal exactly when they are written alike."""
+    """Return whether values are hashable, and equal exactly if their bytes are equal."""
     return _holds(info, _is_compared_by_bytes)
 
 
 def contains(info: inspect.Type, *kinds: type[inspect.Type]) -> bool:
-    """Tell whether a type, or one inside it, is of certain kinds."""
+    """Return whether a type, or a type inside it, is of certain kinds."""
     return any(isinstance(part, kinds) for part in parts_of(info))
 
 

@@ -23,4 +23,4 @@ BY_TEXT = SerdeByText(
     "messages, by what protoc --include_imports --descriptor_set_out=FILE has written",
     _make,
 )
-"""What `protobuf` means there."""
+"""The serde of the text `protobuf`."""

@@ -30,10 +30,10 @@ _CONFIG = ptars.PtarsConfig(timestamp_unit="us", duration_unit="us")
 
 @cache
 def columns_of(message: Descriptor) -> MessageColumns | None:
-    """Return how a message's fields become columns, or None where they do not.
+    """Return the columns of a message's fields, or None if there are none.
 
-    Not those that hold messages of their own kind, nor groups, nor what comes of an edition
-    rather than of proto2 or proto3, nor of nothing at all.
+    Recursive messages, groups, editions other than proto2 and proto3, and messages without fields
+    have none.
     """
     editions = any(syntax_of(kind.file) == "editions" for kind in kinds_within(message))
     if not message.fields or editions or not _has_columns(message, ()):
@@ -43,11 +43,11 @@ def columns_of(message: Descriptor) -> MessageColumns | None:
 
 
 class MessageColumns:
-    """What `columns_of` returns.
+    """The result of `columns_of`.
 
-    The parser of messages looks at all bytes first. Where it refuses some, or columns could show
-    them otherwise than objects do, such as both members of a oneof, they are read as objects, which
-    name what is refused, and written plainly. So columns are right or wrong as objects are.
+    The parser of messages checks all bytes first. If it rejects some, or if columns could differ
+    from objects, such as both members of a oneof, the bytes are read as objects, whose errors name
+    the problem, and written plainly. So columns are valid exactly if objects are.
 
     Args:
         message: The kind of message.
@@ -127,7 +127,7 @@ class MessageColumns:
             raise DeserializationError(f"field {name!r} of {self._name}: {exc}") from exc
 
     def why_not(self, data: bytes) -> str:
-        """Return what is wrong with bytes; empty if that is not known."""
+        """Return the problem of bytes; empty if it is unknown."""
         if len(data) > _SHORT_BYTES:
             return ""
         try:
@@ -192,12 +192,15 @@ def _spread(found: pa.Array, data: pa.Array) -> pa.Array:
 
 
 def _is_refusal(exc: BaseException) -> bool:
-    """Tell whether a decoder says no: by an error, or by a panic, which is no `Exception`."""
+    """Return whether a decoder rejects bytes, by an error or by a panic.
+
+    A panic is not an `Exception`.
+    """
     return isinstance(exc, ValueError) or type(exc).__name__ == "PanicException"
 
 
 def _has_columns(message: Descriptor, above: tuple[Descriptor, ...]) -> bool:
-    """Tell whether all fields have a type of column that holds all that they may be."""
+    """Return whether all fields have a column type for all of their values."""
     if message in above:
         return False
     for field in message.fields:
@@ -212,9 +215,10 @@ def _has_columns(message: Descriptor, above: tuple[Descriptor, ...]) -> bool:
 
 
 def _has_other_bytes(message: Descriptor) -> bool:
-    """Tell whether columns are written in other bytes than objects.
+    """Return whether columns are written in other bytes than objects.
 
-    Wrappers of nothing, maps that are not in the order of their keys, lists that are not packed.
+    Examples are empty wrappers, maps in another order than that of their keys, and lists that are
+    not packed.
     """
     if message.full_name in WRAPPERS or is_map(message):
         return True

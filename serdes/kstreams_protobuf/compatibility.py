@@ -1,4 +1,4 @@
-"""Whether a message reads what another schema has written."""
+"""The compatibility of a message with the schema of a writer."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _MESSAGE, _ENUM = "message", "enum"
 
 
 def check_readable(message: Descriptor, writer: Schema) -> None:
-    """Make sure that a message reads what a writer's schema describes, by numbers of fields.
+    """Check that a message can read the data of a writer's schema, by field numbers.
 
-    What one of them lacks is no obstacle: it is left out, or has its default.
+    Missing fields are allowed: they are ignored, or have their default.
 
     Raises:
-        ValueError: A field would be passed over, or lost; or it is another message.
+        ValueError: A field would be skipped or lost; or it is another message.
     """
     if writer.kind != "PROTOBUF":
         raise ValueError(f"{message.full_name} is protobuf, and was written as {writer.kind}")

@@ -1,7 +1,7 @@
-"""The messages that a `.proto` file declares, as far as their bytes go.
+"""The messages that a `.proto` file declares, as far as their bytes depend on it.
 
-Not a compiler: what it does not know it passes over, since a schema from a registry was compiled by
-whoever wrote it.
+This module is not a compiler: it skips unknown parts, because the writer has compiled a registered
+schema.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class DeclaredField:
     """A field of a message.
 
     Attributes:
-        name: What it is called.
-        kind: A scalar's name, `group`, `map`, or the full name of a message or enum.
-        repeated: Whether there may be several.
+        name: The name.
+        kind: The name of a scalar, `group`, `map`, or the full name of a message or enum.
+        repeated: Whether the field is repeated.
     """
 
     name: str
@@ -49,13 +49,13 @@ class DeclaredField:
 
 @dataclass
 class Declared:
-    """What files declare.
+    """The declarations of files.
 
     Attributes:
-        messages: Fields by number, by the full names of messages, in order; maps' entries among
-            them, by the names of their fields.
-        enums: Full names of enums.
-        outermost: Names of the messages of the last file that stand in no other.
+        messages: Fields by number, by the full names of messages, in order; entries of maps are
+            included, by the names of their fields.
+        enums: The full names of enums.
+        outermost: The names of the top-level messages of the last file.
     """
 
     messages: dict[str, dict[int, DeclaredField]] = field(default_factory=dict)
@@ -89,10 +89,10 @@ class Declared:
 
 
 def declared(text: str, *imported: str) -> Declared:
-    """Return what a file declares, and those that it imports.
+    """Return the declarations of a file and of the files that it imports.
 
     Raises:
-        ValueError: It is no such file.
+        ValueError: The file is invalid.
     """
     found = Declared()
     for each in (*imported, text):
@@ -176,7 +176,7 @@ class _Parser:
         self._expect("}")
 
     def _member(self, word: str, scope: str, fields: dict[int, DeclaredField], depth: int) -> None:
-        """Read a field, or pass over what is none."""
+        """Parse a field, or skip another member."""
         repeated = word == "repeated"
         if word in _LABELS:
             word = self._take()

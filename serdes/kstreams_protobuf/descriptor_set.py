@@ -1,4 +1,4 @@
-"""Classes of messages that nobody has generated, from the descriptors that `protoc` writes."""
+"""Classes of messages without generated code, from the descriptors of `protoc`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def message_class(serialized: bytes, name: str) -> type[Message]:
 
 
 def serialized_set(message: Descriptor) -> tuple[bytes, str]:
-    """Return what `message_class` makes the class of a message from again."""
+    """Return the arguments with which `message_class` creates the class of a message again."""
     found: dict[str, FileDescriptor] = {}
     _gather(message.file, found)
     files = FileDescriptorSet()
@@ -76,7 +76,7 @@ def _add(
     name: str,
     done: dict[str, None],
 ) -> None:
-    """Add a file to a pool, after those that it imports."""
+    """Add a file to a pool after the files that it imports."""
     waiting = [name]
     while waiting:
         file = _file(files, waiting[-1])
@@ -96,7 +96,7 @@ def _add(
 
 
 def _file(files: dict[str, FileDescriptorProto], name: str) -> FileDescriptorProto:
-    """Return what a file says: of the set, or of protobuf itself."""
+    """Return the descriptor of a file: of the set, or of protobuf itself."""
     if name in files:
         return files[name]
     own = _OF_PROTOBUF.fullmatch(name)

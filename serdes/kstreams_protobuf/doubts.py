@@ -1,4 +1,4 @@
-"""What columns may hold that no message can: the signs that bytes have to be read one by one."""
+"""Column contents that no message can have: signs that bytes must be read one by one."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ("Doubts",)
 
 @dataclass(frozen=True)
 class Doubts:
-    """What to look for in a column of one kind of message.
+    """The invalid contents to search for in a column of one kind of message.
 
-    A decoder of columns takes what it finds: both members of a oneof, a key of a map twice, a
+    A decoder of columns accepts all input: both members of a oneof, a repeated key of a map, a
     number that a closed enum does not have, a message without its required fields.
 
     Attributes:
-        name: Of the message.
-        required: Fields that each message has.
-        oneofs: Names of oneofs, each with its members.
-        closed: Fields of closed enums, each with the numbers that those have.
-        maps: Fields that are maps.
-        inner: Fields that are messages, with what to look for in them.
+        name: The name of the message.
+        required: The required fields of each message.
+        oneofs: The names of oneofs, each with its members.
+        closed: The fields of closed enums, each with its numbers.
+        maps: The fields that are maps.
+        inner: The fields that are messages, with their own checks.
     """
 
     name: str
@@ -39,11 +39,11 @@ class Doubts:
 
     @classmethod
     def of(cls, message: Descriptor, kind: pa.StructType) -> Doubts | None:
-        """Return what to look for, or None if there is nothing.
+        """Return the checks, or None if none are needed.
 
         Args:
-            message: The kind of message; it holds none of its own kind.
-            kind: What a column of them is.
+            message: The kind of message, which is not recursive.
+            kind: The type of its columns.
         """
         fields = [field for field in message.fields if not is_map(field.message_type)]
         maps = tuple(field.name for field in message.fields if is_map(field.message_type))
@@ -81,10 +81,10 @@ class Doubts:
         return found if any(checks) else None
 
     def found(self, column: pa.StructArray) -> str | None:
-        """Return what is wrong with messages, none of them null, or None if nothing is.
+        """Return the problem of messages, none of them null, or None without one.
 
         Args:
-            column: All of their fields, or some.
+            column: All or some of their fields.
         """
         given = {field.name: column.field(field.name) for field in column.type}
         for name in self.required:
@@ -124,7 +124,7 @@ def _several(members: list[pa.Array]) -> bool:
 
 
 def _elements(column: pa.Array) -> pa.Array:
-    """Return what is in a field, without nulls: values, elements of lists, entries of maps."""
+    """Return the content of a field, without nulls: values, elements of lists, entries of maps."""
     if pa.types.is_map(column.type):
         first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
         entries = [column.keys[first:last], column.items[first:last]]

@@ -1,4 +1,4 @@
-"""What a kind of message may hold."""
+"""The possible content of a kind of message."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ WRAPPERS = tuple(
 
 
 def descriptor_of(message: type[Message]) -> Descriptor:
-    """Return what a class of messages holds; the stubs know two kinds of such, of one form."""
+    """Return the descriptor of a message class; the stubs have two types of the same form."""
     return cast("Descriptor", message.DESCRIPTOR)
 
 
@@ -46,12 +46,12 @@ def kinds_within(message: Descriptor) -> tuple[Descriptor, ...]:
 
 
 def is_map(message: Descriptor | None) -> bool:
-    """Tell whether messages are the entries of a map."""
+    """Return whether messages are the entries of a map."""
     return message is not None and message.GetOptions().map_entry
 
 
 def is_number(field: FieldDescriptor) -> bool:
-    """Tell whether a field, or each element of a repeated one, is a number, bool or enum."""
+    """Return whether a field, or each element of a repeated field, is a number, bool or enum."""
     return field.cpp_type not in (FieldDescriptor.CPPTYPE_STRING, FieldDescriptor.CPPTYPE_MESSAGE)
 
 
@@ -62,7 +62,7 @@ def syntax_of(file: FileDescriptor) -> str:
 
 @cache
 def file_proto(file: FileDescriptor) -> FileDescriptorProto:
-    """Return what a file says; not to be changed."""
+    """Return the descriptor of a file; do not change it."""
     proto = FileDescriptorProto()
     file.CopyToProto(proto)  # type: ignore[no-untyped-call]  # so in the stubs
     return proto

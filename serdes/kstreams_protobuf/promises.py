@@ -1,4 +1,4 @@
-"""What proto2 promises of a message, and its parser does not look at."""
+"""Guarantees of proto2 that its parser does not check."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ("Promises",)
 
 @dataclass(frozen=True)
 class Promises:
-    """What to check in messages that were parsed.
+    """The checks of parsed messages.
 
     Attributes:
-        required: Whether there are required fields, here or within.
-        texts: Whether there is text of proto2, here or within: what is no UTF-8 would come as
-            bytes.
+        required: Whether the message or its parts have required fields.
+        texts: Whether the message or its parts have proto2 text, which may be invalid UTF-8 and is
+            then returned as bytes.
     """
 
     required: bool
@@ -28,7 +28,7 @@ class Promises:
 
     @classmethod
     def of(cls, message: Descriptor) -> Promises | None:
-        """Return what to check in messages of a kind; None if nothing."""
+        """Return the checks for a kind of message; None if none are needed."""
         kinds = [kind for kind in kinds_within(message) if syntax_of(kind.file) == "proto2"]
         fields = [field for kind in kinds for field in kind.fields]
         found = cls(
@@ -38,7 +38,7 @@ class Promises:
         return found if found.required or found.texts else None
 
     def broken(self, message: Message) -> str | None:
-        """Return what is wrong with a message, or None."""
+        """Return the problem of a message, or None."""
         if self.required and not message.IsInitialized():
             missing: Iterable[str] = message.FindInitializationErrors()  # type: ignore[attr-defined]
             return f"required fields are missing: {', '.join(missing)}"

@@ -175,7 +175,7 @@ def _escaped(text: str) -> str:
 
 
 def _json_name(name: str) -> str:
-    """Return what a field is called in JSON unless it says otherwise."""
+    """Return the default JSON name of a field."""
     first, *others = name.split("_")
     return first + "".join(part[:1].upper() + part[1:] for part in others)
 
@@ -231,7 +231,7 @@ def _method(proto: MethodDescriptorProto) -> str:
 
 
 def _options(options: Message) -> Iterator[str]:
-    """Yield what is set of the options that every compiler knows, by name."""
+    """Yield the set options that every compiler knows, by name."""
     for field, value in sorted(options.ListFields(), key=lambda pair: pair[0].name):
         if field.is_extension or field.is_repeated or field.message_type is not None:
             continue

@@ -21,9 +21,10 @@ _MOST_ROWS = 1 << 16
 
 
 class Rows:
-    """Tells whether values are messages of a kind, by protobuf's own parser and without objects.
+    """Checks whether values are messages of a kind, with protobuf's parser and without objects.
 
-    A tenth of the price of parsing them one by one: they are the elements of a repeated field.
+    The check costs a tenth of parsing single messages: the values are the elements of a repeated
+    field.
 
     Args:
         message: The kind.
@@ -45,7 +46,9 @@ class Rows:
         self._parse = message_class(files.SerializeToString(), f"{_PACKAGE}.{_NAME}").FromString
 
     def are_messages(self, data: pa.Array) -> bool:
-        """Tell whether all values are read; False may also be of too much for one message.
+        """Return whether all values can be parsed.
+
+        The result may be False if the values exceed the size of one message.
 
         Args:
             data: A `binary` column without nulls.

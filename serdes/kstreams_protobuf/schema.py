@@ -17,9 +17,9 @@ _OF_PROTOBUF = "google/protobuf/"
 
 @cache
 def schema_of(descriptor: Descriptor) -> Schema:
-    """Return the schema of a message: its file's text, and where it stands in there.
+    """Return the schema of a message: the text of its file, and its place in the file.
 
-    What the file imports are references, but for protobuf's own files, which all know.
+    Imported files are references, except protobuf's own files, which are known everywhere.
     """
     file = _schema_of_file(descriptor.file)
     return Schema(
@@ -32,7 +32,7 @@ def schema_of(descriptor: Descriptor) -> Schema:
 
 
 def known_everywhere(path: str) -> bool:
-    """Tell whether a file comes with protobuf itself."""
+    """Return whether a file is part of protobuf."""
     return path.startswith(_OF_PROTOBUF)
 
 

@@ -78,15 +78,16 @@ def protobuf_serde(message: type[M]) -> ProtobufSerde[M]:
 
 
 def descriptor_serde(path: str | Path, message: str) -> ProtobufSerde[Message]:
-    """Make a serde of messages whose class nobody has generated.
+    """Return a serde of messages without generated code.
 
     Args:
-        path: What `protoc --include_imports --descriptor_set_out=PATH` has written.
-        message: Full name of the message, such as `shop.v1.Order`.
+        path: The output of `protoc --include_imports --descriptor_set_out=PATH`.
+        message: The full name of the message, such as `shop.v1.Order`.
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: It is no set of descriptors, is not whole, or has no such message.
+        ValueError: The file is not a set of descriptors, is incomplete, or does not have the
+            message.
     """
     with Path(path).open("rb") as file:
         serialized = file.read(_MOST_SET_BYTES + 1)
@@ -96,7 +97,7 @@ def descriptor_serde(path: str | Path, message: str) -> ProtobufSerde[Message]:
 
 
 class ProtobufSerde(SchemaSerde[M]):
-    """What `protobuf_serde` returns. Compares and pickles by its class."""
+    """The result of `protobuf_serde`. Compares and pickles by its class."""
 
     __slots__ = (
         "_columns",
@@ -132,7 +133,7 @@ class ProtobufSerde(SchemaSerde[M]):
             raise SerializationError(f"expected {self.name}: {exc}") from exc
 
     def deserialize(self, data: bytes) -> M:
-        """Decode; the error says what is wrong with the bytes."""
+        """Decode; the error has the problem of the bytes."""
         try:
             value = self._parse(data)
         except DecodeError as exc:
@@ -202,10 +203,11 @@ class ProtobufSerde(SchemaSerde[M]):
         return self
 
     def to_json(self, value: M) -> object:
-        """Return what protobuf's JSON says of a message, for people and the command line.
+        """Return the protobuf JSON of a message, for readers and the command line.
 
         Raises:
-            SerializationError: JSON cannot say it, such as a time that is none.
+            SerializationError: JSON cannot represent the message, for example because of an invalid
+                time.
         """
         pool = descriptor_of(self._message).file.pool
         try:
@@ -214,10 +216,10 @@ class ProtobufSerde(SchemaSerde[M]):
             raise SerializationError(f"{self.name} has no JSON for this: {exc}") from exc
 
     def from_json(self, content: object) -> M:
-        """Return the message that content of protobuf's JSON stands for.
+        """Return the message of protobuf JSON.
 
         Raises:
-            SerializationError: It stands for no such message.
+            SerializationError: The JSON does not match the message.
         """
         pool = descriptor_of(self._message).file.pool
         given: Any = content

@@ -17,13 +17,13 @@ __all__ = ("BY_TEXT",)
 
 
 class _ByWriters(Serde[Any]):
-    """Whatever the registry has schemas of, read by its writer's and written by the last one.
+    """Data of any schema in the registry, read by the writer's schema and written by the last one.
 
-    Values are what JSON can say of them.
+    Values are JSON.
 
     Args:
-        registry: Where schemas are.
-        subject: Whose last schema is written.
+        registry: The registry.
+        subject: The subject whose last schema is written.
         any_json: The serde of any JSON.
     """
 
@@ -103,4 +103,4 @@ BY_TEXT = SerdeByText(
     "records with schema ids in front: Avro and JSON by the registry's schemas, others by a serde",
     _make,
 )
-"""What `registry` means there."""
+"""The serde of the text `registry`."""

@@ -23,13 +23,13 @@ _KNOWN: dict[RegistrySettings, Known] = {}
 
 @dataclass(frozen=True)
 class Registered:
-    """A schema as a registry has it.
+    """A schema in a registry.
 
     Attributes:
-        id: Its number, which is never another schema's.
-        version: Its number within the subject.
-        schema: What it is.
-        guid: A name of its content, by registries that give one.
+        id: The id, unique among all schemas.
+        version: The version within the subject.
+        schema: The schema.
+        guid: The name of its content, if the registry has one.
     """
 
     id: int
@@ -41,23 +41,23 @@ class Registered:
 class SchemaRegistry:
     """A schema registry that speaks Confluent's API: Confluent's own, Apicurio, Karapace, Redpanda.
 
-    Compares by its settings, and can be pickled. Each schema is asked for once a process.
+    Compares by its settings, and can be pickled. Each process requests a schema once.
 
     Args:
-        url: Of its API, such as `http://host:8081` or `http://host:8080/apis/ccompat/v7`.
-        user: For basic authentication, with `password`.
-        password: Shown nowhere.
-        token: For bearer authentication. Shown nowhere.
-        ca_file: Certificates to trust in place of the system's, PEM.
-        certificate_file: The client's own certificate, PEM, with `key_file`.
-        key_file: Its key, PEM.
-        key_password: Of the key.
-        timeout: Of one attempt.
-        attempts: How often to ask, at waits from 0.1 s on that double up to 5 s, before a
+        url: The URL of the API, such as `http://host:8081` or `http://host:8080/apis/ccompat/v7`.
+        user: The user for basic authentication, with `password`.
+        password: The password; texts do not contain it.
+        token: The token for bearer authentication; texts do not contain it.
+        ca_file: Trusted certificates instead of the system's, PEM.
+        certificate_file: The client certificate, PEM, with `key_file`.
+        key_file: The key of the certificate, PEM.
+        key_password: The password of the key.
+        timeout: The timeout of one attempt.
+        attempts: The number of attempts, with pauses that double from 0.1 s to 5 s, before a
             `RegistryUnavailableError`.
 
     Raises:
-        ValueError: The settings do not fit each other.
+        ValueError: The settings contradict each other.
 
     Example:
         >>> SchemaRegistry("http://localhost:8081", user="ann", password="secret")
@@ -93,7 +93,7 @@ class SchemaRegistry:
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The URL of the registry."""
         return self._settings.url
 
     # ----------------------------------------------------------------- reading
@@ -159,10 +159,10 @@ class SchemaRegistry:
         return tuple(str(each) for each in said)
 
     def register(self, subject: str, schema: Schema) -> Registered:
-        """Register a schema under a subject, what it refers to before it; may be repeated.
+        """Register a schema under a subject, after its references; may be repeated.
 
         Raises:
-            ValueError: The registry does not take it; the text says why.
+            ValueError: The registry rejects the schema. The message has the reason.
             RegistryUnavailableError: The registry does not answer.
         """
         body = self._body(schema, register=True)

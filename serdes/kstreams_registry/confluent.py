@@ -24,12 +24,12 @@ from kstreams_registry.subjects import SubjectName, subject_of
 __all__ = ("HEADER_IDS", "ConfluentSerde", "Register", "confluent")
 
 Register = Literal["never", "if-compatible"]
-"""What happens at the start of an app to a schema that its registry does not have."""
+"""The policy at the start of an app for a schema that is not registered."""
 
 HEADER_IDS = HeaderFrames(key="__key_schema_id", value="__value_schema_id")
-"""The framing of topics whose schema ids stand in headers: GUIDs, which the registry must give.
+"""The framing of topics with schema ids in headers: GUIDs, which the registry must support.
 
-Records without such headers are read with ids in front.
+Records without such headers are read with ids in front of the bytes.
 
 Source: `io.confluent.kafka.serializers.schema.id.HeaderSchemaIdSerializer` and
 `DualSchemaIdDeserializer`.
@@ -54,27 +54,27 @@ def confluent(
     register: Register = "never",
     zigzag: bool = True,
 ) -> Serde[T]:
-    """Put the id of a schema in front of what a serde writes, and read by the ids that are there.
+    """Prepend the id of a schema to the bytes of a serde, and read bytes by their ids.
 
-    For a topic's values; see the guide before you take it for keys. At the start of an app, on
-    the driver, the registry is asked for the id of exactly the serde's schema, where topics are
-    written, and where they are read whether the last schema there can be. Workers ask for the
-    schemas of ids that they meet, once each. Stores and edges keep the plain bytes.
+    For the values of a topic; read the guide before you use it for keys. At the start of an app,
+    the driver requests the id of exactly the serde's schema for written topics, and checks for read
+    topics that the last schema can be read. Workers request the schemas of new ids, once each.
+    Stores and edges keep the plain bytes.
 
     Args:
-        serde: Of a schema: `avro_serde`, `protobuf_serde`, `json_schema`.
-        registry: Where schemas are.
-        subject: Under which subject; a text is its very name.
-        register: `"never"`: a schema that is not there fails the start, with the difference.
-            `"if-compatible"`: it is registered, if the registry finds that it fits the others.
-        zigzag: False for protobuf topics of clients in Python before 2021, which wrote message
-            indexes so, or with `use.deprecated.format`.
+        serde: A serde with a schema: `avro_serde`, `protobuf_serde`, `json_schema`.
+        registry: The registry.
+        subject: The rule for the subject; a text is the name of the subject.
+        register: `"never"`: a missing schema fails the start, with the difference.
+            `"if-compatible"`: a missing schema is registered, if the registry finds it compatible.
+        zigzag: False for protobuf topics of Python clients before 2021, or with
+            `use.deprecated.format`, which write message indexes without zigzag encoding.
 
     Raises:
-        TypeError: The serde is of no schema.
+        TypeError: The serde has no schema.
 
     Source: `io.confluent.kafka.serializers.KafkaAvroSerializer` and its siblings, which register
-    from any producer.
+    schemas from any producer.
     """
     if not isinstance(serde, SchemaSerde):
         raise TypeError(
@@ -87,7 +87,7 @@ def confluent(
 
 
 class ConfluentSerde(FramedSerde[T]):
-    """What `confluent` returns. Compares and pickles by its options, and what it has looked up."""
+    """The result of `confluent`. Compares and pickles by its options and its found ids."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class ConfluentSerde(FramedSerde[T]):
     # ----------------------------------------------------------------- reading
 
     def deserialize(self, data: bytes) -> T:
-        """Convert what is behind the frame, by its writer's schema."""
+        """Deserialize the bytes after the frame, by the writer's schema."""
         try:
             frame = parse_frame(data, indexed=self._indexed, zigzag=self._options[2])
         except ValueError as exc:
@@ -255,7 +255,7 @@ class ConfluentSerde(FramedSerde[T]):
         return self._serde.deserialize(plain.as_py())
 
     def learn(self, data: pa.Array) -> None:
-        """Ask for the schemas of all ids of a column, but for those that are known."""
+        """Request the schemas of all unknown ids of a column."""
         for frame in self._frames(data).frames:
             if frame.data not in self._readings and frame.data != self._written:
                 self._registry.schema(frame.name)
@@ -354,7 +354,7 @@ class ConfluentSerde(FramedSerde[T]):
         return hash(self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by what it was made of, and the id that was looked up."""
+        """Pickle by the arguments and the found id."""
         return _made, (self._serde, self._registry, self._options, self._place, self._written)
 
 

@@ -1,4 +1,4 @@
-"""How two schemas differ, for people."""
+"""The difference of two schemas, for readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a registry refuses, before an app starts."""
+"""Errors of rejected schemas, before an app starts."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ("SchemaRefusedError",)
 
 
 class SchemaRefusedError(CompileError, ValueError):
-    """A schema is not in the registry, does not fit what is there, or cannot be read.
+    """A schema is not registered, is incompatible, or cannot be read.
 
-    Nothing was written. The message shows the difference.
+    Nothing was written. The message has the difference.
 
     Attributes:
-        subject: Where it was looked for.
+        subject: The subject.
     """
 
     def __init__(self, message: str, *, subject: str = "", hint: str = "") -> None:

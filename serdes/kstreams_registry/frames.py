@@ -24,17 +24,18 @@ _HEADS = {_ID: 5, _GUID: 17}
 _MOST_INDEXES = 1_000
 _LONGEST_VARINT = 5
 _ROUNDS = 32
-"""How many different frames of a column are looked for at once; the others are read row by row."""
+"""The number of different frames of a column to search at once; other frames are read row by row.
+"""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame, read.
+    """A parsed frame.
 
     Attributes:
-        data: Its bytes.
-        name: The schema's id, or its GUID in 16 bytes.
-        indexes: Which message it is; of protobuf alone.
+        data: The bytes.
+        name: The id of the schema, or its GUID in 16 bytes.
+        indexes: The indexes of the message; only for protobuf.
     """
 
     data: bytes
@@ -67,15 +68,15 @@ def index_bytes(indexes: Sequence[int], *, zigzag: bool = True) -> bytes:
 
 
 def parse_frame(data: bytes, *, indexed: bool, zigzag: bool = True) -> Frame:
-    """Read the frame in front of bytes.
+    """Parse the frame in front of bytes.
 
     Args:
-        data: The frame, and what it frames or a part of it.
+        data: The frame, and at least a part of the framed bytes.
         indexed: Whether there are indexes of a message.
-        zigzag: False as clients in Python before 2021 wrote them.
+        zigzag: False for the format of Python clients before 2021.
 
     Raises:
-        ValueError: There is none; the text says what there is.
+        ValueError: There is no frame. The message has the actual bytes.
     """
     magic = data[0] if data else -1
     head = _HEADS.get(magic)
@@ -135,8 +136,8 @@ class Frames:
     """The frames of a column.
 
     Attributes:
-        frames: The different ones.
-        numbers: Of each row, which of them it has; -1 for null, -2 where it has none.
+        frames: The distinct frames.
+        numbers: The number of each row's frame; -1 for null, -2 without a frame.
     """
 
     frames: list[Frame]
@@ -175,7 +176,7 @@ def frames_of(data: pa.Array, *, indexed: bool, zigzag: bool = True) -> Frames:
 
 
 def _starting_with(start: bytes, data: pa.Array) -> npt.NDArray[np.bool_]:
-    """Tell which rows start with some bytes; null does not."""
+    """Return which rows start with some bytes; null does not."""
     found = pc.starts_with(data, pattern=start)
     same: npt.NDArray[np.bool_] = found.fill_null(False).to_numpy(zero_copy_only=False)
     return same

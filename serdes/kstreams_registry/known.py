@@ -1,4 +1,4 @@
-"""What a process knows of a registry: schemas by id, for ever, and ids that it does not have."""
+"""A process's cache of a registry: schemas by id, permanently, and missing ids for a while."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kstreams.serde import Schema
 __all__ = ("Known",)
 
 _REMEMBERED_S = 60.0
-"""How long an id that a registry did not have is not asked for again."""
+"""The time for which a missing id is not requested again."""
 _MOST_UNKNOWN = 100_000
 
 T = TypeVar("T")
-"""What is asked for."""
+"""The type of the requested item."""
 
 
 class Known:

@@ -31,7 +31,10 @@ _LONGEST_WAIT_S = 5.0
 
 @dataclass(frozen=True)
 class RegistrySettings:
-    """Where a registry is, and how it is asked. Shows no secret; pickles have them, for workers."""
+    """The address and the request settings of a registry.
+
+    Texts have no secrets; pickles have them, for workers.
+    """
 
     url: str
     user: str | None = None
@@ -63,12 +66,12 @@ class RegistrySettings:
 
 @dataclass(frozen=True)
 class Refusal:
-    """An answer of a registry that says no.
+    """An error reply of a registry.
 
     Attributes:
-        status: Of HTTP.
-        code: The registry's own.
-        message: The registry's own, cut.
+        status: The HTTP status.
+        code: The registry's code.
+        message: The registry's message, truncated.
     """
 
     status: int
@@ -114,7 +117,7 @@ def request(
 
 
 class _Again(Exception):  # never leaves
-    """What may be better next time."""
+    """A transient failure."""
 
 
 def _asked(

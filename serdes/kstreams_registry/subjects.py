@@ -10,7 +10,7 @@ __all__ = ("SubjectName", "subject_of")
 
 
 class SubjectName(Enum):
-    """How a subject is named. Always the whole name: none is looked for by its beginning.
+    """The rule for the name of a subject.
 
     Source: `io.confluent.kafka.serializers.subject.TopicNameStrategy` and its siblings.
     """
@@ -29,13 +29,13 @@ def subject_of(subject: SubjectName | str, schema: Schema, topic: str | None, pa
     """Return the name of a subject.
 
     Args:
-        subject: How it is named, or its very name.
-        schema: What is written.
-        topic: Name of the topic, if it is known.
+        subject: The rule, or the name itself.
+        schema: The written schema.
+        topic: The name of the topic, if it is known.
         part: `key` or `value`.
 
     Raises:
-        ValueError: It goes by a name that there is not; the text says which.
+        ValueError: The rule needs a name that is missing. The message has the missing name.
     """
     if isinstance(subject, str):
         return subject

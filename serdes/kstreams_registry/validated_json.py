@@ -27,23 +27,23 @@ T = TypeVar("T")
 _SAYS_NOTHING = ("description", "$comment", "examples")
 _SHOWN_BYTES = 40
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
-"""Whose words `msgspec` takes; registries tell by it that it is JSON Schema."""
+"""The draft that `msgspec` uses; registries recognize JSON Schema by it."""
 
 
 def json_schema(serde: Serde[T], schema: str | Mapping[str, Any] | None = None) -> SchemaSerde[T]:
-    """Make a serde of JSON one of a JSON Schema.
+    """Add a JSON Schema to a serde of JSON.
 
-    What is written is checked against the schema; what is read is, too, if a schema was given:
-    one that was made of the type says no more than the type does.
+    Written data is checked against the schema; read data, too, if a schema is given, because a
+    schema derived from the type adds no check to the type.
 
     Args:
         serde: `json_serde(T)`.
-        schema: JSON Schema, as text or an object; by default that of the serde's type, by
-            `msgspec`. A schema of any draft that `jsonschema-rs` knows.
+        schema: The JSON Schema, as text or an object, of any draft that `jsonschema-rs` supports;
+            by default that of the serde's type, by `msgspec`.
 
     Raises:
         TypeError: There is no schema, and the serde's type has none.
-        ValueError: The schema is none.
+        ValueError: The schema is invalid.
 
     Example:
         >>> from dataclasses import dataclass
@@ -59,7 +59,7 @@ def json_schema(serde: Serde[T], schema: str | Mapping[str, Any] | None = None) 
 
 
 class JsonSchemaSerde(SchemaSerde[T]):
-    """What `json_schema` returns. Compares and pickles by the serde and the schema."""
+    """The result of `json_schema`. Compares and pickles by the serde and the schema."""
 
     def __init__(self, serde: Serde[T], text: str, *, given: bool) -> None:
         parsed = json.loads(text)
@@ -94,7 +94,7 @@ class JsonSchemaSerde(SchemaSerde[T]):
         return found
 
     def deserialize(self, data: bytes) -> T:
-        """Decode what the schema takes."""
+        """Decode data that the schema accepts."""
         if self._given:
             problem = self._problem(data)
             if problem:
@@ -102,12 +102,12 @@ class JsonSchemaSerde(SchemaSerde[T]):
         return self._serde.deserialize(data)
 
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Decode in one step what the schema takes."""
+        """Decode columns of data that the schema accepts."""
         self._check(data)
         return self._serde.deserialize_many(data)
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Decode in one step what the schema takes."""
+        """Decode columns of data that the schema accepts to Arrow."""
         self._check(data)
         return self._serde.to_arrow(data)
 
@@ -124,10 +124,10 @@ class JsonSchemaSerde(SchemaSerde[T]):
         return self._serde.field(column, name, kind)
 
     def reading(self, writer: Schema) -> Serde[T]:
-        """Return itself: JSON says the names of fields, and the type takes what it knows.
+        """Return this serde, because JSON contains the names of fields.
 
         Raises:
-            ValueError: It was not written as JSON.
+            ValueError: The writer did not write JSON.
         """
         if writer.kind != "JSON":
             raise ValueError(f"it is JSON, and was written as {writer.kind}")
@@ -149,7 +149,7 @@ class JsonSchemaSerde(SchemaSerde[T]):
         return next(filter(None, (self._problem(item) for item in items if item is not None)), None)
 
     def _problem(self, data: bytes) -> str | None:
-        """Return what is wrong with a datum, and where in it."""
+        """Return the problem of a datum with its place."""
         try:
             self._validator.validate(msgspec.json.decode(data))
         except jsonschema_rs.ValidationError as exc:

@@ -1,4 +1,4 @@
-"""How types are elements: read from lxml's trees into plain objects, and written as text."""
+"""Types as elements: read from lxml's trees into plain objects, and written as text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ("ATTRIBUTE", "CONTENT", "Element", "Marker", "element_of")
 
 @dataclass(frozen=True)
 class Marker:
-    """Where a field is, if it is no element: an argument of `Annotated`.
+    """The place of a field other than an element: an argument of `Annotated`.
 
     Args:
         place: `attribute` or `content`.
@@ -50,15 +50,15 @@ _OBJECTS = (inspect.StructType, inspect.DataclassType, inspect.TypedDictType)
 
 @dataclass
 class Element:
-    """What is between the tags of a type's elements.
+    """The content of a type's elements.
 
     Attributes:
-        is_text: A scalar: text alone.
-        is_number: A whole number, whose text may have a sign and zeros in front.
-        is_exact: Text whose spaces count.
-        attributes: Fields by the name of their attribute.
-        content: The field that is the element's text.
-        children: Fields by the tag of their elements.
+        is_text: Whether it is a scalar: only text.
+        is_number: Whether it is a whole number, whose text may have a sign and leading zeros.
+        is_exact: Whether spaces of the text count.
+        attributes: The fields by the name of their attribute.
+        content: The field of the element's text.
+        children: The fields by the tag of their elements.
     """
 
     is_text: bool = False
@@ -72,7 +72,7 @@ class Element:
         """Return text, a number or a dict for an element.
 
         Raises:
-            ValueError: It has what it should not have.
+            ValueError: The element has invalid content.
         """
         if self.is_text:
             if len(element):
@@ -81,7 +81,7 @@ class Element:
         return self._read_fields(element)
 
     def read_text(self, text: str) -> str | int:
-        """Return what a scalar's text is, without spaces around what is no text."""
+        """Return the value of a scalar's text, without spaces around values other than text."""
         if self.is_exact:
             return text
         bare = text.strip()
@@ -119,10 +119,10 @@ class Element:
         """Append an element.
 
         Args:
-            value: What is in it.
-            tag: Its name, with what else belongs into the opening tag.
-            out: Pieces of text.
-            enc_hook: Makes something that can be written of an object that cannot.
+            value: The content.
+            tag: The name, with the rest of the opening tag.
+            out: The pieces of text.
+            enc_hook: Converts an object of an unsupported type to a supported one.
         """
         name = tag.partition(" ")[0]
         if self.is_text:
@@ -153,14 +153,14 @@ class _Field:
     """A field of an object.
 
     Args:
-        name: Its name in Python.
-        key: Its name in XML, without a namespace.
-        element: What is in it.
-        is_many: A list: an element for each item.
-        is_set: A set: items are written in their order.
-        is_nullable: It, or an item of it, may be None.
-        is_required: It has no default.
-        defaults_to_none: What is not there is None.
+        name: The name in Python.
+        key: The name in XML, without a namespace.
+        element: The content.
+        is_many: Whether it is a list: one element for each item.
+        is_set: Whether it is a set: items are written in their order.
+        is_nullable: Whether it, or an item of it, may be None.
+        is_required: Whether it has no default.
+        defaults_to_none: Whether a missing field is None.
     """
 
     name: str
@@ -177,11 +177,11 @@ def element_of(shape: inspect.Type, namespace: str) -> Element:
     """Return the elements of a type.
 
     Args:
-        shape: What msgspec says of it.
-        namespace: That of all tags, in braces; or nothing.
+        shape: msgspec's description of the type.
+        namespace: The namespace of all tags, in braces; or empty.
 
     Raises:
-        TypeError: It, or a field of it, is no element.
+        TypeError: The type, or a field of it, cannot be an element.
     """
     return _made(shape, namespace, {})
 

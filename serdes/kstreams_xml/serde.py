@@ -46,33 +46,30 @@ def xml_serde(
     enc_hook: EncHook | None = None,
     dec_hook: DecHook | None = None,
 ) -> Serde[T]:
-    r"""Make a serde of XML documents, each of which holds one object of a type.
+    r"""Return a serde of XML documents with one object of a type each.
 
-    A field is an element of its name, with its text in it; or an attribute, or the element's own
-    text, where it says so: `Annotated[str, ATTRIBUTE]`, `Annotated[float, CONTENT]`. A list is
-    an element for each item; a dataclass or Struct is an element of its own fields. None is no
-    element, or one with `xsi:nil` where that would be the default. What the type does not know is
-    skipped: elements, attributes, comments, and text between elements. Spaces around numbers,
-    bools and times are, too.
+    A field is an element of its name with its text; or an attribute, or the text of the element,
+    with a marker: `Annotated[str, ATTRIBUTE]`, `Annotated[float, CONTENT]`. A list is one element
+    for each item; a dataclass or Struct is an element of its fields. None is no element, or an
+    element with `xsi:nil` if a missing element means a default. Unknown elements and attributes,
+    comments, and text between elements are skipped, as are spaces around numbers, bools and times.
 
-    Documents come from outside: one with a document type is refused, so that there are no
-    entities, files or addresses; so is one that is nested deeper than 255 elements, or has a
-    text of 10 MB.
+    Documents are untrusted: a document with a document type is rejected, so there are no entities,
+    files or addresses; so is one that is nested deeper than 255 elements, or has a text of 10 MB.
 
-    Equal objects are written alike: in UTF-8, without a declaration, fields in their order.
+    Equal objects have equal bytes: in UTF-8, without a declaration, with fields in order.
 
     Args:
-        type_: A dataclass, `msgspec.Struct` or TypedDict of scalars, of lists, and of other such.
-        path: Tags from the root to the object's element, such as `envelope/body/order`; by
-            default the type's name.
-        namespace: That of all elements, such as `urn:orders`; attributes have none.
-        name: Recorded with the state in place of the type's name.
-        enc_hook: Makes a scalar that can be written of an object that cannot.
-        dec_hook: Makes an object of such a type again; gets the type and the text.
+        type_: A dataclass, `msgspec.Struct` or TypedDict of scalars, lists, and other such types.
+        path: The tags from the root to the object's element, such as `envelope/body/order`; the
+            name of the type by default.
+        namespace: The namespace of all elements, such as `urn:orders`; attributes have none.
+        name: The name recorded with the state instead of the type's name.
+        enc_hook: Converts an object of an unsupported type to a scalar.
+        dec_hook: Converts the text back, given the type and the text.
 
     Raises:
-        TypeError: A field is nothing that XML has: a dictionary, a union, a list that may be
-            None.
+        TypeError: XML cannot represent a field: a dictionary, a union, a list that may be None.
         ValueError: The path has no tags.
 
     Example:
@@ -91,7 +88,7 @@ def xml_serde(
 
 
 class XmlSerde(Serde[T]):
-    """What `xml_serde` returns. Compares by its arguments, and pickles by them."""
+    """The result of `xml_serde`. Compares by its arguments, and pickles by them."""
 
     def __init__(
         self,
@@ -147,7 +144,7 @@ class XmlSerde(Serde[T]):
         return text.encode()
 
     def deserialize(self, data: bytes) -> T:
-        """Read a document; what is none, or another, is a `DeserializationError`."""
+        """Parse a document; an invalid or unexpected document is a `DeserializationError`."""
         try:
             return self._converted(parsed(data))
         except _DECODE_ERRORS as exc:
@@ -165,7 +162,7 @@ class XmlSerde(Serde[T]):
             return super().deserialize_many(data)
 
     def to_json(self, value: T) -> object:
-        """Return an object as what JSON can say, for people to read."""
+        """Return an object in its JSON form, for readers."""
         return msgspec.to_builtins(value, str_keys=True, enc_hook=self._enc_hook)
 
     def from_json(self, content: object) -> T:
@@ -201,5 +198,5 @@ class XmlSerde(Serde[T]):
 
 
 def _name_of(type_: object) -> str:
-    """Return a type's name, without what it is defined in."""
+    """Return the name of a type, without its module."""
     return type_name(type_).rpartition(".")[2]

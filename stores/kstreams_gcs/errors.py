@@ -1,4 +1,4 @@
-"""What can be wrong with a storage, by what its operator does next."""
+"""The errors of Google Cloud Storage, by the operator's next step."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ __all__ = ("GcsAccessError", "GcsError", "GcsUnavailableError")
 
 
 class GcsError(StoreError, SourceError):
-    """The storage refused a request.
+    """The storage rejected a request.
 
     Args:
-        message: What was asked, of which storage, and how it answered.
-        hint: What to do.
-        status: HTTP status of the answer; 0 when there was none.
+        message: The request, the storage, and the reply.
+        hint: The next step.
+        status: The HTTP status of the reply; 0 without a reply.
     """
 
     def __init__(self, message: str, *, hint: str = "", status: int = 0) -> None:

@@ -17,21 +17,21 @@ FAILURES = (
     OSError,
     EOFError,
 )
-"""What the client raises for the storage, the way to it, and the credentials."""
+"""The exceptions of the client for the storage, the network, and credentials."""
 
 _PASSING = frozenset({408, 429})
 _ACCESS = frozenset({401, 403})
 _QUERY = re.compile(r"\?[^\s'\"]*")
-"""Of an address: that of an upload lets in whoever has it."""
+"""The query of an address, which may grant access to an upload."""
 _SHOWN = 500
 
 
 def as_error(exc: Exception, doing: str) -> GcsError:
-    """Return what to raise for an error of the client's.
+    """Return the typed error for an exception of the client.
 
     Args:
-        exc: What it raised.
-        doing: What was asked of which storage: `read object 'x' of gs://...`.
+        exc: The exception.
+        doing: The request and the storage: `read object 'x' of gs://...`.
     """
     cause = exc.cause if isinstance(exc, exceptions.RetryError) and exc.cause else exc
     status = int(getattr(cause, "code", None) or 0)

@@ -1,4 +1,4 @@
-"""How a bucket of Google Cloud Storage is reached, and which part of it is meant."""
+"""The settings of a bucket of Google Cloud Storage."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ _MIB = 1024 * 1024
 class GCS:
     """Settings: durable objects below a prefix of a bucket of Google Cloud Storage.
 
-    Credentials are Google's application default ones (environment, workload identity, role of the
-    machine) unless a file is named. Several apps may share a prefix: the names of their objects
-    differ.
+    Credentials are Google's application default credentials (environment, workload identity, role
+    of the machine) unless a file is given. Several apps may share a prefix: the names of their
+    objects differ.
 
     Args:
         url: `gs://bucket/prefix`; the bucket must exist.
-        credentials_file: Key of a service account, as JSON; the file is there on the driver and on
-            each worker. No text of the library's shows its path.
-        anonymous: Send no credentials: for public buckets, and emulators.
-        endpoint_url: Where the storage answers, if not at Google's own address.
-        connect_timeout: How long to wait for a connection, each time.
-        read_timeout: How long to wait for the next byte of an answer, each time.
-        give_up_after: How long a request is tried again before it is an error.
-        part_bytes: What one request reads of a large object that is a source.
+        credentials_file: The key of a service account, as JSON; the file must exist on the driver
+            and on each worker. Texts of the library do not contain its path.
+        anonymous: Whether to send no credentials, for public buckets and emulators.
+        endpoint_url: The URL of the storage, if it is not Google's.
+        connect_timeout: The maximum wait for a connection.
+        read_timeout: The maximum wait for the next byte of a reply.
+        give_up_after: The maximum time of retries of a request.
+        part_bytes: The bytes that one request reads of a large object of a source.
 
     Raises:
-        ValueError: The URL, a time or a size is none.
+        ValueError: The URL, a time or a size is invalid.
 
     Example:
         RocksDB(log=GCS("gs://bucket/word-count"))
@@ -76,13 +76,13 @@ class GCS:
 
     @property
     def prefix(self) -> str:
-        """What all names begin with, a slash at its end; empty for the whole bucket."""
+        """The prefix of all names, with a slash at its end; empty for the whole bucket."""
         path = urlsplit(self.url).path.strip("/")
         return f"{path}/" if path else ""
 
     @property
     def place(self) -> str:
-        """What to call the storage in texts: URL, and endpoint if it is not Google's."""
+        """The name of the storage in texts: the URL, and the endpoint if it is not Google's."""
         at = f" at {self.endpoint_url}" if self.endpoint_url else ""
         return f"gs://{self.bucket}/{self.prefix}{at}"
 

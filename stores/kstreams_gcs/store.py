@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ("GcsObjectStore",)
 
 T = TypeVar("T")
-"""What a request gives."""
+"""The result type of a request."""
 
 _CREATED_BY = "kstreams-put"
 _BINARY = "application/octet-stream"
@@ -139,14 +139,14 @@ class GcsObjectStore:
         return found
 
     def move(self, name: str, to: str, *, replace: bool = False) -> bool:
-        """Give an object another name; tell whether there was one.
+        """Rename an object; return whether it existed.
 
-        It is copied within the storage and then deleted: for a moment it has both names, and
-        one who dies in it leaves both. An object that has the other name already stays, and
-        this one is deleted; with `replace` it is the other way round.
+        The object is copied within the storage and then deleted: for a moment it has both names,
+        and a crash leaves both. An existing object of the new name stays, and this one is deleted;
+        with `replace`, the existing one is replaced.
 
         Raises:
-            GcsError: The storage refuses, or was not to be reached for long.
+            GcsError: The storage rejects the request, or could not be reached.
             ValueError: A name is not a relative path of plain parts.
         """
         key, target = self._key(name), self._key(to)
@@ -163,13 +163,12 @@ class GcsObjectStore:
         return True
 
     def retire(self, file: FileInfo, to: str) -> bool:
-        """Delete an object at its generation, or give it another name; tell whether that is free.
+        """Delete an object at its generation, or rename it; return whether the new name is free.
 
-        What was done before stays done, also if this process was killed amid it: a copy has the
-        same bytes.
+        A repeated call does nothing, also after a kill: a copy has the same bytes.
 
         Raises:
-            GcsError: The storage refuses, or was not to be reached for long.
+            GcsError: The storage rejects the request, or could not be reached.
         """
         generation = int(file.version)
 
@@ -189,7 +188,7 @@ class GcsObjectStore:
         return self._asked(retire, f"take object {file.name!r} away")
 
     def _copied(self, found: Blob, key: str) -> bool:
-        """Copy an object within the storage; tell whether the other name has its bytes now."""
+        """Copy an object within the storage; return whether the new name has its bytes."""
         other = self._bucket.get_blob(key, **self._options)
         if other is None:
             self._rewrite(found, key, {"if_generation_match": 0})
@@ -220,10 +219,10 @@ class GcsObjectStore:
         yield from sorted(each.name for each in self._listed(prefix))
 
     def listed(self) -> Sequence[FileInfo]:
-        """Return all objects below the prefix, whoever has put them there.
+        """Return all objects below the prefix, of any writer.
 
         Raises:
-            GcsError: The storage refuses, or was not to be reached for long.
+            GcsError: The storage rejects the request, or could not be reached.
         """
         return self._listed("")
 

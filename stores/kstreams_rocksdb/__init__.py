@@ -1,8 +1,8 @@
 """State in RocksDB: larger than memory, warm from batch to batch.
 
-Read `RocksDB` first; it is what an app is given: `App(..., state=RocksDB())`. One
-database a task and version, a column family a store, versions share files by hard links.
-Depends on the core's contracts and on rocksdict, on nothing of Spark.
+Read `RocksDB` first, the argument of an app: `App(..., state=RocksDB())`. Each task and version has
+a database, each store a column family, and versions share files by hard links. Depends on the
+interfaces of the core and on rocksdict, not on Spark.
 """
 
 from __future__ import annotations

@@ -17,11 +17,11 @@ _IDLE_POLLS = 400
 
 
 def wait_until_merged(family: rocksdict.Rdict, max_runs: int) -> None:
-    """Wait for the merges that the last flush made due; mostly there are none.
+    """Wait for the merges that are due after the last flush; usually there are none.
 
-    Universal compaction reports itself pending at `max_runs` already, but merges from
-    one more on. It gives up (and leaves it to the next batch) when RocksDB does not
-    start what is due, as after an error of the disk.
+    Universal compaction reports itself pending at `max_runs`, but merges from one more run on. The
+    wait ends (and leaves the merge to the next batch) if RocksDB does not start a due merge, for
+    example after a disk error.
     """
     idle = 0
     while idle < _IDLE_POLLS:

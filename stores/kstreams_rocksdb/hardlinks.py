@@ -21,21 +21,21 @@ _NO_LINKS = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP}
 
 
 def mark_closed(directory: Path) -> None:
-    """Note that a database is complete: closed, with nothing left in memory.
+    """Mark a database as complete: closed, with no data left in memory.
 
-    The note holds a digest of what RocksDB itself does not check when it opens: it takes
-    a manifest that was cut short, by a loss of power, for an older state.
+    The mark has a digest of data that RocksDB does not check at opening: it accepts a manifest that
+    a power failure truncated as an older state.
     """
     (directory / _CLOSED).write_text(_digest(directory))
 
 
 def mark_open(directory: Path) -> None:
-    """Take the note away; what is left of a killed process never has it."""
+    """Remove the mark; the database of a killed process never has it."""
     (directory / _CLOSED).unlink(missing_ok=True)
 
 
 def is_closed(directory: Path) -> bool:
-    """Tell whether a database is complete, and what it was when it was closed."""
+    """Return whether a database is complete and unchanged since it was closed."""
     try:
         return (directory / _CLOSED).read_text() == _digest(directory)
     except FileNotFoundError:
@@ -43,11 +43,11 @@ def is_closed(directory: Path) -> bool:
 
 
 def branch(source: Path, target: Path) -> bool:
-    """Link or copy what makes up a closed database.
+    """Link or copy the files of a closed database.
 
     Returns:
-        False, with nothing left of the target, when the source is not closed, is not
-        what it was when it was closed, or goes away meanwhile.
+        False, without a target, if the source is not closed, has changed since, or disappears
+        meanwhile.
 
     Raises:
         OSError: The disk is full, or cannot be written.

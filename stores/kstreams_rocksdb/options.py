@@ -10,7 +10,7 @@ from kstreams_rocksdb.native import rocksdict
 __all__ = ("Compression", "block_cache", "family_options", "unlogged")
 
 Compression = Literal["lz4", "zstd", "none"]
-"""How blocks of a data file are compressed."""
+"""The compression of data blocks."""
 
 _SLOWDOWN_RUNS = 40
 _STOP_RUNS = 60
@@ -43,9 +43,9 @@ def family_options(
 ) -> rocksdict.Options:
     """Return the options of the database and of each of its column families.
 
-    Universal compaction: a batch adds one small sorted run a store, and universal merges
-    runs of like size, where levelled would rewrite the whole store every few batches.
-    Index and filters are cut into blocks, so that a small cache holds what is hot of them.
+    Universal compaction: a batch adds one small sorted run to a store, and universal compaction
+    merges runs of similar size, while leveled compaction would rewrite the whole store every few
+    batches. Index and filters are partitioned, so that a small cache holds their hot parts.
     """
     options = rocksdict.Options(raw_mode=True)
     options.create_if_missing(True)

@@ -48,7 +48,7 @@ class Scan:
         return next(self._pairs)
 
     def close(self) -> None:
-        """Let go of the database; further use is an error."""
+        """Release the database; further use is an error."""
         self._pairs = None
 
 

@@ -1,4 +1,4 @@
-"""What an app is given to keep its state in RocksDB."""
+"""The settings of state in RocksDB."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class RocksDB:
     """Settings of the RocksDB backend.
 
     Args:
-        directory: Where local files go, best a disk of the worker that need not survive
-            it; a memory file system such as `/dev/shm` saves some 30 ms a batch for
-            small state. None leaves it to the library.
-        log: Where deltas and snapshots go; None is the checkpoint.
-        cache_bytes: Size of the block cache; one for all databases of a Python worker.
-        write_buffer_bytes: How much of a batch a store keeps in memory before it starts
-            a file; more than one file a batch is no fault.
-        bloom_bits: Bits a key of the filters that spare look-ups of absent keys; 0 for none.
-        max_runs: How many sorted files a store may have before some are merged: fewer
-            read faster, more write less.
-        compression: How files are compressed.
-        open_bytes: How much memory changes of small batches may take, by task, before they are
-            written: so long its database stays open. 0 opens and closes it for each batch.
+        directory: The directory of local files, best a temporary disk of the worker; a memory file
+            system such as `/dev/shm` saves about 30 ms a batch for small state. None leaves it to
+            the library.
+        log: The durable log of deltas and snapshots; None is the checkpoint.
+        cache_bytes: The size of the block cache that all databases of a Python worker share.
+        write_buffer_bytes: The bytes of a batch that a store keeps in memory before it starts a
+            file; several files per batch are possible.
+        bloom_bits: The bits per key of the filters that avoid lookups of missing keys; 0 for none.
+        max_runs: The maximum number of sorted files of a store before a merge: fewer files read
+            faster, more files write less.
+        compression: The compression of files.
+        open_bytes: The maximum memory of a task's small batches before they are written; the
+            database stays open until then. 0 opens and closes it for each batch.
 
     Raises:
         ValueError: A size or count is out of range.
@@ -90,12 +90,12 @@ class RocksDB:
         return RocksStore(database, directory, stores, self.max_runs)
 
     def open_shared(self, directory: Path, stores: Sequence[str]) -> SharedStore:
-        """Open the closed database of a directory for reading, beside other processes.
+        """Open the closed database of a directory read-only, together with other processes.
 
-        All that a process has open in this way shares a block cache of 32 MiB.
+        All databases that a process opens this way share a block cache of 32 MiB.
 
         Raises:
-            StoreOpenError: It was not closed properly, or RocksDB refuses it.
+            StoreOpenError: The database was not closed properly, or RocksDB rejects it.
         """
         if not is_closed(directory):
             raise StoreOpenError(

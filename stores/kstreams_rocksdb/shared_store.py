@@ -23,5 +23,5 @@ class SharedStore(RocksStore):
         raise StoreError("a database that was opened for reading was written to")
 
     def close(self) -> None:
-        """Let go of the directory, which stays as it is; a second call does nothing."""
+        """Release the directory, which stays unchanged; a second call does nothing."""
         self._let_go()

@@ -103,10 +103,10 @@ class RocksStore:
         self._written.update(store for store, changed in changes.items() if changed)
 
     def close(self) -> None:
-        """Flush, let compaction catch up, let go of the directory; a second call does nothing.
+        """Flush, wait for compaction, and release the directory; a second call does nothing.
 
         Raises:
-            StoreError: The flush failed; the directory is let go of, and is not complete.
+            StoreError: The flush failed; the directory is released, and is incomplete.
         """
         if self._database is None:
             return

@@ -1,9 +1,9 @@
-"""Durable state in S3, or in any storage that speaks S3's protocol; and objects as a source.
+"""Durable state in S3 and compatible object storage; and objects as a source.
 
-Read `S3` first; it is what a backend is given as its log: `RocksDB(log=S3("s3://bucket/app"))`.
-Deltas, snapshots and commits become objects; what a worker has on its own disk is then a
-mere cache. `objects("orders", S3("s3://bucket/orders"), Lines(TEXT))` is a log of what others put
-there, for `TopologyBuilder.add_source`. Nothing here depends on Spark.
+Read `S3` first, the log of a backend: `RocksDB(log=S3("s3://bucket/app"))`. Deltas, snapshots and
+commits become objects; the disk of a worker is then only a cache. `objects("orders",
+S3("s3://bucket/orders"), Lines(TEXT))` is a log of objects of other writers, for
+`TopologyBuilder.add_source`. Nothing here depends on Spark.
 """
 
 from __future__ import annotations

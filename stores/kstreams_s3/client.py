@@ -18,10 +18,10 @@ _CONNECTIONS = 40
 
 
 def make_client(settings: S3) -> S3Client:
-    """Return a client for one process; many threads may use it, none may inherit it by a fork.
+    """Return a client for one process; threads may share it, but forks must not inherit it.
 
-    Checksums are this package's own: Content-MD5 on the way up, SHA-256 on the way down.
-    Those that boto3 adds by itself need trailers that not every storage understands.
+    Checksums are those of this package: Content-MD5 for uploads, SHA-256 for downloads. The
+    checksums of boto3 need trailers that not every storage supports.
     """
     session = boto3.session.Session(
         aws_access_key_id=settings.access_key,
@@ -45,16 +45,16 @@ def make_client(settings: S3) -> S3Client:
 
 
 def secrets_of(client: S3Client) -> tuple[str, ...]:
-    """Return what no text may show: secret key and token in use, wherever they come from."""
+    """Return the secrets that no text may contain: the secret key and the token in use."""
     held = _held(client)
     names = ("secret_key", "_secret_key", "token", "_token")
     return tuple(held[name] for name in names if held.get(name))
 
 
 def origin_of(client: S3Client) -> str:
-    """Return boto3's word for where the credentials in use come from, such as `env`.
+    """Return boto3's name of the source of the credentials, such as `env`.
 
-    `explicit` are those that were given in the settings; empty where there are none.
+    `explicit` means those of the settings; empty without credentials.
     """
     return str(_held(client).get("method") or "")
 
@@ -70,8 +70,8 @@ def _held(client: S3Client) -> dict[str, Any]:
 
 
 def _expect_nothing(params: dict[str, Any], **_: object) -> None:
-    """Send what is mostly small without asking first: a round trip less for each object.
+    """Send small bodies without `Expect: 100-continue`, which saves a round trip for each object.
 
-    Boto3 1.40 also waited in vain when `100 Continue` and the answer came together.
+    Boto3 1.40 also hung when `100 Continue` and the reply arrived together.
     """
     params["headers"].pop("Expect", None)

@@ -40,11 +40,11 @@ class Creation:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What is kept with the object."""
+        """The metadata of the object."""
         return {_PUT: self.token, DIGEST: sha256(self.data).hexdigest()}
 
     def put(self) -> bool:
-        """Create the object by one request; tell whether this creation has won the name."""
+        """Create the object with one request; return whether this creation owns the name."""
         try:
             self.client.put_object(
                 Bucket=self.bucket,
@@ -61,7 +61,7 @@ class Creation:
         return True
 
     def owner(self) -> bool | None:
-        """Tell whether the object under the name is of this creation; None if there is none."""
+        """Return whether the object belongs to this creation; None if there is none."""
         try:
             found = self.client.head_object(Bucket=self.bucket, Key=self.key)
         except exceptions.ClientError as error:

@@ -1,4 +1,4 @@
-"""What can be wrong with a storage, by what its operator does next."""
+"""The errors of S3 storage, by the operator's next step."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = (
 
 
 class S3Error(StoreError):
-    """The storage refused a request, for a reason that has no class of its own.
+    """The storage rejected a request, for a reason without a separate class.
 
     Args:
-        message: What was asked, of which storage, and how it answered.
-        hint: What to do.
-        code: S3's own word for it, such as `SlowDown`; empty when it did not answer.
-        status: HTTP status of the answer; 0 when there was none.
+        message: The request, the storage, and the reply.
+        hint: The next step.
+        code: S3's error code, such as `SlowDown`; empty without a reply.
+        status: The HTTP status of the reply; 0 without a reply.
     """
 
     def __init__(self, message: str, *, hint: str = "", code: str = "", status: int = 0) -> None:
@@ -36,7 +36,7 @@ class BucketMissingError(S3Error):
 
 
 class CertificateError(S3Error):
-    """Whoever answers at the endpoint has no certificate that is trusted; nothing was sent."""
+    """The endpoint has no trusted certificate; nothing was sent."""
 
 
 class CredentialsError(S3Error):

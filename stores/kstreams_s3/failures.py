@@ -1,4 +1,4 @@
-"""From the errors of boto3 to ours: which may pass, and what each means."""
+"""Conversion of boto3's exceptions to typed errors, and their classification as transient."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ _ORIGINS = {
     "shared-credentials-file": "those of the shared credentials file (a profile of boto3's)",
     "config-file": "those of boto3's configuration file",
 }
-"""What to call credentials, by boto3's word for where it has found them."""
+"""The names of credentials in texts, by boto3's name of their source."""
 
 
 class Answer(NamedTuple):
-    """What a storage answered instead of doing what it was asked to."""
+    """The error reply of a storage."""
 
     code: str
     status: int
@@ -129,7 +129,7 @@ def answer(error: Exception) -> Answer:
 
 
 def may_pass(error: Exception) -> bool:
-    """Tell whether the same request may well succeed a little later."""
+    """Return whether the same request may succeed later."""
     if isinstance(error, exceptions.ClientError):
         code, status, _ = answer(error)
         return code in _BUSY or status == 429 or (status >= 500 and code != "NotImplemented")
@@ -153,13 +153,13 @@ def without_secrets(text: object, secrets: Iterable[str]) -> str:
 
 
 def as_error(error: Exception, doing: str, secrets: tuple[str, ...], origin: str = "") -> S3Error:
-    """Return what to raise for an error of boto3's; no secret is in its text.
+    """Return the typed error for an exception of boto3, without secrets in its text.
 
     Args:
-        error: What boto3 raised.
-        doing: What was asked of which storage: `read object 'x' of s3://...`.
-        secrets: What to take out, should the storage repeat it.
-        origin: Where the credentials in use come from, in boto3's word; empty if unknown.
+        error: The exception.
+        doing: The request and the storage: `read object 'x' of s3://...`.
+        secrets: The texts to remove, if the storage repeats them.
+        origin: boto3's name of the source of the credentials; empty if unknown.
     """
     code, status, text = answer(error)
     text = without_secrets(text, secrets)
@@ -206,9 +206,9 @@ def _kind(error: Exception, code: str) -> tuple[type[S3Error], str]:
 
 
 def _is_about_the_certificate(error: Exception) -> bool:
-    """Tell whether a certificate is not trusted, or is of another host.
+    """Return whether a certificate is not trusted, or belongs to another host.
 
-    Boto3 has a class of its own for the first alone, which it has for other faults of TLS too.
+    Boto3's class covers only the first case, and also other TLS errors.
     """
     found: BaseException | None = error
     while found is not None:

@@ -31,7 +31,7 @@ _COPY_OF = "kstreams-copy-of"
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 DELETED_AT_ONCE = 1000
-"""How many keys one request may delete: S3's limit."""
+"""The maximum number of keys in one delete request: the limit of S3."""
 
 
 def keys_below(client: S3Client, bucket: str, prefix: str) -> list[str]:
@@ -53,16 +53,16 @@ def copy_key(client: S3Client, bucket: str, key: str, to: str, *, replace: bool)
 
 
 def retire_key(client: S3Client, bucket: str, key: str, etag: str, to: str) -> bool:
-    """Delete an object that has an ETag, or give it another key; tell whether that is free.
+    """Delete an object with an ETag, or rename it; return whether the new key is free.
 
-    The copy says of what it is one, so that a killed one's is known again.
+    The copy records its original, so that the copy of a killed process is recognized.
 
     Args:
-        client: Of the bucket.
-        bucket: Where both keys are.
-        key: Of the object; nothing happens where it has another ETag, or there is none.
-        etag: What it has to have.
-        to: The other key; empty deletes.
+        client: The client of the bucket.
+        bucket: The bucket.
+        key: The key; the call does nothing if the object is missing or has another ETag.
+        etag: The required ETag.
+        to: The new key; empty deletes the object.
     """
     found = _head(client, bucket, key)
     if found is None or found["ETag"] != etag:
@@ -87,7 +87,7 @@ def retire_key(client: S3Client, bucket: str, key: str, etag: str, to: str) -> b
 
 
 def _head(client: S3Client, bucket: str, key: str) -> HeadObjectOutputTypeDef | None:
-    """Return what is said of an object; None if there is none."""
+    """Return the metadata of an object; None if there is none."""
     try:
         return client.head_object(Bucket=bucket, Key=key)
     except exceptions.ClientError as error:
@@ -98,13 +98,13 @@ def _head(client: S3Client, bucket: str, key: str) -> HeadObjectOutputTypeDef | 
 
 @dataclass(frozen=True)
 class Listed:
-    """An object as a listing has it.
+    """An object in a listing.
 
     Attributes:
-        name: Its key behind the prefix.
-        etag: Of its contents.
-        size: In bytes.
-        modified_ms: When it was written, ms since the epoch.
+        name: The key after the prefix.
+        etag: The ETag of the content.
+        size: The size in bytes.
+        modified_ms: The time of the write, ms since the epoch.
     """
 
     name: str
@@ -129,10 +129,10 @@ def objects_below(client: S3Client, bucket: str, prefix: str) -> list[Listed]:
 
 
 def delete_keys(client: S3Client, bucket: str, keys: Sequence[str]) -> None:
-    """Delete keys by one request; those that do not exist are no error.
+    """Delete keys with one request; missing keys are no error.
 
     Raises:
-        ClientError: The storage refused one of them, though it accepted the request.
+        ClientError: The storage rejected a key in an accepted request.
     """
     done = client.delete_objects(
         Bucket=bucket, Delete={"Objects": [{"Key": key} for key in keys], "Quiet": True}

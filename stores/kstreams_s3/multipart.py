@@ -1,4 +1,4 @@
-"""Large objects, uploaded in parts; what is left of uploads that came to no end."""
+"""Multipart uploads of large objects, and the removal of abandoned uploads."""
 
 from __future__ import annotations
 

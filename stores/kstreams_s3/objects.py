@@ -37,26 +37,28 @@ def objects(
     index: ObjectStoreSettings | None = None,
     when_read: WhenRead = "leave",
 ) -> FileLog[K, V]:
-    """Return the log that the objects below a prefix of a bucket are.
+    """Return the log of the objects below a prefix of a bucket.
 
-    As `kstreams.sources.folder`, with objects for files and their ETags for times of change. Names
-    with a step that begins with `.` or `_`, or that end with `/`, are left out.
+    Like `kstreams.sources.folder`, with objects instead of files and ETags instead of modification
+    times. Names with a step that begins with `.` or `_`, or that end with `/`, are ignored.
 
     Args:
-        name: Of the log, for its positions in checkpoints.
-        place: Bucket and prefix.
-        format: What makes records of an object.
-        pattern: What names have to be like behind their last slash: `*.csv.gz`.
-        recursive: Whether objects with another slash behind the prefix count.
-        partitions: How many tasks may read at once, each another object; never to be changed.
-        look_every: How often to look for new objects: each time is a request a thousand of them.
-        index: Where it is written down which object has which offsets; by default below the
-            prefix, `_kstreams-NAME/`, for which the credentials need to write.
-        when_read: What becomes of a object after the commit of what was made of it: `"leave"`,
-            `"delete"` or `MoveTo("_done")`; see `FileLog`.
+        name: The name of the log in checkpoints.
+        place: The bucket and the prefix.
+        format: The format of the objects.
+        pattern: The pattern of names after their last slash: `*.csv.gz`.
+        recursive: Whether to include objects with another slash after the prefix.
+        partitions: The number of tasks that may read at the same time, each another object; it must
+            never change.
+        look_every: The interval between searches for new objects; a search needs a request for each
+            thousand objects.
+        index: The storage of the offsets of objects; by default `_kstreams-NAME/` below the prefix,
+            which needs write access.
+        when_read: The policy for an object after the commit of its results: `"leave"`, `"delete"`
+            or `MoveTo("_done")`; see `FileLog`.
 
     Raises:
-        CompileError: The name or the number of partitions cannot be.
+        CompileError: The name or the number of partitions is invalid.
         ValueError: `look_every` is negative.
     """
     own = replace(place, url=f"{place.url.rstrip('/')}/_kstreams-{name}")

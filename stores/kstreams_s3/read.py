@@ -1,4 +1,4 @@
-"""Reading an object whole, in ranges side by side, and checking what has come."""
+"""Read an object completely, in parallel ranges, and check it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ReplacedError(Exception):
 
 @dataclass(frozen=True)
 class _Piece:
-    """Bytes of an object, and what the storage says of the whole."""
+    """Bytes of an object, and the storage's data about the whole object."""
 
     data: bytes
     size_bytes: int
@@ -56,7 +56,7 @@ def read_whole(client: S3Client, bucket: str, key: str, part_bytes: int) -> byte
 
 
 def read_range(client: S3Client, bucket: str, key: str, start: int, length: int | None) -> bytes:
-    """Return bytes of an object, those that exist; a part cannot be checked by itself."""
+    """Return the existing bytes of a range of an object; a part cannot be checked alone."""
     if length == 0:
         client.head_object(Bucket=bucket, Key=key)
         return b""
@@ -66,10 +66,10 @@ def read_range(client: S3Client, bucket: str, key: str, start: int, length: int 
 def read_version(
     client: S3Client, bucket: str, key: str, etag: str, start: int, length: int
 ) -> bytes:
-    """Return bytes of an object, those that exist, if it has an ETag.
+    """Return the existing bytes of a range of an object with an ETag.
 
     Raises:
-        ReplacedError: It has another.
+        ReplacedError: The object has another ETag.
     """
     try:
         piece = _read(client, bucket, key, start, length, etag)

@@ -12,7 +12,7 @@ from kstreams_s3.failures import may_pass
 __all__ = ("Unsettled", "retried")
 
 T = TypeVar("T")
-"""What a request gives."""
+"""The result type of a request."""
 
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 10.0
@@ -24,15 +24,15 @@ class Unsettled(Exception):
 
 
 def retried(request: Callable[[], T], give_up_after_s: float) -> T:
-    """Return what a request gives, trying for a while; pauses double and are random in part.
+    """Return the result of a request with retries; pauses double and are partly random.
 
-    boto3 tries each call a few times by itself. It does not when an answer breaks off
-    while it is read, nor at a 409 of a conditional write, and it gives up early when many
-    requests fail at once.
+    boto3 retries each call a few times itself. It does not retry when a reply breaks off during
+    reading, or after a 409 of a conditional write, and it gives up early when many requests fail at
+    the same time.
 
     Args:
-        request: Must be safe to repeat.
-        give_up_after_s: No new try begins later than this, in seconds.
+        request: A request that is safe to repeat.
+        give_up_after_s: The maximum time until the last retry, in seconds.
     """
     end = time.monotonic() + give_up_after_s
     pause = _FIRST_PAUSE_S

@@ -1,4 +1,4 @@
-"""What an app is given to keep its durable state in S3."""
+"""The settings of durable state in S3."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ _LEAST_PART_BYTES = 5 * _MIB
 
 @dataclass(frozen=True)
 class S3:
-    """Settings: durable objects below a prefix of a bucket, on S3 or what is like it.
+    """Settings: durable objects below a prefix of a bucket, on S3 or compatible storage.
 
-    Credentials are boto3's business (environment, profile, role of the machine, ...)
-    unless both keys are given here; given ones travel to the workers inside the app, so a
-    role is better. No text of the library's shows them.
+    boto3 finds credentials (environment, profile, role of the machine, ...) unless both keys are
+    given here; given ones are sent to the workers inside the app, so a role is better. Texts of the
+    library do not contain them.
 
     Several apps may share a prefix: the names of their objects differ.
 
     Args:
         url: `s3://bucket/prefix`; the bucket must exist.
-        endpoint_url: Where the storage answers, `https://host:port`; None is AWS.
-        region: The bucket's region; None leaves it to boto3.
-        profile: Which profile of boto3's configuration to use.
-        access_key: Public part of given credentials.
-        secret_key: Secret part of given credentials.
-        session_token: Third part of given temporary credentials.
-        addressing: How the bucket is named in requests: `virtual` in the host, `path` in
-            the path; `auto` is `path` for a custom endpoint.
-        connect_timeout: How long to wait for a connection, each time.
-        read_timeout: How long to wait for the next byte of an answer, each time.
-        give_up_after: How long a request is tried again before it is an error.
+        endpoint_url: The URL of the storage, `https://host:port`; None is AWS.
+        region: The region of the bucket; None leaves it to boto3.
+        profile: The profile in boto3's configuration.
+        access_key: The public part of credentials.
+        secret_key: The secret part of credentials.
+        session_token: The third part of temporary credentials.
+        addressing: The place of the bucket in requests: `virtual` in the host, `path` in the path;
+            `auto` is `path` for a custom endpoint.
+        connect_timeout: The maximum wait for a connection.
+        read_timeout: The maximum wait for the next byte of a reply.
+        give_up_after: The maximum time of retries of a request.
         multipart_bytes: Objects larger than this are uploaded in parts.
-        part_bytes: Size of such a part, and of what one request reads of a large object.
+        part_bytes: The size of a part, and of the range that one request reads of a large object.
 
     Raises:
-        ValueError: The URL or a size is none; a text for that never holds a key.
+        ValueError: The URL or a size is invalid; the message never contains a key.
 
     Example:
         RocksDB(log=S3("s3://bucket/word-count", region="eu-central-1"))
@@ -87,13 +87,13 @@ class S3:
 
     @property
     def prefix(self) -> str:
-        """What all keys begin with, a slash at its end; empty for the whole bucket."""
+        """The prefix of all keys, with a slash at its end; empty for the whole bucket."""
         path = urlsplit(self.url).path.strip("/")
         return f"{path}/" if path else ""
 
     @property
     def place(self) -> str:
-        """What to call the storage in texts: URL, and endpoint if it is not AWS."""
+        """The name of the storage in texts: the URL, and the endpoint if it is not AWS."""
         at = f" at {self.endpoint_url}" if self.endpoint_url else ""
         return f"s3://{self.bucket}/{self.prefix}{at}"
 
@@ -125,9 +125,9 @@ def _check_endpoint(url: str | None) -> None:
 
 
 def _has_login(parts: SplitResult, url: str) -> bool:
-    """Tell whether a URL holds a name and a password, or what is left of them when cut wrongly.
+    """Return whether a URL contains a name and a password, also if it is parsed wrongly.
 
-    A secret key may have slashes in it, which end the part of the host.
+    A secret key may contain slashes, which end the host part.
     """
     try:
         _ = parts.port

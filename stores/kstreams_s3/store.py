@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ("S3ObjectStore",)
 
 T = TypeVar("T")
-"""What a request gives."""
+"""The result type of a request."""
 
 _PROOF = ".kstreams"
 _PROOF_BODY = b"kstreams keeps state below this prefix\n"
@@ -67,14 +67,14 @@ class S3ObjectStore:
         return S3ObjectStore, (self._settings,)
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Create an object, durably and whole, unless its name exists already.
+        """Create an object durably and completely, unless its name exists.
 
-        A try of this call's that succeeded without a reply counts as the success it was.
+        An attempt of this call that succeeded without a reply counts as a success.
 
         Raises:
-            S3Error: The storage refuses, or was not to be reached for long. It may have
-                the object all the same, if it was not to be reached.
-            StoreOpenError: The storage overwrites what it should refuse to.
+            S3Error: The storage rejects the request, or could not be reached. In the second case
+                the object may exist nevertheless.
+            StoreOpenError: The storage overwrites objects that it should keep.
             ValueError: The name is not a relative path of plain parts.
         """
         key = self._key(name)
@@ -114,14 +114,14 @@ class S3ObjectStore:
         )
 
     def move(self, name: str, to: str, *, replace: bool = False) -> bool:
-        """Give an object of up to 5 GB another name; tell whether there was one.
+        """Rename an object of up to 5 GB; return whether it existed.
 
-        It is copied within the storage and then deleted: for a moment it has both names, and
-        one who dies in it leaves both. An object that has the other name already stays, and
-        this one is deleted; with `replace` it is the other way round.
+        The object is copied within the storage and then deleted: for a moment it has both names,
+        and a crash leaves both. An existing object of the new name stays, and this one is deleted;
+        with `replace`, the existing one is replaced.
 
         Raises:
-            S3Error: The storage refuses, or was not to be reached for long.
+            S3Error: The storage rejects the request, or could not be reached.
             ValueError: A name is not a relative path of plain parts.
         """
         key, target = self._key(name), self._key(to)
@@ -146,10 +146,10 @@ class S3ObjectStore:
                 yield key[len(self._prefix) :]
 
     def listed(self) -> Sequence[Listed]:
-        """Return all objects below the prefix, whoever has put them there.
+        """Return all objects below the prefix, of any writer.
 
         Raises:
-            S3Error: The storage refuses, or was not to be reached for long.
+            S3Error: The storage rejects the request, or could not be reached.
         """
         below = partial(objects_below, self._client, self._bucket, self._prefix)
         return self._request(below, "list the objects")
@@ -168,12 +168,12 @@ class S3ObjectStore:
         return self._request(read, f"read object {name!r}", missing=name)
 
     def retire(self, name: str, etag: str, to: str) -> bool:
-        """Delete an object that has an ETag, or give it another name; tell whether that is free.
+        """Delete an object with an ETag, or rename it; return whether the new name is free.
 
-        What was done before stays done, also if this process was killed amid it.
+        A repeated call does nothing, also after a kill.
 
         Raises:
-            S3Error: The storage refuses, or was not to be reached for long.
+            S3Error: The storage rejects the request, or could not be reached.
         """
         target = self._key(to) if to else ""
         retire = partial(retire_key, self._client, self._bucket, self._prefix + name, etag, target)

@@ -117,8 +117,9 @@ class OpenVersion:
             self._buffers = {}
 
     def close(self) -> None:
-        """Close the version without writing it, and remove its directory; `sweep` does if that
-        fails.
+        """Close the version without writing it, and remove its directory.
+
+        If the removal fails, `sweep` does it.
         """
         try:
             self.base.close()

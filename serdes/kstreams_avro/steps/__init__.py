@@ -1,8 +1,7 @@
-"""Steps that make values of what one schema has written, as another one reads them.
+"""Steps that read values of one schema as those of another.
 
-Each does it in two ways: one value at a time (`read`), and a column at a time, over the bytes
-of many values at once (`column`). Begin with `step.py`; what they are put together from is
-`kstreams_avro.resolution`.
+Each step has two forms: one value at a time (`read`), and a column at a time, over the bytes of
+many values (`column`). Start with `step.py`; `kstreams_avro.resolution` combines the steps.
 """
 
 from __future__ import annotations

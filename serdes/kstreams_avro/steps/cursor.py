@@ -20,7 +20,7 @@ Ints = npt.NDArray[np.int64]
 """Numbers by row."""
 
 _PADDING = np.zeros(24, np.uint8)
-"""Behind the last value: what is read at its end stays inside."""
+"""The padding after the last value, so that reads at its end stay inside."""
 
 _TOPS = np.uint64(0x8080808080808080)
 _SEVENS = np.uint64(0x7F7F7F7F7F7F7F7F)
@@ -29,12 +29,12 @@ _MAX_LENGTH = (1 << 31) - 1
 
 
 class Cursor:
-    """Where the next byte of each value is.
+    """The position of the next byte of each value.
 
     Args:
-        data: The bytes of all, with a padding behind them.
-        places: Where each begins, in rising order; the cursor's own.
-        ends: Where each ends.
+        data: The bytes of all values, with a padding at the end.
+        places: The start of each value, ascending; owned by the cursor.
+        ends: The end of each value.
     """
 
     def __init__(self, data: npt.NDArray[np.uint8], places: Ints, ends: Ints) -> None:
@@ -62,11 +62,11 @@ class Cursor:
         return Cursor(self._data, self._places[rows], self._ends[rows])
 
     def follow(self, rows: Ints, other: Cursor) -> None:
-        """Go on, at some rows, where another cursor is."""
+        """Copy the positions of some rows from another cursor."""
         self._places[rows] = other._places
 
     def rest(self, row: int) -> bytes:
-        """Return what is left of one value."""
+        """Return the remaining bytes of one value."""
         return self._data[self._places[row] : self._ends[row]].tobytes()
 
     def left(self) -> Ints:
@@ -142,7 +142,7 @@ class Cursor:
         return view
 
     def pieces(self) -> pa.Array:
-        """Read what is written after its length, as a `binary` column."""
+        """Read length-prefixed bytes as a `binary` column."""
         lengths = self.longs()
         return self._pieces(self.advance(lengths), self._places)
 

@@ -17,7 +17,7 @@ from kstreams_avro.steps.step import Step, read_count
 __all__ = ("ArrayStep", "MapStep")
 
 _FEW_ROWS = 32
-"""Where fewer rows than this have items left, they are read one by one."""
+"""The number of remaining rows below which items are read one by one."""
 
 
 class _BlocksStep(Step):
@@ -64,7 +64,7 @@ class _BlocksStep(Step):
             waiting[active] -= 1
 
     def _open(self, cursor: Cursor, active: Ints, waiting: Ints) -> Ints:
-        """Read the next block's count where none is waited for; return the rows that go on."""
+        """Read the next block's count for rows without items; return the rows that continue."""
         done = active[waiting[active] == 0]
         if not len(done):
             return active
@@ -81,7 +81,7 @@ class _BlocksStep(Step):
         rounds: list[pa.Array] | None,
         owners: list[Ints],
     ) -> None:
-        """Read all items of a few rows, from the beginning, in place of what there is of them."""
+        """Read all items of a few rows again from their start, replacing their items so far."""
         if rounds is not None:
             for number, owner in enumerate(owners):
                 kept = ~np.isin(owner, rows)
@@ -141,8 +141,8 @@ class ArrayStep(_BlocksStep):
 
     Args:
         item: The step of the items.
-        container: What holds them.
-        check: What a value is held against.
+        container: The Python container.
+        check: The check of a value.
     """
 
     def __init__(self, item: Step, container: type, check: Check = None) -> None:

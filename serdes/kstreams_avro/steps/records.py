@@ -1,4 +1,4 @@
-"""Steps of records: the writer's fields one after another, and defaults for what it has not."""
+"""Steps of records: the writer's fields in order, and defaults for missing ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kstreams_avro.steps.step import Read, Step
 __all__ = ("DefaultStep", "RecordStep", "maker")
 
 _MAKING = (TypeError, ValueError, LookupError, ArithmeticError)
-"""What classes raise that do not like their values."""
+"""Exceptions of classes that reject their values."""
 
 
 class DefaultStep(Step):
@@ -41,7 +41,7 @@ class DefaultStep(Step):
         self.read: Read = read
 
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return it as often as there are rows."""
+        """Return the default for each row."""
         once = self._step.column(Cursor.over(pa.array([self._data], pa.binary())))
         return once.take(pa.array(np.zeros(len(cursor), np.int64)))
 
@@ -71,11 +71,11 @@ class RecordStep(Step):
         self.least = least
 
     def fill(self, parts: Iterable[tuple[str, Step, bool]], *, recursive: bool) -> None:
-        """Say what it is made of.
+        """Set the parts of the record.
 
         Args:
-            parts: Names and steps in the order of the bytes, and whether the field is wanted.
-            recursive: Whether the record can be in itself: then there are no columns.
+            parts: Names and steps in the order of the bytes, and whether the field is needed.
+            recursive: Whether the record can contain itself; it then has no columns.
         """
         places = {name: place for place, name in enumerate(self._names)}
         self._parts = tuple(
@@ -144,7 +144,7 @@ class RecordStep(Step):
 
 
 def maker(names: Sequence[str], shape: Shape | None) -> Callable[[Sequence[Any]], Any]:
-    """Return what makes a record of the values of its fields."""
+    """Return a function that creates a record from the values of its fields."""
     if shape is None or shape.cls is dict:
         keys = names if shape is None else shape.attributes
         return lambda values: dict(zip(keys, values, strict=True))

@@ -81,13 +81,13 @@ class BooleanStep(Step):
 
 
 class IntegerStep(Step):
-    """An `int` or a `long`, read as itself or as a wider number.
+    """An `int` or a `long`, read unchanged or as a wider number.
 
     Args:
         written: `int` or `long`.
         wanted: One of these, `float` or `double`.
         conversion: The reader's logical type.
-        check: What a value is held against.
+        check: The check of a value.
     """
 
     least = 1
@@ -141,7 +141,7 @@ def _read_int(data: bytes, place: int, _: int) -> tuple[int, int]:
 
 
 def _made(read: Read, make: Callable[[Datum], Datum], check: Check) -> Read:
-    """Return what reads a value and makes another of it."""
+    """Return a function that reads a value and converts it."""
     if check is None or check is make:
 
         def reads(data: bytes, place: int, depth: int) -> tuple[Any, int]:
@@ -157,10 +157,10 @@ def _made(read: Read, make: Callable[[Datum], Datum], check: Check) -> Read:
 
 
 def float32(number: float) -> float:
-    """Round to what a `float` holds.
+    """Round to a `float`.
 
     Raises:
-        OverflowError: It is larger than all of them.
+        OverflowError: The number exceeds the range of `float`.
     """
     rounded: float = _WIDTHS["float"][1].unpack(_WIDTHS["float"][1].pack(number))[0]
     return rounded
@@ -193,12 +193,12 @@ class FloatStep(Step):
 
 
 class PiecesStep(Step):
-    """Bytes or text: a length, then so many bytes. Either may be read as the other.
+    """Bytes or text: a length, then the bytes. Each may be read as the other.
 
     Args:
-        text: Whether it is to become text.
+        text: Whether to return text.
         conversion: The reader's logical type.
-        check: What a value is held against.
+        check: The check of a value.
     """
 
     least = 1
@@ -216,7 +216,7 @@ class PiecesStep(Step):
         self.read: Read = read if make is None else _made(read, make, check)
 
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return text, bytes, or what they stand for."""
+        """Return text, bytes, or their converted values."""
         raw = cursor.pieces()
         if self._text:
             try:
@@ -267,7 +267,7 @@ class FixedStep(Step):
         self.read: Read = read if conversion is None else _made(read, conversion.read, None)
 
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return bytes, or what they stand for."""
+        """Return bytes, or their converted values."""
         raw = cursor.fixed(self.least)
         return raw if self._conversion is None else self._conversion.column(raw)
 
@@ -277,13 +277,13 @@ class FixedStep(Step):
 
 
 class EnumStep(Step):
-    """One of several symbols, by its number.
+    """A symbol from a list, by its number.
 
     Args:
-        symbols: The reader's symbol for each of the writer's; None where it has none.
-        members: What each of them becomes.
+        symbols: The reader's symbol for each symbol of the writer; None without one.
+        members: The Python value of each symbol.
         written: The writer's symbols.
-        check: What a value is held against.
+        check: The check of a value.
     """
 
     least = 1

@@ -1,4 +1,4 @@
-"""What a step does: makes one kind of value of the bytes that one kind of type has written."""
+"""The interface of a step, which creates values of one type from the bytes of another."""
 
 from __future__ import annotations
 
@@ -73,12 +73,12 @@ def read_long(data: bytes, place: int, _: int = 0) -> tuple[int, int]:
 
 
 def read_count(data: bytes, place: int, least: int) -> tuple[int, int]:
-    """Read how many items the next block of an array or a map has; 0 ends it.
+    """Read the number of items in the next block of an array or a map; 0 ends it.
 
     Args:
         data: The bytes.
-        place: Where the block begins.
-        least: At least so many bytes are one item.
+        place: The start of the block.
+        least: The minimum bytes of an item.
     """
     count, place = read_long(data, place)
     if not count:

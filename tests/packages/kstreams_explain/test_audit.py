@@ -122,7 +122,7 @@ def test_nobody_outside_is_asked_again_unless_that_is_allowed(tmp_path: Path) ->
 def test_another_topology_is_refused(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     run_words(app, 1)
-    with pytest.raises(CheckpointMismatchError, match="is not the one that app 'words' has run"):
+    with pytest.raises(CheckpointMismatchError, match="is not the last one of app 'words'"):
         app.audit(made.tumbling())
 
 

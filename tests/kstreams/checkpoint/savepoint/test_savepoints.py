@@ -207,7 +207,7 @@ def test_what_a_fork_that_was_cut_short_has_written_goes_with_the_next(tmp_path:
     half = set(log.open().list(""))
     with pytest.raises(StateCorruptError, match=r"it has fork\.json"):
         Checkpoint.open(home_of(tmp_path / "fork"), "fork", topology(kv()), tasks={"a": 2})
-    with pytest.raises(StateCorruptError, match="a fork to app 'fork' was cut short"):
+    with pytest.raises(StateCorruptError, match="an interrupted fork to app 'fork'"):
         fork(source, tmp_path / "fork", "trial", log=log)
     epoch.objects.put_if_absent(lost, data)
     fork(source, tmp_path / "fork", "fork", log=log)

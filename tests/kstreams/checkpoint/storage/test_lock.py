@@ -82,7 +82,7 @@ def test_a_holder_finds_that_another_has_come_where_locks_do_not_hold(tmp_path: 
     with pytest.raises(FencedError, match=rf'"pid": {os.getpid()}\b') as caught:
         older.check()
     assert str(tmp_path) in str(caught.value)
-    assert "Hint: this one has stopped" in str(caught.value)
+    assert "Hint: this app has stopped" in str(caught.value)
     newer.release()
     older.release()
 
