@@ -1,9 +1,9 @@
-"""Answers queries over HTTP from committed state, in a process of its own.
+"""Serves queries on committed state over HTTP, in a separate process.
 
-`server.py` is where it begins: `Server(settings, apps)`. `ServedApp` (`served_app.py`) keeps the
-stores of one app at hand, `api.py` has the actions behind the routes of `routes.py`, and `guard.py`
-decides who may come in. Nothing here imports pyspark, runs user code but serdes, takes a lock of
-an app or writes to its checkpoint. Needs the extra `serve`.
+`server.py` is the start: `Server(settings, apps)`. `ServedApp` (`served_app.py`) keeps the stores
+of one app open, `api.py` has the actions of the routes in `routes.py`, and `guard.py` checks the
+access. Nothing here imports pyspark, runs user code except serdes, takes a lock of an app or writes
+to its checkpoint. Needs the extra `serve`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from kstreams_serve.roles import Role
 __all__ = ("Action", "Refuse")
 
 Refuse = Callable[[Request, "Problem | KStreamsError"], ASGIApp]
-"""Returns what a problem looks like to who has asked."""
+"""Returns the response for a problem."""
 
 
 def _as_json(request: Request, problem: Problem | KStreamsError) -> ASGIApp:
@@ -25,27 +25,27 @@ def _as_json(request: Request, problem: Problem | KStreamsError) -> ASGIApp:
 
 @dataclass(frozen=True)
 class Action:
-    """A route, with the role that it needs: there is no other way to add one.
+    """A route with its required role; routes can only be added as actions.
 
-    The role is checked before `run` is called. What `run` raises is answered by `refuse`:
-    `Problem` and errors of the library as what they are, anything else as 500, its text in the
-    server's log alone.
+    The role is checked before the call of `run`. `refuse` creates the response for an exception of
+    `run`: `Problem` and errors of the library have their status, other exceptions are 500, with
+    their text only in the server's log.
 
     Attributes:
-        method: Of HTTP. Who only looks uses GET; a POST has a body of JSON, unless it is a
-            `page`'s.
-        path: With names of parts in braces. A part is looked up in a list: it is no key, and
-            never a step of a path on disk.
-        role: What it needs.
-        run: Does it; the first line of its docstring describes it.
-        query: The parameters of its query string, by name, as schemas of JSON.
-        body: The fields of its body, likewise; those of `needed` have to be there.
-        needed: Names of parameters and fields that have to be there.
-        answer: Schema of its answer, where that is JSON; None is any other.
-        media: The kinds of its answer.
-        page: Whether it is for people: then `/openapi.json` leaves it out.
-        refuse: Says a problem; by default as `application/problem+json`. A page's says it in
-            HTML, and leads who has no token (401) to where one can be given.
+        method: The HTTP method. Reads use GET; a POST has a JSON body, unless it belongs to a
+            `page`.
+        path: The path, with names of parts in braces. A part is looked up in a list: it is not a
+            key, and never a step of a path on disk.
+        role: The required role.
+        run: The function; the first line of its docstring is the description.
+        query: The parameters of the query string, by name, as JSON schemas.
+        body: The fields of the body, likewise; those of `needed` are required.
+        needed: The names of required parameters and fields.
+        answer: The schema of a JSON response; None for others.
+        media: The media types of the response.
+        page: Whether it is a web page, which `/openapi.json` omits.
+        refuse: Creates the response for a problem; by default `application/problem+json`. Pages
+            have HTML, and redirect visitors without a token (401) to the login page.
     """
 
     method: Literal["GET", "POST"]
@@ -62,5 +62,5 @@ class Action:
 
     @property
     def summary(self) -> str:
-        """What it does, in a line."""
+        """The description in one line."""
         return (self.run.__doc__ or "").strip().partition("\n")[0]

@@ -1,4 +1,4 @@
-"""What there is: health, metrics, apps and their stores."""
+"""Health, metrics, apps and their stores."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _OBJECT = {"type": "object"}
 
 
 class Api:
-    """The actions that show what there is, without keys and values.
+    """The actions that show apps and stores, without keys and values.
 
     Args:
-        context: What all routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:
@@ -36,7 +36,7 @@ class Api:
         self._metrics = Metrics(context.apps, context.lag, context.times)
 
     def actions(self) -> Sequence[Action]:
-        """Return them."""
+        """Return the actions."""
         store = "/v1/apps/{app}/stores/{store}"
         plain = (PROMETHEUS, OPENMETRICS)
         return (
@@ -59,7 +59,7 @@ class Api:
         return json_answer({"ready": True})
 
     async def metrics(self, request: Request) -> Response:
-        """Say what the last commits of all apps count, for Prometheus; no key is in it."""
+        """Return the counts of all apps' last commits for Prometheus, without keys."""
         wanted = "application/openmetrics-text" in request.headers.get("accept", "")
         families = await asyncio.to_thread(lambda: list(self._metrics.families()))
         text = exposition(families, openmetrics=wanted)

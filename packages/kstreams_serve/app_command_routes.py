@@ -19,10 +19,10 @@ __all__ = ("Ordering",)
 
 
 class Ordering:
-    """The action that gives an app an order.
+    """The action that sends a command to an app.
 
     Args:
-        context: What all routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:
@@ -30,7 +30,7 @@ class Ordering:
         self._orders = Orders(context)
 
     def actions(self) -> Sequence[Action]:
-        """Return it."""
+        """Return the action."""
         body: dict[str, dict[str, Any]] = {
             "order": {"type": "string", "enum": list(ORDERS)},
             "reason": {"type": "string", "description": "Of a pause."},

@@ -1,4 +1,4 @@
-"""Orders to apps, of those that destroy nothing, whichever face brings them."""
+"""Nondestructive commands to apps, for all protocols."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _LONGEST = 500
 _NO_REASON = "no reason was given"
 
 ORDERS: Mapping[str, str | None] = {"pause": "reason", "resume": None, "savepoint": "name"}
-"""What can be ordered, each with the field that it takes."""
+"""The commands, each with its field."""
 
 
 @dataclass(frozen=True)
 class Giver:
-    """Who gives an order.
+    """The sender of a command.
 
     Attributes:
-        visitor: Whose token it is.
-        address: Where they ask from.
+        visitor: The owner of the token.
+        address: The address of the client.
     """
 
     visitor: Visitor
@@ -49,7 +49,7 @@ class Giver:
         return cls(request.scope["visitor"], address)
 
     def __str__(self) -> str:
-        """Return what is written down of them; never the token."""
+        """Return the text for logs, without the token."""
         return f"{self.visitor.name or 'a token without a name'}, from {self.address}"
 
 
@@ -67,13 +67,13 @@ class Order:
 
     @classmethod
     def of(cls, given: Mapping[str, object]) -> Order:
-        """Return what fields mean.
+        """Parse a command.
 
         Args:
-            given: `order`, and the field that it takes: `reason`, which may be missing, or `name`.
+            given: `order`, and its field: `reason`, which is optional, or `name`.
 
         Raises:
-            Problem: They mean no order.
+            Problem: The fields are not a command.
         """
         what = given.get("order")
         if not isinstance(what, str) or what not in ORDERS:
@@ -94,18 +94,18 @@ class Order:
         return cls(what, text)
 
     def __str__(self) -> str:
-        """Return it as the log has it."""
+        """Return the text for the log."""
         return f"{self.what} {repr_of(self.text)}" if self.text else self.what
 
 
 class Orders:
-    """Gives orders. Each is done when it is answered, and one that comes again changes nothing.
+    """Executes commands; a command is done before its response, and may be repeated.
 
-    A pause and a savepoint are written where the command line writes them: the app finds them
-    there, running or not. The log says who gave which order, a pause also where it is shown.
+    A pause and a savepoint are written like those of the command line: a running or stopped app
+    finds them. The log has the sender of each command; a pause also shows it.
 
     Args:
-        context: What all routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:
@@ -114,19 +114,20 @@ class Orders:
         self._clock = SystemClock()
 
     async def give(self, app: ServedApp, order: Order, giver: Giver) -> dict[str, Any]:
-        """Give an order.
+        """Execute a command.
 
         Args:
-            app: To whom.
-            order: Which.
-            giver: Who does.
+            app: The app.
+            order: The command.
+            giver: The sender.
 
         Returns:
-            An object of JSON: the app, the order, whether something has changed, and what there
-            is now, `paused` (or None) or `savepoint`.
+            A JSON object: the app, the command, whether it changed anything, and the result,
+                `paused` (or None) or `savepoint`.
 
         Raises:
-            Problem: The visitor may not, the server takes no orders, or this one cannot be done.
+            Problem: The sender has no permission, the server accepts no commands, or the command
+                failed.
         """
         require(giver.visitor.role, Role.ACT)
         self._check_allowed()
@@ -167,7 +168,7 @@ class Orders:
 
 
 def _problem(exc: Exception) -> Exception:
-    """Return what whoever gave an order is told of its failure."""
+    """Return the problem of a failed command for its sender."""
     if isinstance(exc, SavepointError):
         return Problem(409, text_of(exc.message), hint=text_of(exc.hint))
     if isinstance(exc, OSError):

@@ -1,4 +1,4 @@
-"""What an app tells of itself, as metrics: sums since its start, and what it is doing."""
+"""The telemetry of an app as metrics: sums since its start, and its current activity."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ TOLD: Mapping[str, tuple[str, str]] = {
     "kstreams_log_requests_total": ("counter", "Requests to the durable log."),
     "kstreams_log_bytes_total": ("counter", "Bytes of the durable log that were asked for."),
 }  # fmt: skip
-"""All of these metrics, with what they are."""
+"""All of these metrics, with their descriptions."""
 
 _MS = 1000
 
 
 def add_live(found: Mapping[str, Family], app: str, live: Live) -> None:
-    """Add what an app was doing when it was heard last.
+    """Add the last known activity of an app.
 
     Args:
         found: The metrics, by name.
-        app: The app's id.
-        live: What it said.
+        app: The app id.
+        live: The activity.
     """
     for state in AppState:
         found["kstreams_app_state"].add(int(state.value == live.state), app=app, state=state.value)
@@ -52,12 +52,12 @@ def add_live(found: Mapping[str, Family], app: str, live: Live) -> None:
 
 
 def add_kept(found: Mapping[str, Family], app: str, live: Live) -> None:
-    """Add what places keep for an app's logs until that is committed.
+    """Add the uncommitted data that sources retain for an app's logs.
 
     Args:
         found: The metrics, by name.
-        app: The app's id.
-        live: What it said.
+        app: The app id.
+        live: The activity.
     """
     for query, told in live.queries.items():
         for log, kept in told.kept.items():
@@ -70,13 +70,13 @@ def add_kept(found: Mapping[str, Family], app: str, live: Live) -> None:
 def add_counters(
     found: Mapping[str, Family], app: str, query: str, counters: QueryCounters
 ) -> None:
-    """Add what has added up for a query since the app was started.
+    """Add the sums of a query since the start of the app.
 
     Args:
         found: The metrics, by name.
-        app: The app's id.
-        query: The query's name.
-        counters: Its sums.
+        app: The app id.
+        query: The name of the query.
+        counters: The sums.
     """
     own = {"app": app, "query": query}
     found["kstreams_batches_total"].add(counters.batches, **own)

@@ -52,11 +52,10 @@ class Doors:
         self.cookie = "__Host-kstreams" if self._secure else "kstreams"
 
     def visitor_of(self, authorization: Sequence[str], address: str) -> Visitor:
-        """Return who sends these `Authorization` headers; somebody `OPEN` without any.
+        """Return the visitor of `Authorization` headers; without any, one with the role `OPEN`.
 
         Raises:
-            Problem: The token is none of the server's: 401, or 429 where this address has sent
-                too many of them.
+            Problem: The token is unknown: 401, or 429 if this address has sent too many of them.
         """
         if not authorization or not self._tokens:
             return _ANYBODY
@@ -106,7 +105,7 @@ class Doors:
         return self._set_cookie("", 0)
 
     def visitor_of_cookie(self, value: str) -> Visitor:
-        """Return whom a cookie stands for; somebody `OPEN` where it is none, or has ended."""
+        """Return the visitor of a cookie; one with the role `OPEN` for an invalid cookie."""
         try:
             data = urlsafe_b64decode(value.encode("ascii") + b"=" * (-len(value) % 4))
         except ValueError:

@@ -1,4 +1,4 @@
-"""What a follower of a store is told: a key's rows when they change, or each version."""
+"""The events of a store's follower: the rows of a key when they change, or each version."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from kstreams_serve.version_parameters import NEWEST
 __all__ = ("Changes", "News")
 
 T = TypeVar("T")
-"""What is made of the rows of a key."""
+"""The result type for the rows of a key."""
 
 
 @dataclass(frozen=True)
 class News(Generic[T]):
-    """What has changed.
+    """A change.
 
     Attributes:
         standing: The version.
-        rows: What was made of the key's rows; None where each version is followed.
+        rows: The result for the key's rows; None if each version is followed.
     """
 
     standing: Standing
@@ -34,15 +34,15 @@ class News(Generic[T]):
 
 
 class Changes(Generic[T]):
-    """The changes of a store, or of one of its keys, as one follower sees them.
+    """The changes of a store, or of one of its keys, for one follower.
 
     Args:
-        queries: Reads.
-        app: The store's.
+        queries: Reads the store.
+        app: The app.
         store: The store.
-        wanted: The key; None is each version, without rows.
-        make: Makes what can be compared of a key's rows, and says how many bytes that is.
-        seen: The tag that the follower has had last: it gets that version not again.
+        wanted: The key; None follows each version, without rows.
+        make: Returns a comparable result for the rows of a key, and its bytes.
+        seen: The last tag of the follower, whose version is not sent again.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Changes(Generic[T]):
         self._rows: T | None = None
 
     async def look(self) -> News[T] | None:
-        """Return what is new since the last look; None where nothing is.
+        """Return the change since the last call; None without one.
 
         Raises:
             Problem: The key has too many rows.

@@ -28,17 +28,17 @@ _START = "start the server with --topology, and --connection where topics are no
 
 
 class CodeRuns:
-    """Runs commands of `kstreams` that run an app's code, one at a time.
+    """Runs `kstreams` commands that execute an app's code, one at a time.
 
-    The child has 30 s and 1 GiB, is killed with its request, and has none of the server's tokens:
-    those are in this process alone, and out of its environment.
+    The child process has 30 s and 1 GiB, is killed with its request, and has no tokens of the
+    server: they are removed from its environment.
 
     Args:
-        options: By app, where its parts are: what every command is given.
-        seconds: How long one may take.
+        options: The options of every command, by app.
+        seconds: The time limit of a command.
 
     Attributes:
-        is_busy: Whether one runs.
+        is_busy: Whether a command runs.
     """
 
     def __init__(
@@ -56,17 +56,17 @@ class CodeRuns:
         return app in self._options
 
     async def run(self, request: Request, app: str, command: str, *arguments: str) -> Any:  # noqa: ANN401  # JSON
-        """Run a command that prints JSON; return what it says.
+        """Run a command that prints JSON; return its output.
 
         Args:
-            request: Whose it is: when whoever asks is gone, so is the process.
-            app: The app's name.
+            request: The request: if its client disconnects, the process is killed.
+            app: The name of the app.
             command: `explain` or `trace`.
-            arguments: What it is given: options, then what an option cannot be taken for.
+            arguments: The arguments: options, then values that could be mistaken for options.
 
         Raises:
-            Problem: The server was not given the app's topology; another one runs; it takes too
-                long or too much memory; or it fails.
+            Problem: The server does not have the topology of the app; another command runs; the
+                command exceeds its time or memory; or it fails.
         """
         options = self._options.get(app)
         if options is None:

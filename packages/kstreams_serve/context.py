@@ -1,4 +1,4 @@
-"""What all routes of a server share."""
+"""The shared context of a server's routes."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ __all__ = ("Context",)
 
 @dataclass(frozen=True)
 class Context:
-    """What routes are made of: each package of routes takes it, and gives its `Action`s.
+    """The shared objects of routes: each package of routes creates its `Action`s from them.
 
     Attributes:
-        apps: By name; what a request names is looked up here, and never joined to a path.
-        limits: Of the server.
-        doors: Knows the tokens, and lets browsers in.
-        cursors: Makes cursors, which live as long as the server.
-        streams: Counts the followers, of all routes together.
-        lag: Knows how far apps are behind, if somebody asks the topics.
-        code_runs: Runs code of apps, in processes of their own.
-        times: Counts requests and how long they take.
-        allows_actions: Whether orders are taken.
-        topics: Reads topics, if the server knows where they are.
+        apps: The apps by name; a name in a request is looked up here, and never joined to a path.
+        limits: The limits of the server.
+        doors: Checks tokens and cookies.
+        cursors: Creates cursors, which are valid until the server stops.
+        streams: Counts the followers of all routes.
+        lag: Measures the lag of apps, if the server reads the topics.
+        code_runs: Runs the code of apps in separate processes.
+        times: Counts and times requests.
+        allows_actions: Whether commands are accepted.
+        topics: Reads topics, if the server has their connection.
     """
 
     apps: Mapping[str, ServedApp]

@@ -1,4 +1,4 @@
-"""Cursors: where a next page goes on, in a text that nobody else can make."""
+"""Cursors: the position of the next page, in a text that only this server can create."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _MAC_BYTES = 16
 
 
 class Cursors:
-    """Makes and reads cursors, which nobody else can make.
+    """Creates and reads authenticated cursors.
 
     Args:
-        secret: Known to this server alone.
+        secret: A secret of this server.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -32,10 +32,10 @@ class Cursors:
         return urlsafe_b64encode(self._mac(data) + data).decode().rstrip("=")
 
     def read(self, text: str) -> Fields:
-        """Return what was put into a cursor.
+        """Return the content of a cursor.
 
         Raises:
-            Problem: It is none of this server's.
+            Problem: The cursor is not from this server.
         """
         try:
             data = base64_bytes(text)

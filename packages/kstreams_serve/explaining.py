@@ -30,17 +30,17 @@ _MOST_STEPS = 1_000
 
 
 class Explaining:
-    """The actions that run batches of apps again; see `CodeRuns` for their limits.
+    """The actions that replay batches of apps; see `CodeRuns` for their limits.
 
     Args:
-        context: What all routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:
         self._context = context
 
     def actions(self) -> Sequence[Action]:
-        """Return them."""
+        """Return the actions."""
         explain = {
             "key": _TEXT,
             "key_format": {"type": "string", "enum": list(KEY_FORMATS)},
@@ -110,17 +110,17 @@ async def explanation_of(
     skip: int,
     limit: int,
 ) -> Any:  # noqa: ANN401  # JSON
-    """Return `Explanation.to_json` of a key; a batch of the app runs again for it.
+    """Return `Explanation.to_json` of a key, by a replay of a batch.
 
     Args:
-        context: What all routes share.
-        request: Whose it is: the run ends with it.
+        context: The shared context of routes.
+        request: The request; the replay ends with it.
         app: The app.
-        store: Its store.
+        store: The store.
         key: The key.
-        batch: The batch that runs again; None is the last that has changed the key.
-        skip: How many of the batch's steps are left out first.
-        limit: How many there are at most.
+        batch: The batch to replay; None is the last one that changed the key.
+        skip: The number of steps to skip.
+        limit: The maximum number of steps.
 
     Raises:
         Problem: See `CodeRuns.run`.
@@ -137,16 +137,16 @@ async def explanation_of(
 
 
 async def trace_of(context: Context, request: Request, app: ServedApp, given: Parameters) -> Any:  # noqa: ANN401  # JSON
-    """Return `Trace.to_json` of a record; a batch of the app runs again for it.
+    """Return `Trace.to_json` of a record, by a replay of a batch.
 
     Args:
-        context: What all routes share.
-        request: Whose it is: the run ends with it.
+        context: The shared context of routes.
+        request: The request; the replay ends with it.
         app: The app.
-        given: Has `topic`, `partition` and `offset`.
+        given: The parameters `topic`, `partition` and `offset`.
 
     Raises:
-        Problem: They name no record; or see `CodeRuns.run`.
+        Problem: The parameters do not name a record; or see `CodeRuns.run`.
     """
     topic = given.required("topic")
     partition, offset = given.whole("partition", 0, MOST), given.whole("offset", 0, MOST)

@@ -23,10 +23,11 @@ class Family:
     """One metric with all of its samples.
 
     Args:
-        name: By Prometheus' conventions: base units, and `_total` for counters.
-        kind: What it is.
-        help: What it says, in a line.
-        samples: Labels and value of each; of a histogram, after what follows its name.
+        name: The name by Prometheus' conventions: base units, and `_total` for counters.
+        kind: The kind of metric.
+        help: The description, in one line.
+        samples: The labels and the value of each sample; for a histogram, after the suffix of its
+            name.
     """
 
     name: str
@@ -44,9 +45,9 @@ class Family:
         """Add a histogram.
 
         Args:
-            bounds: Upper bounds of its buckets, rising.
-            counts: How many are in each, not in those before it; one more than bounds.
-            total: The sum of all.
+            bounds: The upper bounds of its buckets, ascending.
+            counts: The count of each bucket, without earlier buckets; one more than bounds.
+            total: The sum of all values.
             labels: The labels.
         """
         names = [*map(str, map(float, bounds)), "+Inf"]
@@ -61,11 +62,11 @@ class Family:
 
 
 def exposition(families: Iterable[Family], *, openmetrics: bool) -> str:
-    """Return families as text, those without samples left out.
+    """Return metrics as text, without metrics that have no samples.
 
     Args:
         families: The metrics.
-        openmetrics: Which of the two formats.
+        openmetrics: Whether to use the OpenMetrics format.
     """
     lines: list[str] = []
     for family in families:

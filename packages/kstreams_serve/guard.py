@@ -1,4 +1,4 @@
-"""Who may come in: hosts, origins and tokens, before any action is looked for."""
+"""The access check of requests: hosts, origins and tokens, before any action is looked up."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _OUR_OWN = (
 
 
 class Guard:
-    """Lets requests through that are for this server, from no foreign page.
+    """Accepts requests for this server that do not come from a foreign page.
 
-    The role of who asks is put into `scope["role"]`, and who that is into `scope["visitor"]`;
-    `scope["client"]` becomes the client's address where a trusted proxy has connected;
-    those without a token see what is open to all. Answers can be framed by nobody, load nothing
-    from elsewhere, and are kept nowhere unless they say so themselves.
+    `scope["role"]` gets the role of the visitor, and `scope["visitor"]` the visitor;
+    `scope["client"]` becomes the address of the client if a trusted proxy has connected. Visitors
+    without a token have access to open routes. Responses cannot be framed, load nothing from other
+    servers, and are not cached unless they allow it.
 
     Args:
-        inner: What answers.
-        settings: The server's.
-        doors: Knows the tokens.
+        inner: The application.
+        settings: The settings of the server.
+        doors: Checks tokens and cookies.
     """
 
     def __init__(self, inner: ASGIApp, settings: Listening, doors: Doors) -> None:
@@ -86,7 +86,7 @@ class Guard:
         await self._inner(scope, receive, safe)
 
     def _shared(self, headers: Headers) -> bytes:
-        """Return the foreign origin that asks, if it is one of those that may."""
+        """Return the foreign origin of a request, if it is allowed."""
         origin = headers.get("origin", "")
         return origin.encode("latin-1") if origin in self._origins else b""
 
@@ -141,7 +141,7 @@ class Guard:
 
 
 def _safe(given: list[tuple[bytes, bytes]], shared: bytes) -> list[tuple[bytes, bytes]]:
-    """Return an answer's headers with those that keep it from being misused."""
+    """Return the headers of a response with security headers."""
     names = dict(given)
     html = names.get(b"content-type", b"").startswith(b"text/html")
     more = [*_ALWAYS, (b"content-security-policy", _OUR_OWN if html else _NOTHING)]

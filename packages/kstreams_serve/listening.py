@@ -49,12 +49,12 @@ def url_of(listener: socket.socket, settings: Listening) -> str:
 def config_of(
     app: ASGIApp, settings: Listening, *, lifespan: Literal["on", "off"]
 ) -> uvicorn.Config:
-    """Return how uvicorn runs an application within the limits.
+    """Return the uvicorn configuration of an application with limits.
 
     Args:
-        app: What answers, behind its guard.
-        settings: Of the server.
-        lifespan: Whether the application is told of the start and the end.
+        app: The application, with its guard.
+        settings: The settings of the server.
+        lifespan: Whether the application gets start and stop events.
     """
     return uvicorn.Config(
         app,

@@ -1,4 +1,4 @@
-"""What apps' commits say of them, as metrics."""
+"""The commits of apps as metrics."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ METRICS: Mapping[str, tuple[str, str]] = {
         "histogram", "How long the server took to answer, until the answer began.",
     ),
 }  # fmt: skip
-"""All metrics, with what they are."""
+"""All metrics, with their descriptions."""
 
 _MS = 1000
 
 
 class LagWatch:
-    """Asks topics how far apps are behind, beside the requests; logs are the app's alone.
+    """Measures the lag of apps from their topics in the background, but not the lag of logs.
 
     Args:
-        connection: Where the topics are.
-        apps: By name.
-        every_s: How often, seconds.
+        connection: The connection of the topics.
+        apps: The apps by name.
+        every_s: The interval in seconds.
     """
 
     def __init__(
@@ -126,14 +126,14 @@ class LagWatch:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Makes metrics of what apps have committed, and of what they tell of themselves.
+    """Creates metrics from the commits and the telemetry of apps.
 
     Args:
-        apps: By name.
-        lag: Knows how far they are behind, if this server asks the topics; else, and of what is
-            no topic, what the apps said last is taken, while they are heard.
-        requests: What this server has answered.
-        clock: Says what time it is.
+        apps: The apps by name.
+        lag: Measures the lag, if this server reads the topics; otherwise, and for logs, the recent
+            telemetry of the app has the lag.
+        requests: The requests of this server.
+        clock: The clock.
     """
 
     apps: Mapping[str, ServedApp]
@@ -201,7 +201,7 @@ class Metrics:
 
 
 def _logs(told: Told) -> frozenset[str]:
-    """Return the names of an app's logs, as far as it has told."""
+    """Return the names of an app's logs, as far as its telemetry has them."""
     nodes = () if told.topology is None else told.topology.logs()
     return frozenset(node.topic for node in nodes)
 

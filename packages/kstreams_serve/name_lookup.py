@@ -1,4 +1,4 @@
-"""Apps and stores that a request names: looked up among those that there are."""
+"""Lookup of the apps and stores in a request among the existing ones."""
 
 from __future__ import annotations
 

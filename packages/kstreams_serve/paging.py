@@ -14,11 +14,11 @@ from kstreams_serve.settings import Limits
 __all__ = ("Make", "OpenRows", "OpenScans", "Page", "Row", "take_page")
 
 T = TypeVar("T")
-"""What is made of a row."""
+"""The result type for a row."""
 Row = tuple[Any, ...]
 """A flat row: the key, then the columns of its kind."""
 Make = Callable[[Row], "tuple[T, int]"]
-"""Returns what goes into an answer for a row, and how many bytes that is."""
+"""Returns the result for a row, and its bytes."""
 
 _CHECK_EVERY = 64
 _OPEN = 16
@@ -26,16 +26,16 @@ _OPEN_SECONDS = 30.0
 
 
 class OpenRows:
-    """Rows that are gone through page by page.
+    """Rows that are read page by page.
 
     Args:
-        rows: The rows, and None for what was looked at and is none of them.
-        key_bytes: Makes comparable bytes of a row's key.
+        rows: The rows, and None for each skipped row.
+        key_bytes: Returns comparable bytes of a row's key.
 
     Attributes:
-        looked: How many were taken from `rows`, those that are none included.
-        last: Bytes of the key of the row that was taken last; None before the first.
-        same: How many rows of that key were taken, one after another.
+        looked: The number of items that were taken from `rows`, including skipped ones.
+        last: The bytes of the key of the last row; None before the first.
+        same: The number of consecutive rows with that key.
     """
 
     def __init__(self, rows: Iterator[Row | None], key_bytes: Callable[[object], bytes]) -> None:
@@ -71,7 +71,7 @@ class Page(Generic[T]):
     """Some rows.
 
     Attributes:
-        rows: What was made of them.
+        rows: The results for the rows.
         ended: Whether there are no more.
     """
 
@@ -82,17 +82,17 @@ class Page(Generic[T]):
 async def take_page(
     rows: OpenRows, skip: int, count: int, limits: Limits, make: Make[T]
 ) -> Page[T]:
-    """Take rows until there are enough, in number, bytes or time; let others go between.
+    """Take rows up to a limit of number, bytes or time; let other requests run in between.
 
     Args:
-        rows: Where they come from.
-        skip: How many to look at and pass over first.
-        count: How many at most.
-        limits: Bytes and times.
-        make: See there.
+        rows: The rows.
+        skip: The number of rows to skip first.
+        count: The maximum number.
+        limits: The limits of bytes and times.
+        make: See `Make`.
 
     Raises:
-        Problem: There are too many to pass over.
+        Problem: There are too many rows to skip.
     """
     loop = asyncio.get_running_loop()
     begun = breath = loop.time()
@@ -125,7 +125,7 @@ async def take_page(
 
 
 async def _breath(since: float, limits: Limits) -> float:
-    """Let others go on, if they have waited; return since when they do."""
+    """Let other tasks run if they have waited; return the start of the next slice."""
     loop = asyncio.get_running_loop()
     if loop.time() - since <= limits.slice_seconds:
         return since
@@ -134,9 +134,9 @@ async def _breath(since: float, limits: Limits) -> float:
 
 
 class OpenScans:
-    """Rows that a page has left in the middle, for some time: the next goes on without a search.
+    """Rows that a page has left open for some time, so that the next page needs no search.
 
-    What is not here any more is gone through again, up to the same place.
+    If the rows are not open any more, they are read again up to the same position.
     """
 
     def __init__(self) -> None:
@@ -150,7 +150,7 @@ class OpenScans:
             self._open.popitem(last=False)
 
     def take(self, name: str, looked: int) -> OpenRows | None:
-        """Return rows that stand at this place; whoever takes them has them alone."""
+        """Return and remove the open rows at this position."""
         self._drop()
         found = self._open.get(name)
         if found is None or found[0].looked != looked:

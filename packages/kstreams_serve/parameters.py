@@ -1,4 +1,4 @@
-"""What a request says, read strictly: nothing unknown, nothing twice, nothing half understood."""
+"""Strict parsing of requests: unknown, repeated and invalid parameters are rejected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kstreams_serve.problems import Problem
 __all__ = ("KEY_FORMATS", "Parameters", "base64_bytes", "check_name", "key_of")
 
 KEY_FORMATS = ("text", "json", "base64")
-"""How a request may write a key."""
+"""The formats of a key in requests."""
 
 _HALF_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
@@ -99,15 +99,15 @@ class Parameters(dict[str, str]):
 
 
 def check_name(what: str, name: str) -> str:
-    """Return a name from a request, if anything can have it.
+    """Return a name from a request if it is valid.
 
     Args:
-        what: What the request names: `"the app"`.
+        what: The named thing: `"the app"`.
         name: The name.
 
     Raises:
-        Problem: 400, nothing can have this name: it is empty or too long, has control characters,
-            or has steps of a path that lead elsewhere.
+        Problem: 400, the name is invalid: it is empty or too long, has control characters, or has
+            steps of a path that lead elsewhere.
     """
     problem = text_problem(name)
     if not problem and len(name) > _LONGEST_NAME:
@@ -120,17 +120,17 @@ def check_name(what: str, name: str) -> str:
 
 
 def key_of(serde: Serde[Any], given: object, form: object, limit: int) -> object:
-    """Return the key that a text, or a value of JSON, means.
+    """Return the key of a text or a JSON value.
 
     Args:
-        serde: Of the keys.
-        given: What was sent.
-        form: `text`, as people type keys; `json`, as answers write them; or `base64`, the bytes
-            that the serde writes.
-        limit: Bytes at most.
+        serde: The serde of the keys.
+        given: The value in the request.
+        form: `text`, as on the command line; `json`, as in responses; or `base64`, the bytes of the
+            serde.
+        limit: The maximum bytes.
 
     Raises:
-        Problem: It means none.
+        Problem: The value is not a key.
     """
     text = given if isinstance(given, str) else json.dumps(given)
     if len(text.encode("utf-8", "surrogatepass")) > limit:
@@ -151,7 +151,7 @@ def key_of(serde: Serde[Any], given: object, form: object, limit: int) -> object
 
 
 def _typed(text: str, serde: Serde[Any]) -> str:
-    """Return what people would type for the value of a text of JSON."""
+    """Return the text form of the value of a JSON text."""
     value, token = json.loads(text), serde.type_token
     if token is bytes:
         return base64_bytes(value["base64"]).decode("utf-8", "surrogateescape")

@@ -47,7 +47,7 @@ class Standing:
 
     @property
     def life(self) -> str:
-        """What names the line of versions, until the app is reset or upgraded."""
+        """The epoch of the versions, which changes with a reset or an upgrade."""
         return self._one.life
 
     @property
@@ -95,17 +95,17 @@ async def stand(
     """Return one version of some stores.
 
     Args:
-        app: Theirs.
-        stores: One, or several of one query.
-        as_of: Which version.
-        limits: Of the server.
-        partitions: Of the one store, those that will be read; None is all.
+        app: The app.
+        stores: One store, or several of one query.
+        as_of: The version.
+        limits: The limits of the server.
+        partitions: The partitions of a single store to read; None is all.
 
     Raises:
-        Problem: The stores are of several queries; or the version is not committed in time; or
+        Problem: The stores belong to several queries; or the version is not committed in time; or
             partitions are being restored.
         StoreError: The version is not retained.
-        SavepointError: There is no such savepoint.
+        SavepointError: The savepoint does not exist.
     """
     if len({store.newest.place.query for store in stores}) > 1:
         raise Problem(400, "stores of several queries have no version in common")

@@ -36,13 +36,13 @@ _STATUS: tuple[tuple[type[KStreamsError], int], ...] = (
 
 
 class Problem(Exception):
-    """A request that is not answered.
+    """A rejected request.
 
     Args:
         status: The HTTP status.
-        detail: What was wrong with it, expected against got.
-        hint: What the caller can do.
-        headers: More headers of the answer.
+        detail: The problem, with the expected and the actual value.
+        hint: The next step for the caller.
+        headers: Additional headers of the response.
     """
 
     def __init__(
@@ -66,12 +66,12 @@ def status_of(problem: Problem | KStreamsError) -> int:
 
 
 def answer_of(problem: Problem | KStreamsError, *, tells: bool = False) -> Response:
-    """Return what a problem looks like to the caller, as JSON.
+    """Return the JSON response for a problem.
 
     Args:
-        problem: What was raised.
-        tells: Whether the caller may see the texts of the library's errors, which name places
-            and may quote what is stored; else it is told the class alone.
+        problem: The exception.
+        tells: Whether the caller may see the texts of the library's errors, which name places and
+            may quote stored data; otherwise the response has only the class.
     """
     status = status_of(problem)
     content: dict[str, object] = {"status": status, "title": HTTPStatus(status).phrase}

@@ -102,7 +102,7 @@ class BoundedProtocol(HttpToolsProtocol):
             super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """Take a piece of the body; one that nobody reads any more counts as overhead."""
+        """Accept a piece of the body; an unread body counts as overhead."""
         if self.transport.is_closing():
             return
         if not self.cycle.response_complete:

@@ -24,7 +24,7 @@ from kstreams_serve.version_parameters import NEWEST, AsOf
 __all__ = ("Answered", "Queries", "Wanted")
 
 T = TypeVar("T")
-"""What is made of rows."""
+"""The result type for rows."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Answered(Generic[T]):
 
     Attributes:
         standing: The version.
-        rows: What was made of them.
-        cursor: Where the next page goes on; None where there is none.
+        rows: The result for the rows.
+        cursor: The position of the next page; None without one.
     """
 
     standing: Standing
@@ -49,7 +49,7 @@ class Wanted:
     Attributes:
         store: The store.
         key: The key.
-        times: Which of its rows, for kinds that have times.
+        times: The selected rows, for kinds with times.
     """
 
     store: ServedStore
@@ -61,7 +61,7 @@ class Queries:
     """Reads of the stores of a server's apps.
 
     Args:
-        context: What all routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:
@@ -81,18 +81,17 @@ class Queries:
         as_of: AsOf,
         make: Callable[[StoreReads[Any]], Callable[[list[Row]], tuple[T, int]]],
     ) -> Answered[T]:
-        """Read what stores have of keys, all at one version; others are answered between.
+        """Read the rows of keys in stores at one version; other requests run in between.
 
         Args:
-            app: Of the stores.
+            app: The app.
             wanted: Keys of stores of one query.
             as_of: The version.
-            make: Called with each store's reads, returns what is called with the flat rows of a
-                key, without the key: it returns what goes into the answer, and how many bytes
-                that is.
+            make: Called with the reads of each store; returns a function of the flat rows of a key,
+                without the key, that returns their result and its bytes.
 
         Raises:
-            Problem: It is too much at once; or see `stand`.
+            Problem: The request is too large; or see `stand`.
         """
         stores = list({each.store.spec.name: each.store for each in wanted}.values())
         partitions: Sequence[int] | None = None
@@ -145,14 +144,14 @@ class Queries:
         limit: int,
         make: Callable[[StoreReads[Any]], Make[T]],
     ) -> Answered[T]:
-        """Return a page of rows, in the store's order.
+        """Return a page of rows, in the order of the store.
 
         Args:
-            app: Of the store.
+            app: The app.
             store: The store.
-            query: Which rows.
-            limit: How many at most.
-            make: Called with the store's reads; see `Make`.
+            query: The selected rows.
+            limit: The maximum number.
+            make: Called with the reads of the store; see `Make`.
 
         Raises:
             Problem: The version of a cursor is gone; or too many pages are being read; or see

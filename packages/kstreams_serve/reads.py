@@ -57,7 +57,7 @@ class Reads:
     """The actions that show keys and values.
 
     Args:
-        context: What all routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:
@@ -66,7 +66,7 @@ class Reads:
         self._queries = Queries(context)
 
     def actions(self) -> Sequence[Action]:
-        """Return them."""
+        """Return the actions."""
         key = {"key": _TEXT, "key_format": _FORM}
         bounds = {"start": _TEXT, "end": _TEXT}
         rows = {**bounds, "prefix": _TEXT, **_TIMES, "reverse": _FLAG, "key_format": _FORM, **_AT,
@@ -218,7 +218,7 @@ def _note(store: ServedStore) -> str:
 
 
 def _event(news: News[str]) -> Event:
-    """Return what a follower is sent."""
+    """Return the event of a change."""
     batch = news.standing.batch
     version = f'{{"version": {"null" if batch is None else batch}'
     rows = "" if news.rows is None else f', "rows": {news.rows}'
@@ -232,7 +232,7 @@ def _check_fields(body: Mapping[str, Any], known: Sequence[str]) -> None:
 
 
 def _key_rows(reads: StoreReads[Any]) -> Callable[[list[Row]], tuple[str, int]]:
-    """Return what makes a text of JSON of the rows of a key."""
+    """Return a function that converts the rows of a key to JSON text."""
     text = RowText.of_key(reads.spec, key_serde(reads))
 
     def made(rows: list[Row]) -> tuple[str, int]:
@@ -243,11 +243,11 @@ def _key_rows(reads: StoreReads[Any]) -> Callable[[list[Row]], tuple[str, int]]:
 
 
 def _page_rows(reads: StoreReads[Any]) -> Make[str]:
-    """Return what makes a text of JSON of a row."""
+    """Return a function that converts a row to JSON text."""
     return RowText(reads.spec, key_serde(reads), columns_of(reads)).made
 
 
 def _is_known(request: Request, tag: str) -> bool:
-    """Return whether the client has what is of this tag."""
+    """Return whether the client has the response with this tag."""
     given = request.headers.get("if-none-match", "")
     return any(each.strip().removeprefix("W/") in (tag, "*") for each in given.split(","))

@@ -1,4 +1,4 @@
-"""Bodies: of requests, read within bounds of size and time, and of answers in JSON."""
+"""Bodies: of requests, read with limits of size and time, and of JSON responses."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ async def _read(request: Request, most: int) -> bytes:
 
 
 def json_answer(content: object, headers: Mapping[str, str] | None = None) -> Response:
-    """Return an answer of a value of JSON; what a text of the app cannot be in UTF-8 is escaped."""
+    """Return a response with a JSON value; text of the app that is invalid in UTF-8 is escaped."""
     return text_answer(json_text(content), headers)
 
 

@@ -1,4 +1,4 @@
-"""How long a server takes to answer, by route."""
+"""The response times of a server, by route."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class RequestTimes:
                 )
 
     def timed(self, route: str, began: float, app: ASGIApp) -> ASGIApp:
-        """Return what answers as `app` does, and is counted when the answer begins.
+        """Return an application that responds like `app`, and is counted when its response begins.
 
         Args:
-            route: The route's path, with names of parts in braces.
-            began: When the request came, by `time.perf_counter`.
-            app: The answer.
+            route: The path of the route, with names of parts in braces.
+            began: The arrival of the request, by `time.perf_counter`.
+            app: The response.
         """
 
         async def answer(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,4 +1,4 @@
-"""Work that blocks, beside the event loop: a little of it at once, and no long line of it."""
+"""Blocking work in threads, with a bounded queue."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ T = TypeVar("T")
 class Restoring:
     """Restores partitions and opens versions for all requests of an app.
 
-    Who asks for what is on its way waits for the same work. Where the line is full, or the work
-    takes long, they are told to come again; it goes on meanwhile.
+    Requests for running work wait for the same work. If the queue is full, or the work takes long,
+    the response asks the client to retry; the work continues meanwhile.
 
     Args:
-        threads: How many do it at once.
-        line: How many pieces of work may be on their way.
-        seconds: How long somebody waits.
-        why: What is said to who has waited.
+        threads: The number of threads.
+        line: The maximum number of queued and running items.
+        seconds: The maximum wait of a request.
+        why: The text for a request that has waited too long.
     """
 
     def __init__(
@@ -42,14 +42,14 @@ class Restoring:
         self._under_way: dict[object, asyncio.Future[object]] = {}
 
     async def result(self, name: object, work: Callable[[], T]) -> T:
-        """Return what a piece of work does.
+        """Return the result of an item of work.
 
         Args:
             name: Equal for equal work.
-            work: Called in a thread, if it is not on its way already.
+            work: Called in a thread, unless it is running already.
 
         Raises:
-            Problem: It will take longer: come again.
+            Problem: The work takes longer; the client should retry.
         """
         found = self._under_way.get(name)
         if found is None:

@@ -1,4 +1,4 @@
-"""What a visitor may see and do."""
+"""The permissions of a visitor."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ __all__ = ("Role", "Visitor", "no_token", "require")
 
 
 class Role(IntEnum):
-    """What a visitor may see and do; each role may do what those before it may.
+    """The permissions of a visitor; each role includes the previous ones.
 
     Attributes:
-        OPEN: Whether the server lives; the way in.
+        OPEN: The health of the server, and the login page.
         METRICS: Counters, without keys and values.
-        VIEW: What there is: apps, stores, batches, tasks.
-        DATA: Keys, values, and the texts of errors, which may quote them.
-        ACT: Orders to an app, of those that destroy nothing.
+        VIEW: Apps, stores, batches, tasks.
+        DATA: Keys, values, and error texts, which may quote them.
+        ACT: Nondestructive commands to an app.
     """
 
     OPEN = 0
@@ -30,11 +30,11 @@ class Role(IntEnum):
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks.
+    """The sender of a request.
 
     Attributes:
-        role: What they may see and do.
-        name: Who has their token; empty where the operator has given it no name.
+        role: The role.
+        name: The owner of the token; empty if the operator has not named one.
     """
 
     role: Role
@@ -55,7 +55,7 @@ def require(has: Role, role: Role) -> None:
 
 
 def no_token(detail: str) -> Problem:
-    """Return what says that a token is missing, or none of the server's."""
+    """Return the problem of a missing or unknown token."""
     return Problem(
         401,
         detail,

@@ -37,7 +37,7 @@ PARTS: tuple[Callable[[Context], Sequence[Action]], ...] = (
     lambda context: Ordering(context).actions(),
     lambda context: Site(context).actions(),
 )
-"""What has routes: each makes its actions of what all share. What is asked most is tried first."""
+"""The parts with routes: each creates its actions from the context. Frequent routes come first."""
 
 
 def actions_of(context: Context) -> tuple[Action, ...]:
@@ -61,7 +61,7 @@ def actions_of(context: Context) -> tuple[Action, ...]:
 
 
 def application(actions: Sequence[Action], times: RequestTimes) -> Starlette:
-    """Return what answers the actions, and counts; whoever asks has gone past the guard."""
+    """Return the application of the actions, which counts requests; the guard has checked them."""
     routes = [Route(each.path, _Endpoint(each, times), methods=[each.method]) for each in actions]
     app = Starlette(routes=routes, exception_handlers={HTTPException: _no_route})  # type: ignore[dict-item]  # of the class that it is for
     app.router.redirect_slashes = False
@@ -69,7 +69,7 @@ def application(actions: Sequence[Action], times: RequestTimes) -> Starlette:
 
 
 class _Endpoint:
-    """What answers one action."""
+    """The endpoint of one action."""
 
     def __init__(self, action: Action, times: RequestTimes) -> None:
         self._action = action

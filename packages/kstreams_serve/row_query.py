@@ -1,4 +1,4 @@
-"""Which rows a request wants, and where the next page goes on."""
+"""The selected rows of a request, and the position of the next page."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class RowQuery:
-    """The rows of one store that a request, and those by its cursors, go through.
+    """The rows of one store that a request and its cursors select.
 
-    Where rows lie in the order of their keys a next page begins at the last key. Elsewhere, and
-    backwards, it goes on with the open rows of the page before, or counts to the same place.
+    If rows are in the order of their keys, a next page starts at the last key. Otherwise, and in
+    reverse, it continues with the open rows of the previous page, or counts to the same position.
 
     Attributes:
-        place: App and store, that a cursor is good for.
-        choices: The parameters that choose rows, as texts.
+        place: The app and the store of a cursor.
+        choices: The parameters that select rows, as texts.
         as_of: The version.
-        life: The line of versions that a cursor is of; None without a cursor.
-        last_key: Bytes of the key to begin at, of a next page.
-        skip: How many rows to pass over there.
-        name: Of the open rows.
-        key_bytes: The longest key.
+        life: The epoch of a cursor's versions; None without a cursor.
+        last_key: The bytes of the first key of a next page.
+        skip: The number of rows to skip there.
+        name: The name of the open rows.
+        key_bytes: The maximum bytes of a key.
     """
 
     place: tuple[str, str]
@@ -58,10 +58,10 @@ class RowQuery:
     def of(
         cls, given: Parameters, cursors: Cursors, place: tuple[str, str], key_bytes: int
     ) -> RowQuery:
-        """Return what a request asks for.
+        """Parse a request.
 
         Raises:
-            Problem: That means nothing.
+            Problem: The request is invalid.
         """
         given.flag("reverse")
         choices = {name: given[name] for name in _CHOICES if name in given}
@@ -115,7 +115,7 @@ class RowQuery:
     def after(
         self, reads: StoreReads[Any], rows: OpenRows, standing: Standing
     ) -> dict[str, object]:
-        """Return what a cursor has to say for the next page."""
+        """Return the content of the cursor of the next page."""
         by_key = self._by_key(reads) and rows.last is not None
         version = self.as_of.version
         return {
@@ -164,9 +164,9 @@ def _beginning(
 
     Args:
         rows: The rows.
-        serde: Of their keys.
-        prefix: Of the ordered bytes.
-        ends: Whether no row that is greater comes before one with the prefix.
+        serde: The serde of their keys.
+        prefix: The prefix of the ordered bytes.
+        ends: Whether no greater row precedes one with the prefix.
     """
     ordered = serde.ordered.serialize
     for row in rows:

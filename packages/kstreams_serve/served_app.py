@@ -1,4 +1,4 @@
-"""One app's stores, kept at hand at committed versions that advance beside the reads."""
+"""The stores of one app at committed versions, which advance in the background."""
 
 from __future__ import annotations
 
@@ -59,14 +59,14 @@ FindSpec = Callable[[Checkpoint, str], StoreSpec[Any]]
 
 @dataclass(frozen=True)
 class AppSource:
-    """Where an app is, and how its stores are read.
+    """An app, and the settings for reading its stores.
 
     Args:
-        home: Its checkpoint.
+        home: The checkpoint.
         find_spec: See there.
-        log: Where its durable log is, if not where the checkpoint says.
-        partitioner: The rule by which its keys are routed, if it is not Kafka's.
-        code: Options of `kstreams explain` that say what it runs, and where; None where its code
+        log: The durable log, if it differs from that of the checkpoint.
+        partitioner: The partitioner of its keys, if it is not Kafka's default.
+        code: The options of `kstreams explain` with its topology and connection; None if its code
             is not run.
     """
 
@@ -78,12 +78,12 @@ class AppSource:
 
 
 class ServedStore:
-    """One store: the newest versions, and a few older ones that were asked for.
+    """One store: the newest versions, and a few requested older ones.
 
     Args:
-        source: Where its app is.
-        spec: Its definition.
-        restoring: Does what blocks.
+        source: The app.
+        spec: The definition.
+        restoring: Runs blocking work.
     """
 
     def __init__(self, source: AppSource, spec: StoreSpec[Any], restoring: Restoring) -> None:
@@ -111,16 +111,16 @@ class ServedStore:
     async def pin(
         self, as_of: int | str | None, partitions: Sequence[int] | None = None
     ) -> Pinned[Any]:
-        """Return a version, held.
+        """Return a pinned version.
 
         Args:
             as_of: A batch or the name of a savepoint; None is the newest version.
-            partitions: Those that will be read; None is all.
+            partitions: The partitions to read; None is all.
 
         Raises:
-            Problem: They are being restored: come again.
+            Problem: Partitions are being restored; the client should retry.
             StoreError: The version is not retained.
-            SavepointError: There is no such savepoint.
+            SavepointError: The savepoint does not exist.
         """
         if as_of is None or (isinstance(as_of, int) and self.newest.has(as_of)):
             found = self.newest.pin(partitions, as_of)
@@ -141,7 +141,7 @@ class ServedStore:
         raise Problem(503, "the app begins again all the time", headers={"Retry-After": "1"})
 
     def _older_reader(self, as_of: int | str) -> Reader[Any]:
-        """Return what reads a version; in a thread of `Restoring`."""
+        """Return the reader of a version; called in a thread of `Restoring`."""
         place = self.newest.place
         name = as_of if isinstance(as_of, int) else place.commit(as_of).id
         with self._older_lock:
@@ -183,12 +183,12 @@ class ServedStore:
 
 
 class Told(NamedTuple):
-    """What an app tells of itself; None is what is not recorded, or cannot be read.
+    """The telemetry of an app; None for parts that are not recorded or unreadable.
 
     Attributes:
-        live: What it is doing.
-        counters: What has added up since its start.
-        topology: Its nodes.
+        live: The current activity.
+        counters: The sums since its start.
+        topology: The nodes.
     """
 
     live: Live | None = None
@@ -197,13 +197,13 @@ class Told(NamedTuple):
 
 
 class ServedApp:
-    """One app, followed by a thread of its own.
+    """One app, followed by a background thread.
 
     Args:
-        source: Where it is.
-        poll: How often newer versions are looked for; None is each 20 ms in a directory, and each
-            second where a look is a request that is paid for.
-        limits: Of the server.
+        source: The app.
+        poll: The interval of checks for newer versions; None is 20 ms for a directory, and a second
+            if each check is a request with a price.
+        limits: The limits of the server.
 
     Raises:
         NoCheckpointError: There is no checkpoint.
@@ -230,7 +230,7 @@ class ServedApp:
 
     @property
     def home(self) -> CheckpointHome:
-        """Where its checkpoint is."""
+        """The home of the checkpoint."""
         return self._source.home
 
     @property
@@ -253,7 +253,7 @@ class ServedApp:
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What the app is at present."""
+        """The current description of the app."""
         stamp = self._source.home.stamp()
         if stamp != self._stamp:
             self._checkpoint = Checkpoint.load(self._source.home)
@@ -295,7 +295,7 @@ class ServedApp:
         return [each.name for each in Savepoints(checkpoint, objects).all()]
 
     def statuses(self) -> list[QueryStatus]:
-        """Return what the last commits say, at most a second ago; any thread may ask.
+        """Return the last commits, at most a second old; thread-safe.
 
         Raises:
             KStreamsError: The checkpoint or the log cannot be read.
@@ -309,9 +309,9 @@ class ServedApp:
             return found
 
     def told(self) -> Told:
-        """Return what the app tells of itself, at most a second ago; in an object storage, ten.
+        """Return the telemetry of the app, at most a second old; ten with object storage.
 
-        What cannot be read is not there: it is logged, and decides nothing.
+        Unreadable parts are omitted and logged.
         """
         with self._asking:
             since, found = self._told
@@ -356,7 +356,7 @@ class ServedApp:
         changed.set()
 
     def change(self) -> asyncio.Event:
-        """Return what will be set when a store has a newer version."""
+        """Return the event that is set when a store has a newer version."""
         return self._changed
 
     async def moved(self, seconds: float) -> bool:

@@ -37,27 +37,27 @@ _SECRET_BYTES = 32
 
 
 class Server:
-    """Answers queries on the committed state of apps, whether they run or not.
+    """Serves queries on the committed state of running and stopped apps.
 
-    Reads run in one event loop, where they cost less than a thread would; versions are decoded
-    in a thread an app. It opens its socket when it is made.
+    Reads run in one event loop, where they cost less than in a thread; versions are decoded in one
+    thread per app. The constructor opens the socket.
 
     Args:
-        settings: How it listens, and to whom it answers.
+        settings: The address and the access.
         sources: The apps.
-        connection: Where their topics are, if the server is to say how far they are behind, and
-            to show dead letters.
-        beside: What runs as long as it answers, in its event loop: other protocols.
+        connection: The connection of their topics, if the server measures lag and shows dead
+            letters.
+        beside: Other protocols that run in the event loop as long as the server.
 
     Attributes:
-        apps: By name.
-        context: What its routes share.
-        socket: What it listens on, bound.
-        config: How uvicorn runs it.
+        apps: The apps by name.
+        context: The shared context of routes.
+        socket: The bound socket.
+        config: The uvicorn configuration.
 
     Raises:
-        NoCheckpointError: One has no checkpoint.
-        ServeError: Two apps have one name, or the address is not to be had.
+        NoCheckpointError: An app has no checkpoint.
+        ServeError: Two apps have the same name, or the address is not available.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where it listens."""
+        """The URL of the server."""
         return url_of(self.socket, self._settings)
 
     @asynccontextmanager
@@ -126,10 +126,10 @@ class Server:
                 await asyncio.to_thread(app.close)
 
     def run(self, begun: Callable[[], object] | None = None) -> None:
-        """Answer until SIGINT or SIGTERM; the process is this server's alone.
+        """Serve until SIGINT or SIGTERM; the process must belong to this server.
 
         Args:
-            begun: Called once, when the server and all beside it listen.
+            begun: Called once, when the server and other protocols are ready.
         """
         self._begun = begun
         gc.collect()

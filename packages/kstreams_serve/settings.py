@@ -1,4 +1,4 @@
-"""What an operator says of a server, and what it refuses to start with."""
+"""The settings of a server, and the settings that it rejects."""
 
 from __future__ import annotations
 
@@ -23,34 +23,35 @@ _ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 
 
 class ServeError(KStreamsError, ValueError):
-    """A server is not started: what it was given would leave it open, or means nothing."""
+    """A server does not start: its settings are insecure or invalid."""
 
     __str__ = KStreamsError.__str__
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of what one request, and all of them, may take.
+    """Limits of single requests and of all requests.
 
     Attributes:
-        head_bytes: Request line and headers.
-        body_bytes: A request's body.
-        key_bytes: A key, as bytes of its text.
-        keys: Keys of one request.
-        rows: Rows of one page.
-        answer_bytes: An answer, about.
-        read_seconds: How long a page may take; it ends there, with a cursor.
-        slice_seconds: How long it may keep others waiting.
-        head_seconds: How long a client may take for the head of a request, and for its body.
-        wait_seconds: How long a request may wait for a version.
-        restore_seconds: How long one waits for a partition to be restored.
-        pages: Read at once.
-        connections: Open at once.
-        streams: Followers at once.
-        send_seconds: How long a client may take no byte of its answer.
-        stream_seconds: How long a follower may stay, before it has to come again.
-        failures_a_minute: Wrong tokens of one address.
-        savepoints: Of an app that has so many, orders make no more: each keeps its version.
+        head_bytes: The bytes of request line and headers.
+        body_bytes: The bytes of a request body.
+        key_bytes: The bytes of a key, as text.
+        keys: The keys of one request.
+        rows: The rows of one page.
+        answer_bytes: The approximate bytes of a response.
+        read_seconds: The time for a page, which then ends with a cursor.
+        slice_seconds: The time for which a page may delay other requests.
+        head_seconds: The time for the head of a request, and for its body.
+        wait_seconds: The wait of a request for a version.
+        restore_seconds: The wait of a request for the restore of a partition.
+        pages: The pages that are read at the same time.
+        connections: The open connections.
+        streams: The followers.
+        send_seconds: The time in which a client must accept a byte of its response.
+        stream_seconds: The time of a follower until it must reconnect.
+        failures_a_minute: The wrong tokens per address and minute.
+        savepoints: The savepoints of an app beyond which commands create no more, because each
+            retains its version.
     """
 
     head_bytes: int = 16 * 1024
@@ -75,25 +76,26 @@ class Limits:
 
 @dataclass(frozen=True)
 class Listening:
-    """Where a server listens, and who may come in.
+    """The address and the access settings of a server.
 
     Args:
-        tokens: Roles by token, none shorter than 16 characters.
-        host: The address to listen at.
-        port: The port; 0 takes any that is free.
-        names: Names by which browsers and clients may call it, besides the address itself.
-        certificate: File of its TLS certificate; with `key_file`.
-        key_file: File of the private key.
-        behind_proxy: Whether something in front of it speaks TLS.
-        limits: See there.
-        origins: Pages of other servers that may ask too, with a token: `https://HOST[:PORT]`.
-        holders: Who has a token, by token: named wherever it is written down who gave an order.
-        forwarded_allow_ips: Addresses and networks of proxies whose `X-Forwarded-For` names the
-            client; the header is ignored from everyone else.
+        tokens: The roles by token; tokens have at least 16 characters.
+        host: The address of the server.
+        port: The port; 0 uses a free one.
+        names: The host names of the server, in addition to the address.
+        certificate: The file of the TLS certificate; with `key_file`.
+        key_file: The file of the private key.
+        behind_proxy: Whether a proxy in front of the server terminates TLS.
+        limits: The limits; see `Limits`.
+        origins: The origins of other servers whose pages may send requests with a token:
+            `https://HOST[:PORT]`.
+        holders: The owners of tokens, by token, for the log of commands.
+        forwarded_allow_ips: The addresses and networks of proxies whose `X-Forwarded-For` names the
+            client; the header is ignored in other requests.
 
     Raises:
-        ServeError: A token is too short; an origin or a proxy's address is none; or it would
-            listen to other machines without TLS.
+        ServeError: A token is too short; an origin or the address of a proxy is invalid; or the
+            server would be open to other machines without TLS.
     """
 
     tokens: Mapping[str, Role] = field(repr=False)
@@ -156,15 +158,15 @@ class Listening:
 
 @dataclass(frozen=True)
 class ServeSettings(Listening):
-    """How a server of queries listens, and to whom it answers.
+    """The settings of a query server.
 
     Args:
-        poll: How often new versions are looked for; by default each 20 ms in a directory, each
-            second elsewhere.
-        allows_actions: Whether tokens of the role `act` may give orders to apps.
+        poll: The interval of checks for new versions; by default 20 ms for a directory, a second
+            otherwise.
+        allows_actions: Whether tokens of the role `act` may send commands to apps.
 
     Raises:
-        ServeError: There is no token, or none that may give the orders that are allowed; or see
+        ServeError: There is no token, or none that may send the allowed commands; or see
             `Listening`.
     """
 
@@ -181,20 +183,20 @@ class ServeSettings(Listening):
 
     @classmethod
     def new_token(cls) -> str:
-        """Return a token that nobody can guess."""
+        """Return a random token."""
         return secrets.token_urlsafe(24)
 
 
 def read_tokens(file: Path) -> tuple[dict[str, Role], dict[str, str]]:
-    """Read a file of tokens: a role and a token a line, or a token alone, which is for `data`.
+    """Read a file of tokens: a role and a token per line.
 
-    A third word says who has the token.
+    A token without a role has the role `data`. A third word names the owner of the token.
 
     Returns:
-        Roles by token; and who has it, of those that say so.
+        The roles by token; and the named owners by token.
 
     Raises:
-        ServeError: It cannot be read, says nothing, or others may read it.
+        ServeError: The file cannot be read, has no token, or is readable by others.
     """
     try:
         mode = file.stat().st_mode

@@ -27,9 +27,9 @@ class StoredQuery:
     """Keys of a partition, or a range of them, as bytes.
 
     Attributes:
-        partition: Of the store.
+        partition: The partition of the store.
         version: A batch or a savepoint; None is the newest.
-        life: The line of versions that the client has looked at.
+        life: The epoch of the client's last read.
         look: Returns pairs, and whether there are no more.
     """
 
@@ -40,10 +40,10 @@ class StoredQuery:
 
     @classmethod
     def of(cls, body: Mapping[str, Any], store: ServedStore, limits: Limits) -> StoredQuery:
-        """Return what a body asks for.
+        """Parse a body.
 
         Raises:
-            Problem: That means nothing.
+            Problem: The body is invalid.
         """
         partition = body.get("partition")
         most = store.newest.partitions

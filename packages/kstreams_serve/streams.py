@@ -46,11 +46,11 @@ class Streams:
 
 @dataclass(frozen=True)
 class Event:
-    """What a follower is sent.
+    """An event for a follower.
 
     Attributes:
-        id: Names it; the follower says it when it comes again. One line.
-        data: A text of JSON.
+        id: The id, on one line; the follower sends it when it reconnects.
+        data: JSON text.
     """
 
     id: str
@@ -58,13 +58,13 @@ class Event:
 
 
 class EventStream:
-    """A response that sends an event for each change: what is the newest when there is room.
+    """A response that sends an event for each change: the newest state when the client can receive.
 
     Args:
-        streams: Counts it.
-        limits: How long it may stay.
-        look: Returns the newest event; None where there is nothing new.
-        change: Returns what will be set when there may be.
+        streams: Counts the stream.
+        limits: The time limits.
+        look: Returns the newest event; None without a new one.
+        change: Returns the event that is set when there may be one.
     """
 
     def __init__(

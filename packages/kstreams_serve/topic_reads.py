@@ -1,4 +1,4 @@
-"""Reads of topics for requests: beside the event loop, a few at once."""
+"""Reads of topics for requests: in threads, a few at the same time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kstreams_serve.restoring import Restoring
 __all__ = ("TopicReads",)
 
 T = TypeVar("T")
-"""What is read."""
+"""The result type of a read."""
 
 _THREADS = 2
 _LINE = 16
@@ -19,10 +19,10 @@ _SECONDS = 10.0
 
 
 class TopicReads:
-    """Reads topics for requests; who asks for what is being read waits for the same.
+    """Reads topics for requests; requests for a running read share its result.
 
     Args:
-        connection: Where they are.
+        connection: The connection of the topics.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -30,14 +30,14 @@ class TopicReads:
         self._work = Restoring(_THREADS, _LINE, _SECONDS, "the topics are slow to answer")
 
     async def result(self, name: object, read: Callable[[Connection], T]) -> T:
-        """Return what is read.
+        """Return the result of a read.
 
         Args:
             name: Equal for equal reads.
             read: Called with the connection, in a thread.
 
         Raises:
-            Problem: It takes long, or too much is being read: come again.
+            Problem: The read takes long, or too many reads are running; the client should retry.
         """
         return await self._work.result(name, lambda: read(self._connection))
 

@@ -21,12 +21,12 @@ _LONGEST_NAME = 255
 
 @dataclass(frozen=True)
 class AsOf:
-    """Which version a request wants; by default the newest.
+    """The requested version; by default the newest.
 
     Attributes:
-        version: A batch, or a savepoint's name.
+        version: A batch, or the name of a savepoint.
         at_ms: The version that was the newest at this time, ms since the epoch by the app's clock.
-        least: Wait until this batch is committed, and take what is the newest then.
+        least: Wait until this batch is committed, and use the newest version then.
     """
 
     version: int | str | None = None
@@ -44,14 +44,14 @@ NEWEST = AsOf()
 
 
 def as_of_in(given: Mapping[str, Any], name: str = "as_of") -> AsOf:
-    """Return the version that is asked for, by query parameters or the fields of a body.
+    """Return the requested version, from query parameters or the fields of a body.
 
     Args:
-        given: Has them, numbers as such or as text.
-        name: Of the one that names a batch or a savepoint.
+        given: The parameters, with numbers as such or as text.
+        name: The name of the parameter with a batch or a savepoint.
 
     Raises:
-        Problem: They mean none.
+        Problem: The parameters are invalid.
     """
     return AsOf(_version(given, name), _time(given), _least(given))
 

@@ -10,16 +10,16 @@ __all__ = ("WholeWrites",)
 
 
 class WholeWrites(asyncio.Transport):
-    """A transport that holds a write back for the next one, until the event loop goes on.
+    """A transport that buffers a write until the next one, or until the event loop continues.
 
-    Uvicorn writes the head of an answer and its body one after another. As two packets they wake
-    a client twice, the first time for nothing it can use, and cost two calls of the system.
+    Uvicorn writes the head and the body of a response separately. As two packets they wake a client
+    twice, the first time without usable data, and need two system calls.
 
     Args:
         inner: The transport that writes.
         loop: The event loop.
-        linger_seconds: Maximum time that a closed connection may take to send the rest of an
-            answer, in seconds. A client that reads nothing would keep it open otherwise.
+        linger_seconds: The maximum time for a closed connection to send the rest of a response, in
+            seconds. A client that reads nothing would keep it open otherwise.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class WholeWrites(asyncio.Transport):
         self._held: bytes | bytearray | memoryview = b""
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Write, together with what is held; or hold it, where that is nothing."""
+        """Write the buffered data and this data; or buffer this data if there is none."""
         if self._held:
             self.writelines((data,))
         elif data:
@@ -40,7 +40,7 @@ class WholeWrites(asyncio.Transport):
             self._loop.call_soon(self._flush)
 
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
-        """Write what is held, and all of this."""
+        """Write the buffered data and all of this data."""
         held, self._held = self._held, b""
         self._inner.writelines([held, *list_of_data])
 
@@ -75,5 +75,5 @@ class WholeWrites(asyncio.Transport):
         self._inner.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  # as the base
-        """Return what is known of the connection."""
+        """Return data of the connection."""
         return self._inner.get_extra_info(name, default)

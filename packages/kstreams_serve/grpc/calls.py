@@ -40,14 +40,14 @@ _CODES = {
 
 @dataclass(frozen=True)
 class Call:
-    """One thing that can be asked; as `Action` is for HTTP, there is no other way to add one.
+    """A gRPC method with its required role; like `Action` for HTTP.
 
     Attributes:
-        service: Full name of its service.
-        name: Of the method.
-        role: What it needs; checked before it runs.
-        request: Class of its requests.
-        run: Answers one request, or yields answers to it, for as long as the client stays.
+        service: The full name of its service.
+        name: The name of the method.
+        role: The required role, which is checked before the call.
+        request: The class of its requests.
+        run: Returns the reply to a request, or yields replies until the client disconnects.
         is_stream: Whether it yields.
     """
 
@@ -127,12 +127,12 @@ def _streamed(call: Call, gate: _Gate) -> Callable[..., AsyncIterator[Message]]:
 
 
 class _Gate:
-    """Admits calls: checks the token, then reads the request within a time.
+    """Admits calls: it checks the token, then reads the request within a time limit.
 
     Args:
-        doors: Knows the tokens.
-        proxies: Whose `x-forwarded-for` is believed.
-        seconds: Maximum time for a request to arrive, in seconds.
+        doors: Checks tokens.
+        proxies: The proxies whose `x-forwarded-for` is trusted.
+        seconds: The maximum time for a request to arrive, in seconds.
     """
 
     def __init__(self, doors: Doors, proxies: TrustedProxies, seconds: float) -> None:
@@ -144,7 +144,7 @@ class _Gate:
         """Return the role of the caller's token.
 
         Raises:
-            Problem: The token is none of the server's.
+            Problem: The token is unknown.
         """
         forwarded = _metadata(context, "x-forwarded-for")
         address = self._proxies.client_of(_address(context.peer()), forwarded)
@@ -181,7 +181,7 @@ def _address(peer: str) -> str:
 async def _abort(
     call: Call, role: Role, exc: Exception, context: grpc.aio.ServicerContext[Any, Any]
 ) -> NoReturn:
-    """End a call with what its problem is."""
+    """End a call with the status of its problem."""
     if isinstance(exc, Problem):
         text = exc.detail
     elif isinstance(exc, KStreamsError):

@@ -45,10 +45,10 @@ def _version(version: pb.Version) -> dict[str, Any]:
 
 
 def key(given: pb.Key, serde: Serde[Any], limit: int) -> object:
-    """Return the key that is meant.
+    """Return the key of a message.
 
     Raises:
-        Problem: It is none of the serde's, or larger than the limit.
+        Problem: The serde cannot read the key, or it exceeds the limit.
     """
     match given.WhichOneof("form"):
         case "data":
@@ -61,15 +61,15 @@ def key(given: pb.Key, serde: Serde[Any], limit: int) -> object:
 
 
 def parameters(request: pb.RowsRequest, serde: Serde[Any], limit: int) -> Parameters:
-    """Return what a query string would say of rows: keys are their bytes.
+    """Return the query parameters of a request for rows, with keys as bytes.
 
     Args:
-        request: Asks for rows.
-        serde: Of their keys.
-        limit: Bytes of a key at most.
+        request: The request.
+        serde: The serde of the keys.
+        limit: The maximum bytes of a key.
 
     Raises:
-        Problem: A key is none of the serde's.
+        Problem: The serde cannot read a key.
     """
     found: dict[str, str] = {name: str(each) for name, each in _version(request.version).items()}
     for name in ("start", "end"):
@@ -97,14 +97,14 @@ def committed(standing: Standing) -> pb.Committed:
 
 
 def page_rows(reads: StoreReads[Any], *, as_json: bool) -> Make[pb.Row]:
-    """Return what makes a message of a row."""
+    """Return a function that converts a row to a message."""
     return _Rows(reads, columns_of(reads), as_json=as_json).made
 
 
 def key_rows(
     reads: StoreReads[Any], *, as_json: bool
 ) -> Callable[[list[Row]], tuple[list[pb.Row], int]]:
-    """Return what makes messages of the rows of a key."""
+    """Return a function that converts the rows of a key to messages."""
     rows = _Rows(reads, ("key", *reads.spec.kind.columns_of_key), as_json=as_json)
 
     def made(found: list[Row]) -> tuple[list[pb.Row], int]:

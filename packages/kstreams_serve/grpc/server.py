@@ -1,4 +1,4 @@
-"""A gRPC server beside that of HTTP: in its event loop, with its tokens, limits and certificate."""
+"""A gRPC server in the event loop of the HTTP server, with its tokens, limits and certificate."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _PROBE_MS = 60 * 1000  # a client that is gone holds no connection for longer
 def grpc_beside(
     settings: Listening, port: int, told: Callable[[int], object]
 ) -> Callable[[Context], AbstractAsyncContextManager[None]]:
-    """Return what listens for as long as a `Server` answers.
+    """Return a function that runs gRPC for as long as a `Server` runs.
 
     Args:
-        settings: The server's: gRPC listens at the same address, with the same certificate.
-        port: Where it listens; 0 takes any that is free.
-        told: Called with the port, once it does.
+        settings: The settings of the server: gRPC uses the same address and certificate.
+        port: The port; 0 uses a free one.
+        told: Called with the port when gRPC is ready.
 
     Raises:
-        ServeError: When it begins: the address is not to be had, or the certificate is none.
+        ServeError: At the start: the address is not available, or the certificate is invalid.
     """
 
     @asynccontextmanager

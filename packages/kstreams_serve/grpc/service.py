@@ -1,4 +1,4 @@
-"""What the calls answer: the queries of HTTP, as messages."""
+"""The replies of gRPC methods: the queries of HTTP, as messages."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _PULSE_SECONDS = 15.0
 
 
 class Service:
-    """The calls of `state.proto`, and the health of the server.
+    """The methods of `state.proto`, and the health of the server.
 
     Args:
-        context: What HTTP and gRPC share.
+        context: The shared context of HTTP and gRPC.
     """
 
     def __init__(self, context: Context) -> None:
@@ -49,7 +49,7 @@ class Service:
         self._queries = Queries(context)
 
     def calls(self) -> Sequence[Call]:
-        """Return them."""
+        """Return the methods."""
         data, check = Role.DATA, health.HealthCheckRequest
         return (
             Call(STATE, "List", Role.VIEW, pb.ListRequest, self.list),

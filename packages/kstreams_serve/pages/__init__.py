@@ -1,9 +1,9 @@
-"""Web pages of what `kstreams serve` knows: for people, in any browser, with or without scripts.
+"""The web pages of `kstreams serve`, for any browser, with or without scripts.
 
-`site.py` is where to begin: the pages and their roles. A page is a function that takes a `Visit`
-(`visits.py`) and returns a `Page`, a template with what it shows; `rendering.py` makes HTML of it,
-`live.py` sends the regions of it that change. What a page asks of an app is in `app_facts.py`.
-Nothing here reads another host, and a page never does what cannot be undone: it shows the command.
+Start with `site.py`: the pages and their roles. A page is a function that takes a `Visit`
+(`visits.py`) and returns a `Page`, a template with its content; `rendering.py` renders it to HTML,
+`live.py` sends its changed regions. `app_facts.py` has the data of an app for pages. Nothing here
+contacts another host, and a page never does anything irreversible: it shows the command instead.
 """
 
 from __future__ import annotations

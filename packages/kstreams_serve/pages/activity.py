@@ -1,4 +1,4 @@
-"""What an app does of late, by its reports: rates, shares of time, its last minutes."""
+"""The recent activity of an app by its reports: rates, shares of time, the last minutes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _SLOTS = 40
 
 @dataclass(frozen=True)
 class Activity:
-    """What an app does; empty where it writes no reports.
+    """The recent activity of an app; empty without reports.
 
     Attributes:
         is_recorded: Whether there are reports.
-        rate_in: Records of topics a second.
-        rate_out: Records a second that sinks have written; None where sinks are not known.
-        rates: By node, records a second that came.
-        shares: By node, its share of the time of all tasks, 0 to 1, by samples.
+        rate_in: Records read from topics per second.
+        rate_out: Records written by sinks per second; None if sinks are unknown.
+        rates: Input records per second, by node.
+        shares: The sampled share of each node in the time of all tasks, 0 to 1.
         line_in: `rate_in` in the last two minutes, by equal parts.
-        line_out: `rate_out` likewise.
-        line_lag: Records left after batches, likewise.
-        latency_ms: Below this age were 99 of 100 records when they were committed.
-        batch_seconds: How long a batch took, from its call to its commit, in the mean.
+        line_out: `rate_out`, likewise.
+        line_lag: Unread records after batches, likewise.
+        latency_ms: The 99th percentile of the ages of records at their commit.
+        batch_seconds: The mean time of a batch from its call to its commit.
     """
 
     is_recorded: bool = False
@@ -47,11 +47,11 @@ class Activity:
 
 
 def activity_of(recording: Recording, now_ms: int) -> Activity:
-    """Return what an app does.
+    """Return the recent activity of an app.
 
     Args:
-        recording: What it has written down.
-        now_ms: The present time, ms since the epoch.
+        recording: The telemetry.
+        now_ms: The current time, ms since the epoch.
     """
     reports = recording.batches
     if not reports:

@@ -1,4 +1,4 @@
-"""What a page's frame and the list of apps say of an app."""
+"""The data of an app for the frame of pages and the list of apps."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from kstreams_serve.served_app import ServedApp
 __all__ = ("AppFacts", "Standing", "Tone", "facts_of")
 
 Tone = Literal["good", "warn", "bad", "quiet"]
-"""How something is said: by a word, and by an icon and a colour that say the same."""
+"""The severity of a text, shown by an icon and a color."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How an app does, in a word.
+    """The status of an app in a word.
 
     Attributes:
         word: The word.
-        tone: How it is said.
+        tone: The severity.
     """
 
     word: str
@@ -38,16 +38,16 @@ class Standing:
 
 @dataclass(frozen=True)
 class AppFacts:
-    """What is known of an app at a moment.
+    """The known data of an app at a time.
 
     Attributes:
-        name: Its id.
-        state: How it does.
-        statuses: What the last commits of its queries say.
-        pause: Why it plans nothing; None where it is not paused.
-        lag: How far it is behind, by partition; None where the topics are not asked.
-        recording: What it has written down of itself.
-        problem: Why it cannot be read, the name of an error; empty where it can.
+        name: The app id.
+        state: The status.
+        statuses: The last commits of its queries.
+        pause: The pause; None if the app is not paused.
+        lag: The lag by partition; None if the topics are not read.
+        recording: The telemetry.
+        problem: The name of the error if it cannot be read; otherwise empty.
     """
 
     name: str
@@ -81,17 +81,17 @@ class AppFacts:
 
     @property
     def behind(self) -> int | None:
-        """How many records are not read yet; None where the topics are not asked."""
+        """The number of unread records; None if the topics are not read."""
         return None if self.lag is None else sum(each.records for each in self.lag.values())
 
     @property
     def dropped(self) -> int:
-        """How many records its nodes have dropped."""
+        """The number of dropped records of its nodes."""
         return sum(counts.lost for each in self.statuses for counts in each.totals.nodes.values())
 
     @property
     def consumed(self) -> int:
-        """How many records of topics have been processed or dropped."""
+        """The number of processed and dropped records of topics."""
         return sum(
             read.taken
             for each in self.statuses
@@ -108,14 +108,14 @@ class AppFacts:
 def facts_of(
     app: ServedApp, watch: LagWatch | None, recordings: Recordings, now_ms: int
 ) -> AppFacts:
-    """Return what is known of an app; that it cannot be read is known, too.
+    """Return the known data of an app, also of one that cannot be read.
 
     Args:
         app: The app.
-        watch: Asks the topics, if somebody does; else, and where they do not answer, what the
-            app has last heard of them counts.
-        recordings: What apps have written down.
-        now_ms: The present time, ms since the epoch.
+        watch: Measures the lag, if the server reads the topics; otherwise, and if they do not
+            answer, the last known lag of the app is used.
+        recordings: The telemetry of apps.
+        now_ms: The current time, ms since the epoch.
     """
     try:
         statuses, pause = app.statuses(), present_pause(app.home)
@@ -135,7 +135,7 @@ def facts_of(
 def _lag(
     watch: LagWatch | None, app: str, live: Live | None
 ) -> Mapping[TopicPartition, Unread] | None:
-    """Return what was asked of the topics, else what the app knows of them; None: not recorded."""
+    """Return the measured lag, or the lag in the app's telemetry; None if neither is known."""
     asked = None if watch is None else watch.of(app)
     if live is None or all(query.ends_ms is None for query in live.queries.values()):
         return asked or None  # topics that are not there say nothing

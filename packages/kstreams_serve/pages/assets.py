@@ -1,4 +1,4 @@
-"""The files beside the pages: named by what they hold, so that a browser may keep them."""
+"""The static files of pages, with a digest in their names, so that browsers may cache them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _DIGITS = 12
 
 @dataclass(frozen=True)
 class Asset:
-    """A file that pages name.
+    """A static file.
 
     Attributes:
-        path: Where it is served; its content is part of it.
-        kind: Its media type.
-        data: Its content.
+        path: The path of its route, with a digest of its content.
+        kind: The media type.
+        data: The content.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""The pages of batches: how long each took and with what, and one of them."""
+"""The pages of batches: their durations, and the details of one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _TaskLine:
 
     @classmethod
     def of(cls, report: TaskReport, longest: float) -> _TaskLine:
-        """Return what a task did, its bar beside that of the longest task."""
+        """Return the line of a task, with its bar in proportion to the longest task."""
         seconds = sum(report.seconds.values())
         phases = phases_of(report.seconds, TASK_PHASES, longest)
         return cls(str(report.task), report.records, seconds, phases, report.put_bytes,
@@ -141,7 +141,7 @@ def _line(report: BatchReport, longest: float) -> _BatchLine:
 
 
 def _bars(reports: Sequence[BatchReport]) -> list[_Bar]:
-    """Return batches along the time that they took; what is between two is waiting."""
+    """Return the bars of batches along a time axis, with waits between them."""
     if not reports:
         return []
     begun = reports[0].committed_ms / 1000 - reports[0].seconds

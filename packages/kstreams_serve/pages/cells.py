@@ -21,12 +21,12 @@ _LONGEST_WHOLE = 20_000
 
 @dataclass(frozen=True)
 class Cell:
-    """One value, ready to be shown.
+    """One value in a table.
 
     Attributes:
-        text: What it is, on one line; the beginning of what is long.
+        text: The text on one line; the beginning of a long text.
         kind: `text`, `number`, `time`, `bytes`, `json` or `null`.
-        ms: Of a time, ms since the epoch.
+        ms: The time, ms since the epoch, for times.
     """
 
     text: str
@@ -35,11 +35,11 @@ class Cell:
 
 
 def cells_of(row: Mapping[str, object], *, whole: bool = False) -> list[Cell]:
-    """Return the cells of a row, as `RowText.row` makes it.
+    """Return the cells of a row of `RowText.row`.
 
     Args:
-        row: Its parts, by the names of their columns.
-        whole: Whether more of long texts is shown.
+        row: The parts of the row, by the names of their columns.
+        whole: Whether to show more of long texts.
     """
     longest = _LONGEST_WHOLE if whole else _LONGEST
     return [_cell(name, value, longest) for name, value in row.items()]
@@ -84,10 +84,10 @@ def bytes_cell(data: bytes | None) -> Cell:
 
 
 def key_parameters(serde: Serde[Any], parts: tuple[Any, ...]) -> dict[str, str]:
-    """Return the parameters of an address that mean the key of a row.
+    """Return the address parameters that identify the key of a row.
 
     Args:
-        serde: Of the store's keys.
+        serde: The serde of the store's keys.
         parts: The row, as `rows_of` yields it.
     """
     is_windowed = serde.type_token is Windowed

@@ -1,4 +1,4 @@
-"""The page of what differs in a store between two versions."""
+"""The page with the differences of a store between two versions."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class _ChangeLine:
 
 @dataclass(frozen=True)
 class _Wanted:
-    """Two versions, and where a page of what differs begins.
+    """Two versions, and the start of a page of differences.
 
     Attributes:
-        before: The earlier one.
-        after: The later one.
-        skip: How many rows were looked at by the pages before.
-        name: Of the open rows.
-        life: The line of versions that a cursor is of; None without a cursor.
+        before: The earlier version.
+        after: The later version.
+        skip: The number of rows that earlier pages have compared.
+        name: The name of the open rows.
+        life: The epoch of a cursor's versions; None without a cursor.
     """
 
     before: AsOf
@@ -57,10 +57,10 @@ class _Wanted:
 
 
 class DiffPage:
-    """Makes this page. Both versions are read side by side, and a page ends in time.
+    """Creates this page. Both versions are read in parallel, and the time for a page is limited.
 
     Args:
-        context: What the server's routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:

@@ -1,4 +1,4 @@
-"""When records were dropped: by node and reason, from what an app writes down by the minute."""
+"""The times of dropped records: by node and reason, from an app's telemetry by the minute."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MOST_TIMES = 40
 
 @dataclass(frozen=True)
 class DropSeries:
-    """What a node has dropped for a reason, along the time.
+    """The dropped records of a node and a reason over time.
 
     Attributes:
         node: The node.
         reason: The reason.
-        total: How many records.
-        last_ms: When the last minute with one began, ms since the epoch.
-        line: How many in each of equal parts.
+        total: The number of records.
+        last_ms: The start of the last minute with one, ms since the epoch.
+        line: The number in each of equal parts.
     """
 
     node: str
@@ -39,13 +39,13 @@ class DropSeries:
 
 @dataclass(frozen=True)
 class DropTime:
-    """What was dropped in one part of the time.
+    """The dropped records in one part of the time.
 
     Attributes:
-        start_ms: When it began, ms since the epoch.
+        start_ms: The start of the part, ms since the epoch.
         node: The node.
         reason: The reason.
-        count: How many records.
+        count: The number of records.
     """
 
     start_ms: int
@@ -56,16 +56,16 @@ class DropTime:
 
 @dataclass(frozen=True)
 class DropHistory:
-    """What was dropped in the last hours.
+    """The dropped records in the last hours.
 
     Attributes:
-        hours: How many.
-        since_ms: When they began, ms since the epoch.
-        part_ms: How long a part is.
-        series: By node and reason, the most first.
-        more: How many of these are left out.
-        times: The same as figures, newest first.
-        earlier: How many of those are left out.
+        hours: The number of hours.
+        since_ms: The start of the time, ms since the epoch.
+        part_ms: The length of a part.
+        series: The series by node and reason, the largest first.
+        more: The number of omitted series.
+        times: The same data as numbers, newest first.
+        earlier: The number of omitted times.
     """
 
     hours: int
@@ -78,12 +78,12 @@ class DropHistory:
 
 
 def drop_history(minutes: Sequence[Minute], hours: int, now_ms: int) -> DropHistory:
-    """Return what was dropped in the last hours.
+    """Return the dropped records in the last hours.
 
     Args:
-        minutes: What queries have done by the minute.
-        hours: How many hours.
-        now_ms: The present time, ms since the epoch.
+        minutes: The telemetry of queries by the minute.
+        hours: The number of hours.
+        now_ms: The current time, ms since the epoch.
     """
     part_ms = hours * 60 * MINUTE_MS // _PARTS
     since = (now_ms // part_ms + 1 - _PARTS) * part_ms

@@ -1,4 +1,4 @@
-"""The page of what was dropped: by node and reason, and over time."""
+"""The page of dropped records: by node and reason, and over time."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MOST_SAMPLES = 50
 
 @dataclass(frozen=True)
 class DropLine:
-    """What a node has dropped for a reason.
+    """The dropped records of a node and a reason.
 
     Attributes:
         node: The node.
         reason: The reason.
-        count: How many records.
-        part: Of those that came to the node, 0 to 1.
-        is_lost: Whether they are lost: misplaced keys are counted, and go on.
+        count: The number of records.
+        part: The share of the node's input, 0 to 1.
+        is_lost: Whether the records are lost: misplaced keys are counted, but processed.
     """
 
     node: str
@@ -40,7 +40,7 @@ class DropLine:
 
 
 def drop_lines(facts: AppFacts) -> list[DropLine]:
-    """Return what was dropped since counting began, the most first."""
+    """Return the total drops by node and reason, the largest first."""
     found = [
         DropLine(
             node, reason, count, min(count / max(counts.records_in, 1), 1.0), reason != MISPLACED
@@ -55,15 +55,15 @@ def drop_lines(facts: AppFacts) -> list[DropLine]:
 
 @dataclass(frozen=True)
 class SampleLine:
-    """A record that was dropped: where it came from.
+    """The place of a dropped record.
 
     Attributes:
         query: The query.
         batch: The batch.
         node: The node that dropped it.
-        reason: Why.
-        place: Its partition.
-        offset: Its offset there.
+        reason: The reason.
+        place: The partition.
+        offset: The offset.
     """
 
     query: str
@@ -95,17 +95,17 @@ def drop_samples(recording: Recording) -> list[SampleLine] | None:
 
 
 class DroppedPage:
-    """Makes this page.
+    """Creates this page.
 
     Args:
-        recordings: What apps have written down.
+        recordings: The telemetry of apps.
     """
 
     def __init__(self, recordings: Recordings) -> None:
         self._recordings = recordings
 
     async def page(self, visit: Visit, app: ServedApp, facts: AppFacts) -> Page:
-        """Return the page of what was dropped."""
+        """Return the page of dropped records."""
         hours = visit.given(("hours",)).whole("hours", SPANS[0], SPANS[-1]) or SPANS[1]
         if hours not in SPANS:
             raise Problem(400, f"hours is one of {', '.join(map(str, SPANS))}")

@@ -1,4 +1,4 @@
-"""The page that says which records of a batch have made a key what it is."""
+"""The page with the records of a batch that changed a key."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class _StepLine:
 
 
 class ExplainPage:
-    """Makes this page: a batch runs again for it, by the app's own topology, in a process apart.
+    """Creates this page by replaying a batch with the app's topology in a separate process.
 
     Args:
-        context: What the server's routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:

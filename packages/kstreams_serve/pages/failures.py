@@ -1,4 +1,4 @@
-"""The page of what an app has failed by."""
+"""The page of an app's failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _FailureLine:
 
     @classmethod
     def of(cls, failure: Failure, *, sees_data: bool) -> _FailureLine:
-        """Return what a visitor may see of a failure: texts may quote what is in records."""
+        """Return the visible part of a failure for a visitor: texts may quote records."""
         return cls(
             failure.ms,
             failure.run,

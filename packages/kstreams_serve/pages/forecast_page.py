@@ -1,4 +1,4 @@
-"""The page of what an app asks of its durable log in a day, what that costs, and how it grows."""
+"""The page of an app's requests to its durable log per day, their cost, and its growth."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _TASKS = 50
 _DOLLARS = re.compile(r"[0-9]{1,6}(\.[0-9]{1,9})?")
 _MOST_MEASURED = 8 * 1024 * 1024
 _SPEED_SECONDS = 600.0
-"""How long a measured speed is good: who asks again does not keep the server busy."""
+"""The time for which a measured speed is reused, so that repeated requests do not load the server.
+"""
 
 
 class ForecastPage:

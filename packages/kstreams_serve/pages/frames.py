@@ -1,4 +1,4 @@
-"""What is around each page: the app, how it does, and the ways to its other pages."""
+"""The frame of each page: the app, its status, and the links to its other pages."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _TABS = (
 
 @dataclass(frozen=True)
 class Tab:
-    """A way to a page.
+    """A link to a page.
 
     Attributes:
-        name: What it is called.
-        href: Where it leads.
+        name: The text.
+        href: The target.
     """
 
     name: str
@@ -40,10 +40,10 @@ class Frame:
     """The frame of a page.
 
     Attributes:
-        app: What is known of the app; None on pages of no app.
-        base: Where the app's pages begin.
-        tabs: The ways to them.
-        signed_in: Whether the visitor has shown a token.
+        app: The data of the app; None on pages without an app.
+        base: The base path of the app's pages.
+        tabs: The links to them.
+        signed_in: Whether the visitor has a token.
     """
 
     app: AppFacts | None
@@ -61,8 +61,8 @@ def frame_of(facts: AppFacts | None, *, signed_in: bool) -> Frame:
     """Return the frame of a page.
 
     Args:
-        facts: Of its app, if it has one.
-        signed_in: Whether the visitor has shown a token.
+        facts: The data of its app, if it has one.
+        signed_in: Whether the visitor has a token.
     """
     if facts is None:
         return Frame(None, "", (), signed_in)

@@ -1,4 +1,4 @@
-"""The pages of a key of a store: what it is and was; and the search for one in all stores."""
+"""The pages of a key of a store: its current and earlier values; and the search in all stores."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ class _Hit:
 
 
 class KeyPages:
-    """Makes these pages.
+    """Creates these pages.
 
     Args:
-        context: What the server's routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:
@@ -76,7 +76,7 @@ class KeyPages:
         self._queries = Queries(context)
 
     async def key(self, visit: Visit, _: ServedApp, __: AppFacts) -> Page:
-        """Return the page of a key: what the store has of it."""
+        """Return the page of a key with its rows in the store."""
         app, store = await store_of(self._context, visit.request)
         given = with_times(
             visit.given(("key", "key_format", "since", "until", "from", "to", "as_of", "at"))
@@ -116,7 +116,7 @@ class KeyPages:
                     tab="Stores")  # fmt: skip
 
     async def history(self, visit: Visit, _: ServedApp, __: AppFacts) -> Page:
-        """Return the page of what a key was at each version that is retained."""
+        """Return the page of a key's values at each retained version."""
         app, store = await store_of(self._context, visit.request)
         given = visit.given(("key", "key_format"))
         text, form = given.required("key"), given.get("key_format", "text")
@@ -161,7 +161,7 @@ class KeyPages:
         return Page("look.html", f"Look up {text[:40]}", content, tab="Stores", is_live=False)
 
     async def _hit(self, app: ServedApp, name: str, text: str) -> _Hit | None:
-        """Return what a store has of a key as it is typed; None where it has nothing."""
+        """Return the rows of a store for a key given as text; None without rows."""
         link = {"key": text}
         try:
             store = await app.store(name)
@@ -218,7 +218,7 @@ def _nearest(reads: StoreReads[Any], key: object) -> Iterator[_KeyRow]:
 
 
 def _commands(app: str, store: str, text: str, form: str) -> list[str]:
-    """Return commands that say what the page says."""
+    """Return the commands with the same output as the page."""
     query = urlencode({"key": text, **({"key_format": form} if form != "text" else {})},
                       quote_via=quote)  # fmt: skip
     path = f"/v1/apps/{quote(app, safe='')}/stores/{quote(store, safe='')}/key?{query}"

@@ -1,4 +1,4 @@
-"""Where the nodes of a topology stand in a picture: in layers, from left to right."""
+"""The layout of a topology's nodes in a diagram: in layers, from left to right."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SWEEPS = 4
 
 @dataclass(frozen=True)
 class Item:
-    """Something that stands in a picture.
+    """An item of a diagram.
 
     Attributes:
-        id: Names it.
-        group: The frame that it stands in.
-        below: What it stands right below, as a store does below its processor; empty for none.
+        id: The id.
+        group: The frame around it.
+        below: The item right above it, such as the processor of a store; empty for none.
     """
 
     id: str
@@ -36,12 +36,12 @@ class Item:
 
 @dataclass(frozen=True)
 class Edge:
-    """A way between two things.
+    """A connection between two items.
 
     Attributes:
-        start: Where it begins.
-        end: Where it ends.
-        directed: Whether something goes along it.
+        start: The start item.
+        end: The end item.
+        directed: Whether it has an arrow.
     """
 
     start: str
@@ -62,12 +62,12 @@ class Placed:
 
 @dataclass(frozen=True)
 class Route:
-    """An edge as a line of SVG.
+    """An edge as an SVG line.
 
     Attributes:
         edge: The edge.
         path: The line.
-        tip: Where its head is, or None.
+        tip: The position of its arrow, or None.
     """
 
     edge: Edge
@@ -77,13 +77,13 @@ class Route:
 
 @dataclass(frozen=True)
 class Layout:
-    """A picture.
+    """The layout of a diagram.
 
     Attributes:
-        width: Of all of it.
-        height: Of all of it.
+        width: The total width.
+        height: The total height.
         frames: The groups.
-        boxes: The things, by id.
+        boxes: The items, by id.
         routes: The lines between them.
     """
 
@@ -109,14 +109,14 @@ class _Frame:
 
 
 def laid_out(items: Sequence[Item], edges: Sequence[Edge]) -> Layout:
-    """Return where things stand; the same for the same things.
+    """Return the layout of items; equal items have an equal layout.
 
-    Each group is laid out by itself, in layers; then the groups are, along what leads from one
-    to another. What leads back is drawn below.
+    Each group has its own layout in layers; the groups are then arranged along the edges between
+    them. Backward edges are drawn below.
 
     Args:
-        items: All things; ids differ.
-        edges: Between them; those of unknown things are left out.
+        items: All items, with unique ids.
+        edges: The edges; those of unknown items are ignored.
     """
     known = {item.id: item for item in items}
     kept = [edge for edge in edges if edge.start in known and edge.end in known]
@@ -196,7 +196,7 @@ def _backward(ids: Sequence[str], edges: Sequence[tuple[str, str]]) -> set[tuple
 
 
 def _ordered(layers: list[list[str]], edges: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """Return layers in which things stand near what they are connected with."""
+    """Return layers in which items are near their connected items."""
     near: dict[str, list[str]] = {}
     for start, end in edges:
         near.setdefault(start, []).append(end)

@@ -44,10 +44,10 @@ class _LetterLine:
 
 
 class LettersPage:
-    """Makes this page.
+    """Creates this page.
 
     Args:
-        context: What the server's routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:

@@ -18,7 +18,7 @@ __all__ = ("LivePages",)
 
 _TICK_SECONDS = 0.5
 _BEAT_SECONDS = 5.0
-"""How often an event is sent where nothing changes, so that a page knows that it is heard."""
+"""The interval of events without changes, which show a page that it is connected."""
 _MOST_PAGES = 200
 
 _Regions = dict[str, str]
@@ -26,11 +26,11 @@ _Regions = dict[str, str]
 
 
 class LivePages:
-    """Sends the changed regions of pages: those who look at one page share the making of it.
+    """Sends the changed regions of pages; visitors of the same page share its rendering.
 
     Args:
-        streams: Counts those who stay.
-        limits: Of the server.
+        streams: Counts the streams.
+        limits: The limits of the server.
     """
 
     def __init__(self, streams: Streams, limits: Limits) -> None:
@@ -41,11 +41,11 @@ class LivePages:
     def stream(
         self, request: Request, html: Callable[[], Awaitable[tuple[Page, str]]]
     ) -> EventStream:
-        """Return a stream of events, each with the regions that are not as they were.
+        """Return a stream of events with the changed regions.
 
         Args:
-            request: Whose page it is.
-            html: Makes the page as it is now.
+            request: The request of the page.
+            html: Renders the current page.
         """
         name = (str(request.url), int(request.scope["role"]))
         seen: _Regions = {}
@@ -88,7 +88,7 @@ class LivePages:
 
 
 def _tick() -> asyncio.Event:
-    """Return what is set when it is time to look again."""
+    """Return the event that is set at the next check."""
     found = asyncio.Event()
     asyncio.get_running_loop().call_later(_TICK_SECONDS, found.set)
     return found

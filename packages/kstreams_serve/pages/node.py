@@ -1,4 +1,4 @@
-"""The page of a node: what it takes, gives and drops, and where its time goes."""
+"""The page of a node: its input, output, drops and time."""
 
 from __future__ import annotations
 

@@ -15,13 +15,13 @@ __all__ = ("OrderForms",)
 
 
 class OrderForms:
-    """What the forms send; they work without scripts.
+    """The actions of forms, which work without scripts.
 
-    A browser sends them with its cookie, so the guard has made sure that they are of a page of
+    A browser sends forms with its cookie, so the guard has checked that they belong to a page of
     this server.
 
     Args:
-        context: What the server's routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:

@@ -1,4 +1,4 @@
-"""The first page of an app: its figures, what is worst, its topology."""
+"""The first page of an app: its key figures, its worst problems, its topology."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class NodeLine:
     """A node in a table.
 
     Attributes:
-        name: Its name.
-        counts: What it has counted.
-        rate: Records a second that come, of late; None where that is not recorded.
-        share: Of the time of all nodes, of late; None where that is not recorded.
+        name: The name.
+        counts: The counts.
+        rate: The recent input records per second; None if that is not recorded.
+        share: The recent share of the time of all nodes; None if that is not recorded.
     """
 
     name: str
@@ -64,11 +64,11 @@ def _page(visit: Visit, facts: AppFacts) -> Page:
 
 
 def node_lines(facts: AppFacts, activity: Activity) -> list[NodeLine]:
-    """Return the nodes of an app, in topological order where that is recorded.
+    """Return the nodes of an app, in topological order if that is recorded.
 
     Args:
-        facts: What is known of the app.
-        activity: What it does.
+        facts: The data of the app.
+        activity: The recent activity.
     """
     counts = summed(status.totals.nodes for status in facts.statuses)
     outline = facts.recording.outline

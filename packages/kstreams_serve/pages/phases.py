@@ -18,10 +18,10 @@ class Phase:
     """A part of a bar.
 
     Attributes:
-        name: Of the phase.
-        seconds: How long it took.
-        start: Where it begins, 0 to 1.
-        part: How much of the bar it is.
+        name: The name of the phase.
+        seconds: The duration.
+        start: The start in the bar, 0 to 1.
+        part: The share of the bar.
     """
 
     name: str
@@ -33,12 +33,12 @@ class Phase:
 def phases_of(
     seconds: Mapping[str, float], order: Sequence[str], whole: float | None = None
 ) -> list[Phase]:
-    """Return phases one after another; those that took no time are left out.
+    """Return the parts of a bar in order, without phases of zero duration.
 
     Args:
-        seconds: How long each took.
-        order: Their order.
-        whole: What the whole bar stands for; the sum of the phases by default.
+        seconds: The duration of each phase.
+        order: The order of the phases.
+        whole: The duration of the whole bar; the sum of the phases by default.
     """
     scale = max(sum(seconds.values()) if whole is None else whole, 1e-9)
     found: list[Phase] = []

@@ -1,4 +1,4 @@
-"""The topology of an app, drawn and as a list, with what its nodes do."""
+"""The topology of an app, as a diagram and as a list, with the activity of its nodes."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _KINDS = {
 
 @dataclass(frozen=True)
 class Box:
-    """A node or a store in a picture.
+    """A node or a store in a diagram.
 
     Attributes:
-        id: Names it.
-        name: Its own name.
-        kind: Of the node, or `store`.
-        said: What it does, in a few words.
+        id: The id.
+        name: The name.
+        kind: The kind of node, or `store`.
+        said: A short description.
         label: All of that in a sentence.
-        href: Its page, below the app's.
-        share: Of the time, 0 to 1; None where that is not known.
-        dropped: Records that it has dropped.
+        href: Its page, relative to the app's.
+        share: The share of the time, 0 to 1; None if unknown.
+        dropped: The number of dropped records.
     """
 
     id: str
@@ -60,8 +60,8 @@ class Group:
     """The boxes of a partition group, in topological order.
 
     Attributes:
-        name: Its name.
-        boxes: Its nodes, each followed by its stores.
+        name: The name.
+        boxes: The nodes, each followed by its stores.
     """
 
     name: str
@@ -70,12 +70,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Picture:
-    """A topology, ready to be drawn.
+    """A topology with its layout.
 
     Attributes:
-        layout: Where things stand.
-        groups: The things.
-        rates: By node, records a second that come.
+        layout: The layout.
+        groups: The groups of boxes.
+        rates: The input records per second, by node.
     """
 
     layout: Layout
@@ -88,23 +88,23 @@ class Picture:
         return [box for group in self.groups for box in group.boxes]
 
     def width_of(self, edge: Edge) -> str:
-        """Return how thick an edge is drawn: by the rate of what it leads to."""
+        """Return the width of an edge, by the rate of its target."""
         rate = self.rates.get(edge.end, 0.0)
         return f"{min(_THINNEST + 0.5 * log10(1 + rate), _THICKEST):.1f}"
 
     @staticmethod
     def short(text: str, most: int) -> str:
-        """Return the beginning of what is too long to be drawn."""
+        """Return the beginning of a text that is too long for the diagram."""
         line = one_line(text, 200)
         return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def picture_of(facts: AppFacts, activity: Activity) -> Picture | None:
-    """Return the topology of an app; None where it is not recorded.
+    """Return the topology of an app; None if it is not recorded.
 
     Args:
-        facts: What is known of the app.
-        activity: What it does.
+        facts: The data of the app.
+        activity: The recent activity.
     """
     outline = facts.recording.outline
     if outline is None:

@@ -1,4 +1,4 @@
-"""What is worst, first: where the lag, the time and the losses of an app are."""
+"""The worst problems of an app first: its lag, its slow nodes and its losses."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _QUIET_MS = 60_000
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that deserves a look.
+    """A problem that deserves attention.
 
     Attributes:
-        text: What it is, in a sentence.
-        tone: How bad it is.
-        href: Where to look closer, below the app's pages.
-        more: What is there.
-        weight: The larger the earlier it is said.
+        text: The problem, in a sentence.
+        tone: The severity.
+        href: The page with details, relative to the app's pages.
+        more: The text of the link.
+        weight: The rank; larger ones come first.
     """
 
     text: str
@@ -44,12 +44,12 @@ class Finding:
 
 
 def worst_first(facts: AppFacts, shares: Mapping[str, float], now_ms: int) -> Sequence[Finding]:
-    """Return what deserves a look, the worst first.
+    """Return the problems of an app, the worst first.
 
     Args:
-        facts: What is known of the app.
-        shares: How much of the time each node took, where that is recorded.
-        now_ms: The present time, ms since the epoch.
+        facts: The data of the app.
+        shares: The share of each node in the time, if that is recorded.
+        now_ms: The current time, ms since the epoch.
     """
     found = [
         *_silence(facts, now_ms),
@@ -63,7 +63,7 @@ def worst_first(facts: AppFacts, shares: Mapping[str, float], now_ms: int) -> Se
 
 
 def _silence(facts: AppFacts, now_ms: int) -> Iterator[Finding]:
-    """Nobody is heard, or records wait and nothing is committed."""
+    """Yield problems of apps without recent telemetry, or with unread records but no commits."""
     if facts.state.tone == "bad":
         live = facts.recording.live
         said = f"The app is {facts.state.word}"

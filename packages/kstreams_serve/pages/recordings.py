@@ -1,4 +1,4 @@
-"""What apps tell of themselves, read once for all who look at their pages."""
+"""The telemetry of apps, read once for all visitors."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ __all__ = ("Recording", "Recordings")
 _LOG = logging.getLogger(__name__)
 _DIRECTORY_SECONDS = 0.5
 _OBJECT_SECONDS = 10.0
-"""How often files are read: each look at an object storage is paid for."""
+"""The interval of reads from object storage, where each request has a price."""
 _MINUTES_SECONDS = 20.0
 """The same of minutes: many lines, one more a minute."""
 _REPORTS = 120
 
 T = TypeVar("T")
-"""What is read."""
+"""The result type of a read."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What an app has written down of itself; empty where it has not.
+    """The telemetry of an app; empty without any.
 
     Attributes:
-        live: What it is doing.
-        outline: Its nodes.
-        reports: Its last batches by query, oldest first.
+        live: The current activity.
+        outline: The nodes.
+        reports: The last batches by query, oldest first.
     """
 
     live: Live | None = None
@@ -68,7 +68,7 @@ class Recording:
 
 
 class Recordings:
-    """Reads what apps have written down, not more often than it is worth; any thread may ask."""
+    """Reads the telemetry of apps, with a cache; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class Recordings:
         self._minutes: dict[tuple[str, int], tuple[float, Sequence[Minute]]] = {}
 
     def of(self, app: ServedApp) -> Recording:
-        """Return what an app has written down; what cannot be read is not there."""
+        """Return the telemetry of an app, without unreadable parts."""
         patience = _OBJECT_SECONDS if app.home.directory is None else _DIRECTORY_SECONDS
         with self._lock:
             since, found = self._read.get(app.name, (float("-inf"), Recording()))
@@ -87,11 +87,11 @@ class Recordings:
             return found
 
     def minutes(self, app: ServedApp, hours: int) -> Sequence[Minute]:
-        """Return what the queries of an app have done by the minute, oldest first.
+        """Return the telemetry of an app's queries by the minute, oldest first.
 
         Args:
             app: The app.
-            hours: How far back; one of a few.
+            hours: The number of hours; one of a few.
         """
         with self._lock:
             since, found = self._minutes.get((app.name, hours), (float("-inf"), ()))
@@ -116,7 +116,7 @@ def _recording(app: ServedApp) -> Recording:
 
 
 def _or(absent: T, read: Callable[[], T]) -> T:
-    """Return what is read; what cannot be read now is as if it was not written."""
+    """Return the result of a read; the default if it fails."""
     try:
         return read()
     except (KStreamsError, OSError) as exc:

@@ -1,4 +1,4 @@
-"""Templates, and what they may say of values."""
+"""Templates, and the functions that they may call on values."""
 
 from __future__ import annotations
 
@@ -85,6 +85,6 @@ def _step(name: object) -> str:
 
 
 def _query(parts: Mapping[str, object]) -> str:
-    """Return a query string, question mark included, of what is not None; empty without any."""
+    """Return a query string with its question mark, without values that are None."""
     given = {name: str(value) for name, value in parts.items() if value is not None}
     return f"?{urlencode(given, quote_via=quote)}" if given else ""

@@ -22,11 +22,11 @@ _OWN = re.compile(r"/(?![/\\])[!-\[\]-~]{0,4000}")
 
 
 class SigningIn:
-    """The login page, and what its form and the button to leave do.
+    """The login page, and the actions of its form and of the logout button.
 
     Args:
-        context: What the server's routes share.
-        show: Makes an answer of the page.
+        context: The shared context of routes.
+        show: Renders a page to a response.
     """
 
     def __init__(self, context: Context, show: Callable[[Visit, Page], Response]) -> None:
@@ -70,5 +70,5 @@ def _login_page(after: str, problem: str = "", status: int = 200) -> Page:
 
 
 def _own(path: str) -> str:
-    """Return an address of ours: as it is, or the first page's where it leads elsewhere."""
+    """Return the address if it belongs to this server; otherwise that of the first page."""
     return path if _OWN.fullmatch(path) else "/"

@@ -56,7 +56,7 @@ _TITLES = {
 }
 
 _Shown = tuple[Page, AppFacts | None]
-"""A page, and what is known of its app, if it has one."""
+"""A page, and the data of its app, if it has one."""
 _AnyPage = Callable[[Visit], Awaitable[_Shown]]
 _AppPage = Callable[[Visit, ServedApp, AppFacts], Awaitable[Page]]
 
@@ -65,7 +65,7 @@ class Site:
     """All pages of a server.
 
     Args:
-        context: What the server's routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:
@@ -75,7 +75,7 @@ class Site:
         self._live = LivePages(context.streams, context.limits)
 
     def actions(self) -> tuple[Action, ...]:
-        """Return what leads to each page; each says which role it needs."""
+        """Return the action of each page with its required role."""
         stores, keys = StorePages(self._context), KeyPages(self._context)
         signing = SigningIn(self._context, self._login)
         orders = OrderForms(self._context)

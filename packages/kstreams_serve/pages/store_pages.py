@@ -49,10 +49,10 @@ class _RowLine:
 
 
 class StorePages:
-    """Makes these pages.
+    """Creates these pages.
 
     Args:
-        context: What the server's routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:
@@ -133,7 +133,7 @@ def _store_lines(app: ServedApp) -> list[_StoreLine]:
 
 
 def _linked(reads: StoreReads[Any]) -> Make[_RowLine]:
-    """Return what makes lines of rows, each with the way to the page of its key."""
+    """Return a function that converts rows to lines with links to the pages of their keys."""
     text = RowText(reads.spec, key_serde(reads), columns_of(reads))
     serde = reads.spec.key
 

@@ -35,9 +35,9 @@ async def versions_of(app: ServedApp, store: ServedStore, asked: str | None) -> 
     """Return the versions of a store.
 
     Args:
-        app: Its app.
+        app: The app.
         store: The store.
-        asked: The version that a page is about; None is the newest.
+        asked: The version of a page; None is the newest.
     """
     batches = await asyncio.to_thread(store.newest.place.batches)
     savepoints = await asyncio.to_thread(app.savepoints)

@@ -23,9 +23,9 @@ class Column:
     """A column of a table.
 
     Attributes:
-        title: What it is called.
-        sort: What it is called in an address that sorts by it; empty where it cannot be sorted.
-        kind: `number` where it stands on the right.
+        title: The title.
+        sort: The name in an address that sorts by it; empty if it cannot be sorted.
+        kind: `number` for right-aligned columns.
     """
 
     title: str
@@ -35,13 +35,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Sorting:
-    """How a table is sorted, and of which rows it is.
+    """The order and the filter of a table.
 
     Attributes:
         by: The column.
-        down: Whether the largest come first.
-        find: What is in the names of the rows; empty for all.
-        page: Which page, from 1.
+        down: Whether the largest rows come first.
+        find: The search text in the names of rows; empty for all.
+        page: The number of the page, from 1.
     """
 
     by: str
@@ -55,10 +55,10 @@ class Pages(Generic[T]):
     """A page of a table.
 
     Attributes:
-        rows: Its rows.
-        number: Which it is, from 1.
-        last: How many there are.
-        kept: What the addresses of the other pages have, besides their number.
+        rows: The rows.
+        number: The number of the page, from 1.
+        last: The number of pages.
+        kept: The other parameters of the addresses of pages.
     """
 
     rows: Sequence[T]
@@ -68,15 +68,15 @@ class Pages(Generic[T]):
 
 
 def sorting_in(given: Parameters, columns: Sequence[str], *, first: str) -> Sorting:
-    """Return how a request wants a table.
+    """Return the order and the filter in a request.
 
     Args:
         given: The request; it may have `sort`, `down`, `find` and `page`.
-        columns: What it can be sorted by.
-        first: What it is sorted by where nothing is said.
+        columns: The sortable columns.
+        first: The default column.
 
     Raises:
-        Problem: It wants something else.
+        Problem: A parameter is invalid.
     """
     by = given.get("sort") or first
     if by not in columns:
@@ -91,13 +91,13 @@ def sorting_in(given: Parameters, columns: Sequence[str], *, first: str) -> Sort
 def paged(
     rows: Sequence[T], sorting: Sorting, key: Callable[[T], Any], name: Callable[[T], str]
 ) -> Pages[T]:
-    """Return the page of rows that is wanted; the last one where there are not so many.
+    """Return the requested page of rows; the last one if there are fewer pages.
 
     Args:
         rows: All rows.
-        sorting: Which of them, in which order.
-        key: What they are sorted by; None comes last.
-        name: What is searched for `find`.
+        sorting: The order and the filter.
+        key: The sort key; None comes last.
+        name: The text for `find`.
     """
     found = [row for row in rows if sorting.find.lower() in name(row).lower()]
     known = [row for row in found if key(row) is not None]

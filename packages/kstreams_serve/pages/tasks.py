@@ -29,14 +29,14 @@ _BATCHES = 30
 
 @dataclass(frozen=True)
 class TaskWork:
-    """What a task did in the last batches that are on record.
+    """The work of a task in the last recorded batches.
 
     Attributes:
-        records: How many records a batch, in the mean.
-        busy: How many seconds a batch, in the mean.
-        phases: What it was busy with.
-        worker: Where it ran last.
-        attempts: How often it ran there, until it was done.
+        records: The mean number of records per batch.
+        busy: The mean seconds per batch.
+        phases: The time by phase.
+        worker: The last worker.
+        attempts: The number of attempts there.
         restored: Whether its state was restored for it.
     """
 
@@ -53,14 +53,14 @@ class TaskLine:
     """A task in a table.
 
     Attributes:
-        task: Which.
-        lag: Records of its partitions that are not read; None where that is not known.
-        oldest_ms: Timestamp of the first of them.
-        stream_ms: Its stream time; None before any record.
-        waits: Seconds that this is behind the furthest of its group, if that is much.
-        state_bytes: Its state in the durable log, compressed.
-        skewed: Whether that is far more than its group's mean.
-        work: What it did of late; None where that is not recorded.
+        task: The task.
+        lag: The unread records of its partitions; None if unknown.
+        oldest_ms: The timestamp of the first unread record.
+        stream_ms: The stream time; None before any record.
+        waits: The seconds that it is behind the most advanced task of its group, if that is much.
+        state_bytes: The compressed size of its state in the durable log.
+        skewed: Whether the size is far above the mean of its group.
+        work: The recent work; None if that is not recorded.
     """
 
     task: TaskId
@@ -81,11 +81,11 @@ class TaskLine:
 def task_lines(
     statuses: Iterable[QueryStatus], lag: Mapping[TopicPartition, Unread] | None
 ) -> list[TaskLine]:
-    """Return what is known of each task.
+    """Return the known data of each task.
 
     Args:
-        statuses: What the last commits say.
-        lag: How far behind it is, by partition, if that is known.
+        statuses: The last commits.
+        lag: The lag by partition, if it is known.
     """
     return [
         line
@@ -130,7 +130,7 @@ def _lines_of_group(
 
 
 def task_works(recording: Recording) -> dict[TaskId, TaskWork]:
-    """Return what each task did in the last batches that are on record."""
+    """Return the work of each task in the last recorded batches."""
     found: dict[TaskId, list[TaskReport]] = {}
     for reports in recording.reports.values():
         for report in reports[-_BATCHES:]:

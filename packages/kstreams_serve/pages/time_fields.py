@@ -35,10 +35,10 @@ def with_times(given: Parameters) -> Parameters:
 
 
 def time_field(given: Parameters, name: str) -> str:
-    """Return what a form shows for a time in ms of a request; empty where there is none.
+    """Return the form text of a time in ms in a request; empty without one.
 
     Raises:
-        Problem: The request has something else.
+        Problem: The parameter is not a time.
     """
     found = given.whole(name, -MOST, MOST)
     text = "" if found is None else iso(found)

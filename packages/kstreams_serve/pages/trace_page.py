@@ -1,4 +1,4 @@
-"""The page that says where a record went: what it wrote, what it became, why it was dropped."""
+"""The page of a record: its writes, its results, or the reason of its drop."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class _BatchLine:
 
 
 class TracePage:
-    """Makes this page: a batch runs again for it, by the app's own topology, in a process apart.
+    """Creates this page by replaying a batch with the app's topology in a separate process.
 
     Args:
-        context: What the server's routes share.
+        context: The shared context of routes.
     """
 
     def __init__(self, context: Context) -> None:

@@ -1,4 +1,4 @@
-"""Who looks at which page, and what a page is."""
+"""Visits of pages, and pages."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ("Page", "Visit")
 
 @dataclass(frozen=True)
 class Visit:
-    """A look at a page.
+    """A visit of a page.
 
     Attributes:
-        request: What was asked.
-        role: What the visitor may see.
-        now_ms: The present time, ms since the epoch.
+        request: The request.
+        role: The role of the visitor.
+        now_ms: The current time, ms since the epoch.
     """
 
     request: Request
@@ -33,15 +33,15 @@ class Visit:
         return self.role >= Role.DATA
 
     def given(self, known: Collection[str]) -> Parameters:
-        """Return what the address says: fields of a form that were left empty are not there.
+        """Return the parameters of the address, without empty form fields.
 
-        An empty text is a key, too: `key` stays as it is.
+        An empty text is a valid key: `key` stays.
 
         Args:
-            known: The names that may be in it.
+            known: The allowed names.
 
         Raises:
-            Problem: Something else is.
+            Problem: There is another parameter.
         """
         fields = self.request.scope["query_string"].split(b"&")
         filled = [field for field in fields if field == b"key=" or not field.endswith(b"=")]
@@ -50,15 +50,15 @@ class Visit:
 
 @dataclass(frozen=True)
 class Page:
-    """What a visitor gets to see.
+    """The content of a page.
 
     Attributes:
-        template: Its name.
-        title: Of the browser's window.
-        content: What the template shows.
-        status: Of the answer.
-        tab: The name of the tab that it belongs to.
-        is_live: Whether it changes while it is looked at.
+        template: The name of the template.
+        title: The title of the browser window.
+        content: The values of the template.
+        status: The status of the response.
+        tab: The name of its tab.
+        is_live: Whether it updates itself.
     """
 
     template: str
