@@ -17,7 +17,7 @@ from kstreams_serve.pages.assets import asset_url
 
 __all__ = ("regions_of", "render")
 
-_REGION = re.compile(r"<!--live:([a-z0-9-]+)-->(.*?)<!--/live:\1-->", re.DOTALL)
+_REGION = re.compile(r"(<!--live:([a-z0-9-]+)-->.*?<!--/live:\2-->)", re.DOTALL)
 _AGE = re.compile(r"(<time data-age[^>]*>)[^<]*")
 _NAME_LENGTH = 200
 _TEXT_LENGTH = 20_000
@@ -29,11 +29,12 @@ def render(template: str, content: Mapping[str, object]) -> str:
 
 
 def regions_of(html: str) -> dict[str, str]:
-    """Return the regions of a page that change while it is looked at, by name.
+    """Return the regions of a page that live updates replace, by name.
 
-    What says how long ago something was is left empty: a browser counts that itself.
+    A region includes its marker comments, so the browser compares equal lists of nodes and keeps
+    the elements that did not change. Ages are empty: the browser computes them.
     """
-    return {name: _AGE.sub(r"\1", inner) for name, inner in _REGION.findall(html)}
+    return {name: _AGE.sub(r"\1", region) for region, name in _REGION.findall(html)}
 
 
 @cache

@@ -116,6 +116,26 @@ def test_all_is_done_by_keys_alone(browser: Browser, app: Showcase, served: Serv
     assert visitor.trouble == []
 
 
+_FOCUS_EARLY = """
+document.addEventListener("readystatechange", () => {
+  window.early ??= document.querySelector("thead a");
+  window.early?.focus();
+}, { once: true });
+"""
+"""Focuses a link after the page is parsed and before its scripts run."""
+
+
+def test_first_live_update_when_a_link_has_the_focus_keeps_the_link_and_the_focus(
+    browser: Browser, app: Showcase, served: Served
+) -> None:
+    with visiting(browser, served) as visitor:
+        visitor.page.add_init_script(_FOCUS_EARLY)
+        visitor.go(paths_of(app)["tasks"])
+        expect(visitor.page.locator("#pulse")).to_contain_text("Live")
+        assert visitor.page.evaluate("window.early.isConnected")
+        assert visitor.page.evaluate("document.activeElement === window.early")
+
+
 def test_pages_are_whole_without_scripts(browser: Browser, app: Showcase, served: Served) -> None:
     with visiting(browser, served, scripts=False) as visitor:
         page = visitor.page
