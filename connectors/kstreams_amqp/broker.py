@@ -13,7 +13,7 @@ from kstreams_rows.retrying import Faults, hidden
 __all__ = ("FAILURES", "Broker", "may_pass")
 
 FAILURES = (exceptions.AMQPError, exceptions.ChannelError, OSError)
-"""What pika raises for a broker, its connection and what it refuses."""
+"""The exceptions pika raises for connection failures and for requests the broker rejects."""
 
 _CONNECT_S = 10
 _LASTING = (
@@ -32,7 +32,7 @@ _PASSING_TEXTS = (
     "due to timeout",
     "stopped by supervisor",
 )
-"""What a broker says of itself while its nodes stop and start."""
+"""Texts in broker errors that are temporary: the broker's nodes are stopping or starting."""
 
 
 class Broker:
@@ -66,14 +66,14 @@ class Broker:
         return found
 
     def intake_error(self, exc: Exception) -> IntakeError:
-        """Return what an intake raises for an error of pika's."""
+        """Return the intake error for an exception of pika."""
         passes = may_pass(exc)
         kind = IntakeUnavailableError if passes else IntakeError
         what = "does not answer" if passes else "refuses"
         return kind(f"the AMQP broker {what}: {self._said(exc)}")
 
     def faults(self) -> Faults:
-        """Return what can go wrong for a sink."""
+        """Return the sink errors for the failures of the broker."""
         return Faults(
             "the AMQP broker",
             FAILURES,
@@ -88,7 +88,7 @@ class Broker:
 
 
 def may_pass(exc: Exception) -> bool:
-    """Tell whether an error is of the connection or the broker, not of what is asked."""
+    """Return whether an error is temporary: of the connection or the broker, not the request."""
     said = str(exc)
     if any(text in said for text in _PASSING_TEXTS):
         return True

@@ -20,24 +20,26 @@ _POLL_S = 0.2
 _CLOSE_S = 15.0
 
 Came = tuple[Basic.Deliver, pika.BasicProperties, bytes]
-"""What a message is delivered with, what it says of itself, and its body."""
+"""A delivered message: its delivery method, properties and body."""
 
 
 class Consuming:
-    """Gets messages of a queue until it is closed or fails. Its thread alone uses the connection.
+    """Consume messages from a queue in a thread until closed or failed.
+
+    Only that thread uses the connection.
 
     Args:
-        broker: Where to.
-        name: Of the queue.
-        prefetch: Messages that are not acknowledged, at most.
-        heartbeat_s: Of the connection, in seconds.
+        broker: The broker to connect to.
+        name: The name of the queue.
+        prefetch: The maximum number of unacknowledged messages.
+        heartbeat_s: The heartbeat interval of the connection, in seconds.
 
     Attributes:
-        messages: What has come.
-        failure: Why it has ended; None while it has not.
+        messages: The received messages.
+        failure: The exception that ended the consumer; None while it runs.
 
     Raises:
-        Exception: One of `FAILURES`: there is no broker, or no such queue.
+        Exception: One of `FAILURES`: the broker does not answer, or the queue does not exist.
     """
 
     def __init__(self, broker: Broker, name: str, prefetch: int, heartbeat_s: int) -> None:
@@ -58,12 +60,15 @@ class Consuming:
         self._thread.start()
 
     def tell(self, what: str, tags: list[int], **options: bool) -> None:
-        """Tell the broker of deliveries what became of them; later, and not if it is lost."""
+        """Schedule acknowledgements or rejections of deliveries.
+
+        They are sent by the connection's thread, and lost if the connection is lost first.
+        """
         with suppress(*FAILURES):
             self._connection.add_callback_threadsafe(partial(self._tell, what, tags, options))
 
     def close(self) -> None:
-        """Tell what is still to be told, and close."""
+        """Send the pending acknowledgements and close the connection."""
         self._stop.set()
         with suppress(*FAILURES):
             self._connection.add_callback_threadsafe(lambda: None)  # wakes it

@@ -32,17 +32,19 @@ class AmqpExchange(Generic[K, V]):
     published.
 
     Args:
-        url: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS. It shows in no text.
-        exchange: Its name; empty for the default one, whose routing keys are names of queues.
-        body: Makes the message of key and value; None leaves the result out.
-        routing_key: Of all messages, or made of key and value.
-        content_type: A property of all messages.
-        max_bytes: Of a body; the broker's `max_message_size` must not be less.
-        give_up_after: How long to try again while the broker does not answer or takes nothing;
-            then the batch fails.
+        url: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS. Logs and errors do not
+            show it.
+        exchange: The name of the exchange; empty for the default exchange, which routes by queue
+            name.
+        body: Builds the message body from key and value; None skips the result.
+        routing_key: The routing key of all messages, or a function of key and value.
+        content_type: The `content-type` property of all messages.
+        max_bytes: The maximum size of a body; the broker's `max_message_size` must be at least as
+        give_up_after: How long to try again while the broker does not answer or takes nothing; then
+            the batch fails.
 
     Raises:
-        ValueError: The url is none, or a bound is not positive.
+        ValueError: The URL is invalid, or a limit is not positive.
 
     Source: publisher confirms and mandatory messages of RabbitMQ.
     """
@@ -66,7 +68,7 @@ class AmqpExchange(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"amqp exchange {self.exchange or '(default)'}"
 
     @property

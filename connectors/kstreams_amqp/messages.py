@@ -33,7 +33,7 @@ def delivery_of(
 
 
 def _bytes(value: object) -> bytes | None:
-    """Return a header's value as records have it; what is neither text nor bytes as JSON."""
+    """Return a header's value as bytes; values that are neither text nor bytes become JSON."""
     if value is None or isinstance(value, bytes):
         return value
     if isinstance(value, str):

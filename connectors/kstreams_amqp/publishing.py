@@ -24,13 +24,13 @@ _MOST_UNDER_WAY = 1_000
 
 @dataclass(frozen=True)
 class Message:
-    """A message, and its place among all of its batch.
+    """A message and its position in the batch.
 
     Attributes:
-        row: Number of its result.
-        routing_key: Of the exchange.
-        body: What it has.
-        properties: And what it says of itself, the row's id among it.
+        row: The number of the result.
+        routing_key: The routing key.
+        body: The body.
+        properties: The properties, including the message id.
     """
 
     row: int
@@ -40,14 +40,14 @@ class Message:
 
 
 class Publishing:
-    """A channel with confirms; each call runs the connection's loop until it is done.
+    """A channel in confirm mode; each call runs the connection's event loop until it is done.
 
     Args:
-        broker: Where to.
-        exchange: Its name; empty for the default one.
+        broker: The broker to connect to.
+        exchange: The name of the exchange; empty for the default exchange.
 
     Raises:
-        Exception: One of `FAILURES`: there is no broker, or no such exchange.
+        Exception: One of `FAILURES`: the broker does not answer, or the exchange does not exist.
     """
 
     def __init__(self, broker: Broker, exchange: str) -> None:
@@ -71,13 +71,13 @@ class Publishing:
             raise self._why("it does not open")
 
     def publish(self, messages: Sequence[Message]) -> list[tuple[Message, str]]:
-        """Publish messages in their order, and wait until the broker has them.
+        """Publish messages in order and wait until the broker confirms them.
 
         Returns:
-            Those that went to no queue, and why.
+            The messages that were not routed to a queue, with the reason.
 
         Raises:
-            Exception: One of `FAILURES`: it is not known what became of some.
+            Exception: One of `FAILURES`: it is unknown whether some messages were published.
         """
         refused: list[tuple[Message, str]] = []
         for start in range(0, len(messages), _MOST_UNDER_WAY):

@@ -14,7 +14,7 @@ __all__ = ("AmqpQueue",)
 
 @dataclass(frozen=True)
 class AmqpQueue(Intake):
-    """Takes messages of a queue, and acknowledges each when the topic has it.
+    """Consumes messages from a queue and acknowledges each after it is written to the topic.
 
     A message's id is its property `message-id`: publishers give it, such as `AmqpExchange`. Without
     one, a message that comes again after a death is written again. Its time is the property
@@ -26,15 +26,16 @@ class AmqpQueue(Intake):
     `DeadLetter(topic)` keeps it in a topic. What is given back goes to its place in the queue.
 
     Args:
-        url: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS. It shows in no text.
-        queue: Its name. It has to be there, and should be durable.
+        url: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS. Logs and errors do not
+            show it.
+        queue: The name of the queue. The queue must exist and should be durable.
         prefetch: How many messages the broker gives that are not acknowledged: so many are in
             memory at most.
-        heartbeat: How often broker and client ask each other whether they are there.
-        named: Its name as an intake; None for one made of the queue's.
+        heartbeat: The heartbeat interval of the connection.
+        named: The name of the intake; None derives it from the queue's name.
 
     Raises:
-        ValueError: The url is none, or a number is not positive.
+        ValueError: The URL is invalid, or a number is not positive.
 
     Source: AMQP 0-9-1's `basic.consume` with explicit acknowledgements.
     """
@@ -58,10 +59,10 @@ class AmqpQueue(Intake):
         return self.named or f"amqp queue {self.queue}"
 
     def open(self, last: LastMessage | None) -> Receiver:
-        """Begin to consume. The broker knows where to go on.
+        """Start consuming. The broker keeps the position, so `last` is not used.
 
         Raises:
             IntakeUnavailableError: The broker does not answer.
-            IntakeError: There is no such queue, or it may not be read.
+            IntakeError: The queue does not exist, or access to it is denied.
         """
         return AmqpReceiver(Broker(self.url), self.queue, self.prefetch, self.heartbeat)

@@ -1,4 +1,4 @@
-"""An open queue: acknowledges what is settled, and connects again when it has to."""
+"""A receiver of an AMQP queue that acknowledges settled messages and reconnects."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ __all__ = ("AmqpReceiver",)
 
 
 class AmqpReceiver(Receiver):
-    """A queue that is consumed.
+    """A receiver of messages of one queue.
 
     Args:
-        broker: Where it is.
-        name: Of the queue.
-        prefetch: Messages that are not acknowledged, at most.
-        heartbeat: Of the connection.
+        broker: The broker to connect to.
+        name: The name of the queue.
+        prefetch: The maximum number of unacknowledged messages.
+        heartbeat: The heartbeat interval of the connection.
 
     Raises:
         IntakeUnavailableError: The broker does not answer.
-        IntakeError: There is no such queue, or it may not be read.
+        IntakeError: The queue does not exist, or access to it is denied.
     """
 
     def __init__(self, broker: Broker, name: str, prefetch: int, heartbeat: timedelta) -> None:
@@ -72,7 +72,10 @@ class AmqpReceiver(Receiver):
         self._tell("basic_reject", deliveries, requeue=True)
 
     def close(self) -> None:
-        """Let what was told go out, and close: the broker gives the rest to others."""
+        """Send the pending acknowledgements and close.
+
+        The broker delivers unacknowledged messages to other consumers.
+        """
         self._lose()
 
     def _open(self) -> Consuming:

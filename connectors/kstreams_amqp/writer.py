@@ -31,7 +31,7 @@ _SHORT = 255
 
 @dataclass(frozen=True)
 class Form(Generic[K, V]):
-    """How results become messages; as for `AmqpExchange`."""
+    """How results become messages; the attributes are as for `AmqpExchange`."""
 
     body: Callable[[K, V], bytes | None]
     routing_key: str | Callable[[K, V], str]
@@ -40,13 +40,13 @@ class Form(Generic[K, V]):
 
 
 class AmqpWriter(Generic[K, V]):
-    """A `Writer` with one connection.
+    """A `Writer` with its own connection.
 
     Args:
-        broker: Where to.
-        exchange: Its name.
+        broker: The broker to connect to.
+        exchange: The name of the exchange.
         form: How results become messages.
-        give_up_after: How long to try again.
+        give_up_after: How long to retry.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Which times a commit's cells have, and that an older commit than the last writes none."""
+"""Timestamps of a commit's cells, and fences that keep old commits from writing."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ("base_of", "claim", "micros_of")
 _REVISIONS = 8
 """Times that a batch has, in milliseconds, which is how fine they are: batches take longer."""
 _APART_MS = 60_000
-"""How far apart lives begin at least, for clocks that differ."""
+"""The minimum time between the starts of two lives, which tolerates clock differences."""
 _SERVER_TIME = -1
 _NOW, _ORDER = b"now", b"order"
 
 
 def base_of(service: Service, fence: str, table: str, life: str) -> int:
-    """Return from which time on a life writes to a table, in ms, the same for all its tasks.
+    """Return the first timestamp of a life in a table, in ms; the same for all tasks of the life.
 
-    The first task of a life to ask decides it, by the server's clock: later than the beginnings
-    of all lives before, and than what others have written by now.
+    The first task that asks sets it by the server's clock, later than the starts of all earlier
+    lives and than everything that others have written so far.
 
     Raises:
-        SinkError: The table of fences is cleared meanwhile.
+        SinkError: The table of fences was cleared in the meantime.
     """
     row, column = f"lives/{table}".encode(), f"life/{life}".encode()
     for _ in range(3):
@@ -50,9 +50,9 @@ def micros_of(base_ms: int, commit: CommitId) -> int:
 
 
 def claim(service: Service, fence: str, commit: CommitId) -> bool:
-    """Note that a task has come to a commit; tell whether it has come no further.
+    """Move a task's fence to a commit; return whether no later commit has moved it.
 
-    A delete leaves nothing by which an older batch that comes later could be known.
+    Deletes need the fence because a delete leaves no timestamp to compare with.
     """
     row, order = lane_of(commit).encode(), _order(commit) * 1_000
     later = types.TimestampRange(start_timestamp_micros=order + 1_000)
@@ -72,5 +72,5 @@ def _set(column: bytes, value: bytes, micros: int) -> types.Mutation:
 
 
 def _exactly(text: bytes) -> bytes:
-    """Return an expression that stands for a text alone."""
+    """Return a regular expression that matches exactly one text."""
     return b"".join(bytes([c]) if chr(c).isalnum() and c < 128 else b"\\x%02x" % c for c in text)

@@ -13,9 +13,9 @@ from kstreams_rows.encoding import Change
 __all__ = ("Cell", "Cells", "Row", "RowMaker", "mutations")
 
 Cell: TypeAlias = str | bytes | int
-"""What is kept as bytes: text in UTF-8, numbers as 8 bytes, the highest first and signed."""
+"""A cell's value, stored as bytes: text as UTF-8, integers as 8 bytes, big-endian and signed."""
 Cells: TypeAlias = Mapping[str, Cell | None]
-"""Cells of a row, by `family:column`; None deletes what is there."""
+"""The cells of a row, by `family:column`; None deletes a cell."""
 Row: TypeAlias = Mapping[tuple[str, bytes], bytes | None]
 """The same, as Bigtable has it."""
 
@@ -28,12 +28,12 @@ _EARLIEST = 0
 
 @dataclass(frozen=True)
 class RowMaker:
-    """What makes rows of results.
+    """Builds rows from results.
 
     Attributes:
-        key: Makes the key of a row; the record's key as it is unless given.
-        row: Makes the cells; None deletes the row.
-        families: Those of the table; None where they are not known.
+        key: Builds the row key; by default the record's key is used.
+        row: Builds the cells; None deletes the row.
+        families: The column families of the table; None if they are unknown.
     """
 
     key: Callable[[Any], str | bytes] | None
@@ -41,11 +41,11 @@ class RowMaker:
     families: frozenset[str] | None = None
 
     def change(self, record: Record[Any, Any]) -> Change[bytes, Row]:
-        """Return what is to become of a row.
+        """Return the change of a record's row.
 
         Raises:
-            TypeError: Something has no form in Bigtable.
-            ValueError: Something is too large, or a column has no family, or one that is not there.
+            TypeError: A value has a type that Bigtable cannot store.
+            ValueError: A value is too large, or a column has no family or an unknown one.
         """
         key = _bytes(record.key if self.key is None else self.key(record.key), "the key")
         if not 0 < len(key) <= _KEY_BYTES:
@@ -65,7 +65,7 @@ class RowMaker:
 
 
 def mutations(change: Change[bytes, Row], micros: int) -> list[types.Mutation]:
-    """Return what changes a row, as of a time."""
+    """Return the mutations of a row, with a timestamp in microseconds."""
     if change.row is None:
         return [types.Mutation(delete_from_row=types.Mutation.DeleteFromRow())]
     found: list[types.Mutation] = []

@@ -26,7 +26,7 @@ from kstreams_rows.retrying import Faults, hidden, retried
 __all__ = ("FAMILY", "Access", "Service")
 
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 FAMILY = "f"
 """The one family of the table of fences."""
@@ -51,14 +51,14 @@ _OPTIONS = [
 
 @dataclass(frozen=True)
 class Access:
-    """Which instance, and as whom to ask.
+    """The address of an instance and the credentials for it.
 
     Attributes:
-        project: Google's project.
-        instance: The instance of Bigtable in it.
-        profile: The app profile; empty for the default one.
-        endpoint: Where it answers, `host:port` without TLS: an emulator; None is Google's.
-        credentials_file: Key of a service account.
+        project: The Google Cloud project.
+        instance: The Bigtable instance in the project.
+        profile: The app profile; empty for the default profile.
+        endpoint: `host:port` of an emulator, used without TLS; None for Google's service.
+        credentials_file: The key file of a service account.
     """
 
     project: str
@@ -75,11 +75,11 @@ class Access:
 
 
 class Service:
-    """A client of one process; it has channels of its own, which connect again by themselves.
+    """A client of one process, with its own channels, which reconnect by themselves.
 
     Args:
-        access: Where and as whom.
-        give_up_after: How long to try again.
+        access: The instance and the credentials.
+        give_up_after: How long to retry.
     """
 
     def __init__(self, access: Access, give_up_after: timedelta) -> None:
@@ -98,11 +98,11 @@ class Service:
         )
 
     def retried(self, work: Callable[[], T]) -> T:
-        """Return what work with this client gives, trying for a while.
+        """Return the result of an operation with the client; retry temporary failures.
 
         Raises:
             SinkUnavailableError: Bigtable did not answer in all that time.
-            SinkError: It refuses, and would again.
+            SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, lambda: None)
 
@@ -141,7 +141,7 @@ class Service:
     def unless(
         self, table: str, key: bytes, there: types.RowFilter, otherwise: list[types.Mutation]
     ) -> bool:
-        """Change a row unless something is there; tell whether it was."""
+        """Change a row unless a filter matches it; return whether it matched."""
         done = self._opened().check_and_mutate_row(
             table_name=self.name(table),
             row_key=key,
@@ -176,7 +176,7 @@ class Service:
         return found
 
     def has(self, table: str) -> bool:
-        """Tell whether there is a table."""
+        """Return whether a table exists."""
         try:
             self.cells(table, b"\0")
         except exceptions.NotFound:
@@ -184,7 +184,7 @@ class Service:
         return True
 
     def families(self, table: str) -> frozenset[str] | None:
-        """Return the families of a table; None where nobody tells this client."""
+        """Return the column families of a table; None if the client may not read them."""
         try:
             found = self._admin().get_table(name=self.name(table), retry=None, timeout=_TIMEOUT_S)
         except exceptions.Forbidden:

@@ -1,4 +1,4 @@
-"""A table as a sink: what a user says of it."""
+"""The Bigtable sink and its options."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, repr=False)
 class BigtableRows(Generic[K, V]):
-    """Keeps a row a key in a table of Bigtable, effectively once.
+    """Writes one row per key to a Bigtable table, effectively once.
 
-    The last result of a key in a batch counts; None deletes the row. A column that is left out
-    keeps its value, one that is None loses it. All cells of a batch have a timestamp of their own,
-    later than those of batches and lives before: the newest wins, whoever comes last. Others see a
-    batch's rows one after the other. Deletes leave no trace, so each write claims the task's fence
-    first: what is left is a driver that hangs within one request, and brings back what another
-    has deleted meanwhile.
+    The last result of a key in a batch is written; None deletes the row. A column that is left out
+    keeps its value; a column with None loses it. All cells of a batch have one timestamp, later
+    than those of earlier batches and lives, so the newest value wins whatever the order of the
+    writes. Readers see the rows of a batch appear one after the other. Deletes leave no timestamp,
+    so each write first claims the task's fence. One case remains: a driver that hangs within one
+    request can restore a row that another driver has deleted in the meantime.
 
-    A life's timestamps begin with the time at which it began: it writes over what was there. What
-    others write later hides what the sink writes to the same cells: leave the table to the sink.
-    Let families keep one version.
+    The timestamps of a life begin at the time it started, so it overwrites existing values. Values
+    that others write later hide those of the sink: let only the sink write to its cells. Set the
+    column families to keep one version.
 
-    What has no form (another type than text, bytes or int; a key of more than 4 KB, a cell of more
-    than 100 MB, a column of no family of the table's) is refused alone before anything of the batch
-    is written. What Bigtable itself refuses is refused alone too, but others of the batch are
-    written by then, also under `on_refused="fail"`.
+    Values that Bigtable cannot store (a type other than text, bytes or int; a key over 4 KB, a cell
+    over 100 MB, a column of an unknown family) are rejected individually before anything of the
+    batch is written. Rows that Bigtable rejects are rejected individually too, but other rows of
+    the batch are written by then, even with `on_refused="fail"`.
 
-    Credentials are Google's application default ones unless a file is named. Rights needed:
-    `bigtable.tables.mutateRows` and `readRows`, `get` to know the families, and `create` where the
-    table of fences is not there yet.
+    Without a credentials file, Google's application default credentials are used. Required rights:
+    `bigtable.tables.mutateRows` and `readRows`, `get` to read the column families, and `create` if
+    the table of fences does not exist yet.
 
     Args:
-        project: Google's project.
-        instance: The instance of Bigtable.
-        table: The table, which is there already.
-        row: Makes a row's cells, by `family:column`, from key and value.
-        key: Makes the row's key; the record's key as it is unless given.
-        profile: The app profile. It must be one of single-cluster routing: fences need it.
-        endpoint: `host:port` of an emulator, which is spoken to without TLS and credentials.
-        credentials_file: Key of a service account, on the driver and on each worker.
-        fence: Table of the fences, one row a task; made by `prepare` if it is not there.
-        give_up_after: How long to try again while Bigtable does not answer.
+        project: The Google Cloud project.
+        instance: The Bigtable instance.
+        table: The table, which must exist.
+        row: Builds a row's cells, by `family:column`, from key and value.
+        key: Builds the row key; by default the record's key is used.
+        profile: The app profile. It must use single-cluster routing, which fences require.
+        endpoint: `host:port` of an emulator, used without TLS and credentials.
+        credentials_file: The key file of a service account, on the driver and on each worker.
+        fence: The table of fences, one row per task; `prepare` creates it if it does not exist.
+        give_up_after: How long to retry while Bigtable does not answer.
 
     Raises:
         ValueError: A name is empty, or a time is negative.
@@ -91,7 +91,7 @@ class BigtableRows(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"bigtable {self.instance}/{self.table}"
 
     @property

@@ -82,7 +82,7 @@ class RowsWriter(Generic[K, V]):
         return found
 
     def _known(self) -> RowMaker:
-        """Return what makes rows, with the families as they were at the first batch."""
+        """Return the row maker, with the column families as of the first batch."""
         if not self._asked:
             families = self._service.retried(lambda: self._service.families(self._table))
             self._maker, self._asked = replace(self._maker, families=families), True

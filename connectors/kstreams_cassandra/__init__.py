@@ -1,4 +1,4 @@
-"""Results in Cassandra, or in what speaks its protocol (ScyllaDB, ...), effectively once.
+"""A sink for Cassandra and databases with its protocol, such as ScyllaDB; effectively once.
 
 Read `CassandraTable` first: a sink that keeps a row a key. What it writes has the batch's own
 timestamp, so that an older batch takes the place of no newer one, deletes included. Depends on

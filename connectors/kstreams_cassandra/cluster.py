@@ -28,7 +28,7 @@ from kstreams_rows.retrying import Faults, hidden, retried
 __all__ = ("Access", "Database")
 
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 _CONNECT_S = 5
 _ANSWER_S = 15.0
@@ -36,15 +36,15 @@ _ANSWER_S = 15.0
 
 @dataclass(frozen=True)
 class Access:
-    """Where a cluster answers, and as whom to ask.
+    """The address of a cluster and the credentials for it.
 
     Attributes:
-        hosts: Some of its nodes.
-        port: Theirs.
-        user: Who asks.
-        password: Of the user.
-        datacenter: Whose nodes are asked; None asks all.
-        tls: Whether nodes speak TLS.
+        hosts: Some nodes of the cluster.
+        port: The port of the nodes.
+        user: The user name.
+        password: The password of the user.
+        datacenter: The data center to use; None uses all nodes.
+        tls: Whether the nodes use TLS.
     """
 
     hosts: tuple[str, ...]
@@ -57,11 +57,11 @@ class Access:
 
 
 class Database:
-    """A session with a cluster, while it is of use.
+    """A session with a cluster, replaced after it fails.
 
     Args:
-        access: Where, and as whom.
-        give_up_after: How long to try again.
+        access: The address and the credentials.
+        give_up_after: How long to retry.
     """
 
     def __init__(self, access: Access, give_up_after: timedelta) -> None:
@@ -78,11 +78,11 @@ class Database:
         )
 
     def retried(self, work: Callable[[], T]) -> T:
-        """Return what work with this session gives, trying for a while.
+        """Return the result of an operation with the session; retry temporary failures.
 
         Raises:
             SinkUnavailableError: The cluster did not answer in all that time.
-            SinkError: It refuses, and would again.
+            SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, self.close)
 
@@ -93,7 +93,7 @@ class Database:
 
     @property
     def metadata(self) -> Any:  # noqa: ANN401  # the driver has no types
-        """What the driver knows of keyspaces and tables."""
+        """The driver's metadata of keyspaces and tables."""
         return self._opened()[0].metadata
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ __all__ = ("base_of", "make_lives", "timestamp_of")
 _REVISIONS = 64
 """Timestamps that a batch has, in microseconds: batches take longer."""
 _APART_US = 60_000_000
-"""How far apart lives begin at least, for clocks that differ."""
+"""The minimum time between the starts of two lives, which tolerates clock differences."""
 
 
 def make_lives(database: Database, keyspace: str, lives: str) -> None:
@@ -27,13 +27,13 @@ def make_lives(database: Database, keyspace: str, lives: str) -> None:
 
 
 def base_of(database: Database, keyspace: str, lives: str, table: str, life: str) -> int:
-    """Return from which timestamp on a life writes to a table, the same for all its tasks.
+    """Return the first timestamp of a life in a table; the same for all tasks of the life.
 
-    The first task of a life to ask decides it, by the cluster's clock: later than the beginnings
-    of all lives before, and than what others have written by now.
+    The first task that asks sets it by the cluster's clock, later than the starts of all earlier
+    lives and than everything that others have written so far.
 
     Raises:
-        SinkError: The table of lives was taken away meanwhile.
+        SinkError: The table of lives was dropped in the meantime.
     """
     place = f"{quoted(keyspace)}.{quoted(lives)}"
     for _ in range(3):
@@ -56,7 +56,7 @@ def base_of(database: Database, keyspace: str, lives: str, table: str, life: str
 
 
 def timestamp_of(base: int, commit: CommitId) -> int:
-    """Return the timestamp of what a commit writes."""
+    """Return the timestamp of a commit's writes."""
     return base + commit.batch * _REVISIONS + min(commit.revision, _REVISIONS - 1)
 
 

@@ -17,11 +17,11 @@ Columns: TypeAlias = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What to write of a row.
+    """A row to write.
 
     Attributes:
-        names: Its columns, those of the key first.
-        values: Theirs.
+        names: The columns, key columns first.
+        values: The values of the columns.
     """
 
     names: tuple[str, ...]
@@ -43,10 +43,11 @@ class RowMaker:
     row: Callable[[Any, Any], Columns | None]
 
     def change(self, record: Record[Any, Any]) -> Change[tuple[object, ...], Row]:
-        """Return what becomes of a record's row; without columns it is deleted.
+        """Return the change of a record's row: a write, or a delete if it has no columns.
 
         Raises:
-            TypeError, ValueError: It has no key, another one, or a column that there is not.
+            TypeError, ValueError: The row has no key, a key other than the record's, or an unknown
+                column.
         """
         own = self._own_key(record.key)
         columns: object = self.row(record.key, record.value)

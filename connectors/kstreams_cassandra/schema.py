@@ -1,4 +1,4 @@
-"""What a table has."""
+"""The columns and the key of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table as a sink: what a user says of it."""
+"""The Cassandra sink and its options."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, repr=False)
 class CassandraTable(Generic[K, V]):
-    """Keeps a row a key in a table of Cassandra, effectively once.
+    """Writes one row per key to a Cassandra table, effectively once.
 
-    The last result of a key in a batch counts; None deletes the row. All that a batch writes has
-    a timestamp of its own, later than those of batches and lives before: whoever comes last, the
-    newest wins, and a delete too. Others see a batch's rows one after the other.
+    The last result of a key in a batch is written; None deletes the row. All writes of a batch have
+    one timestamp, later than those of earlier batches and lives, so the newest write or delete wins
+    whatever the order. Readers see the rows of a batch appear one after the other.
 
-    A life's timestamps begin with the time at which it began, so that it writes over what was
-    there. What others write to the table later has later timestamps, and hides what the sink
-    writes to the same cells: leave the table to the sink.
+    The timestamps of a life begin at the time it started, so it overwrites existing rows. Writes of
+    others have later timestamps and hide those of the sink: let only the sink write to its cells.
 
-    What has no form in its column is refused alone before anything of the batch is written. What
-    the cluster refuses (a key of more than 64 KB) is refused alone too, but others of the batch
-    are written by then, also under `on_refused="fail"`.
+    Values that do not fit their column are rejected individually before anything of the batch is
+    written. Rows that the cluster rejects (a key over 64 KB) are rejected individually too, but
+    other rows of the batch are written by then, even with `on_refused="fail"`.
 
     Args:
         hosts: Some nodes of the cluster.
-        table: `keyspace.table`, as it is, case included. It has to be there, without counters.
-        key: All columns of its primary key, in order.
-        row: Makes the columns of a row from key and value. The record's key is that of the row: a
-            tuple where the row's has several columns. A column that is left out keeps its value.
-        port: Of the nodes.
-        user: Who writes; None where nobody has to say.
-        password: Of the user. It shows in no text.
-        datacenter: Whose nodes are asked; any unless given. Writes wait for a quorum of it.
-        tls: Whether the nodes speak TLS, with certificates that this machine trusts.
-        lives: Table in the same keyspace where lives begin; made by `prepare`.
-        give_up_after: How long to try again while the cluster does not answer or has no quorum.
+        table: `keyspace.table`, case-sensitive. It must exist and must not have counters.
+        key: All columns of the primary key, in order.
+        row: Builds the columns of a row from key and value. The record's key is the row's key: a
+            tuple if the primary key has several columns. A column that is left out keeps its value.
+        port: The port of the nodes.
+        user: The user name; None if the cluster has no authentication.
+        password: The password of the user. Logs and errors do not show it.
+        datacenter: The data center whose nodes are used; by default any. Writes wait for a quorum
+            of it.
+        tls: Whether the nodes use TLS, with certificates this machine trusts.
+        lives: The table in the same keyspace that stores the starts of lives; `prepare` creates it.
+        give_up_after: How long to retry while the cluster does not answer or has no quorum.
 
     Raises:
-        ValueError: There is no host, or a name is none.
+        ValueError: No host is given, or a name is invalid.
     """
 
     hosts: Sequence[str]
@@ -85,7 +85,7 @@ class CassandraTable(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"cassandra table {self.table}"
 
     @property

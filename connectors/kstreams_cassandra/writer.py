@@ -27,7 +27,7 @@ _AT_ONCE = 100
 _MOST_FORMS = 1_000
 """Of sets of columns that rows have, and whose statements are kept."""
 _NOT_BOUND = (TypeError, ValueError, OverflowError, AttributeError, KeyError)
-"""What the driver raises of values that have no form for their column."""
+"""The exceptions the driver raises for values that do not fit their column."""
 
 
 class TableWriter(Generic[K, V]):
@@ -115,7 +115,7 @@ class TableWriter(Generic[K, V]):
         return found
 
     def _statement(self, names: tuple[str, ...]) -> PreparedStatement:
-        """Return what writes rows of these columns, or deletes where there are none."""
+        """Return the statement that writes rows with columns, or deletes rows without any."""
         session = self._database.session
         if self._statements[0] is not session or len(self._statements[1]) > _MOST_FORMS:
             self._statements = session, {}

@@ -1,4 +1,4 @@
-"""Rows as files of a table of Delta, and what its log says of them."""
+"""Data files of a Delta table and their log entries."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _SHOWN = 32
 
 
 class DeltaFormat:
-    """A table of Delta as a worker sees it.
+    """The format of a Delta table's data files, as a worker uses it.
 
     Args:
         table: The table.
-        files: Where its files are.
+        files: The storage of the table's files.
     """
 
     place = "Delta"
@@ -80,10 +80,10 @@ def _entry(name: str, size: int, values: Mapping[str, str | None], rows: pa.Tabl
 
 
 def add_action(entry: str) -> AddAction:
-    """Return what the log is to say of a file.
+    """Return the `add` action of a staged file.
 
     Raises:
-        SinkError: The text was made by something else.
+        SinkError: The text was not written by this sink.
     """
     try:
         return AddAction(**json.loads(entry), data_change=True)
@@ -125,7 +125,7 @@ def _text(value: object) -> str | None:
 
 
 def _statistics(rows: pa.Table) -> Mapping[str, object]:
-    """Return by what readers pass over files: of whole numbers, dates and short texts."""
+    """Return the statistics readers use to skip files: of integers, dates and short texts."""
     least: dict[str, Any] = {}
     most: dict[str, Any] = {}
     nulls: dict[str, int] = {}

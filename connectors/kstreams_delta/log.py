@@ -1,4 +1,4 @@
-"""The log of a table of Delta, as what publishes sees it."""
+"""The log of a Delta table, as the committer uses it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ("DeltaLog",)
 
 
 class DeltaLog(TableLog[deltalake.DeltaTable]):
-    """A table's log, whose `txn` actions say which batch it has of which task.
+    """A table's log, whose `txn` actions store the last committed batch of each task.
 
     Args:
         open: Opens the table.
-        check: Sees that it is still as the sink needs it.
-        files: Where its files are.
+        check: Checks that the table still fits the sink.
+        files: The storage of the table's files.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class DeltaLog(TableLog[deltalake.DeltaTable]):
 
     @property
     def files(self) -> DeltaFiles:
-        """Where its files are."""
+        """The storage of the table's files."""
         return self._files
 
     def published(self, lane: str) -> int | None:

@@ -1,4 +1,4 @@
-"""What a table of Delta has, and whether the sink may write to it."""
+"""The schema of a Delta table, and the check that the sink can write to it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def check_partitions(rows: pa.Schema, names: Sequence[str]) -> None:
 
 
 def add_missing(table: deltalake.DeltaTable, rows: pa.Schema) -> None:
-    """Add the columns that rows have and a table has not; rows of before have no value there."""
+    """Add the columns that rows have and the table lacks; existing rows have nulls there."""
     missing = missing_columns(rows, columns_of(table))
     if missing:
         schema = deltalake.Schema.from_arrow(pa.schema([f.with_nullable(True) for f in missing]))

@@ -1,4 +1,4 @@
-"""Where a table of Delta is, and what can go wrong there."""
+"""The storage of a Delta table and its failures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kstreams_rows.retrying import Faults, hidden, retried
 __all__ = ("DeltaFiles", "Storage")
 
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 _OPTIONS = {"timeout": "30s", "connect_timeout": "5s", "max_retries": "3", "retry_timeout": "15s"}
 _SECRET = 6
@@ -28,12 +28,12 @@ _SPACES = re.compile(r"\s+")
 
 
 class Storage:
-    """A table's place, and its options.
+    """The location of a table and its storage options.
 
     Args:
-        uri: A directory's path or a URL.
-        options: Of deltalake's storage; over ours.
-        give_up_after: How long to try again.
+        uri: The path of a directory, or a URL.
+        options: Storage options of deltalake; they override the sink's defaults.
+        give_up_after: How long to retry.
     """
 
     def __init__(self, uri: str, options: Mapping[str, str], give_up_after: timedelta) -> None:
@@ -50,11 +50,12 @@ class Storage:
         )
 
     def retried(self, work: Callable[[], T], forget: Callable[[], None] = lambda: None) -> T:
-        """Return what work gives, trying for a while.
+        """Return the result of an operation; retry temporary failures.
 
         Raises:
             SinkUnavailableError: The storage did not answer in all that time.
-            SinkError: It, or the table, refuses, and would again.
+            SinkError: The storage or the table rejected the operation; a retry would be rejected
+                too.
         """
         return retried(work, self._faults, self._give_up_after, forget)
 
@@ -110,7 +111,7 @@ class DeltaFiles:
         return sorted(each.path for each in found if each.type is FileType.File)
 
     def exists(self, name: str) -> bool:
-        """Tell whether there is such a file."""
+        """Return whether the file exists."""
         (found,) = self._system.get_file_info([name])
         return bool(found.type is FileType.File)
 

@@ -1,4 +1,4 @@
-"""A table of Delta as a sink: what a user says of it."""
+"""The Delta Lake sink and its options."""
 
 from __future__ import annotations
 
@@ -30,35 +30,36 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, repr=False)
 class DeltaTable(FileTable[K, V]):
-    """Appends results to a table of Delta Lake, exactly once.
+    """Appends results to a Delta Lake table, exactly once.
 
-    A task's results of a batch are a file, in each partition one, which nobody sees. When the
-    batch is committed, one version of the table has the files of all tasks, and says by `txn`
-    actions which batch it has of each: what comes again, or late, is found there. Another writer
-    of the table is no hindrance.
+    Each task writes its results of a batch to one file per partition, which readers do not see yet.
+    When the batch commits, one version of the table adds the files of all tasks; its `txn` actions
+    store the committed batch of each task, so a repeated or late batch is recognized. Other writers
+    may use the table at the same time.
 
-    A row that does not fit the table's columns (a value of another type or too large, none where
-    one is needed, a column that there is not) is refused alone, before anything is written.
+    A row that does not fit the table's columns (a value of a wrong type or too large, a missing
+    required value, an unknown column) is rejected individually, before anything is written.
 
     Args:
         uri: A directory that driver and workers share, or a URL such as `s3://bucket/totals`.
-        rows: What a row has: a dataclass, whose fields are columns (`str`, `int`, `float`, `bool`,
-            `bytes`, `date`, `datetime` with a zone, lists, dicts by text, dataclasses, and with
-            `| None`), or a `pyarrow.Schema`. `prepare` makes the table by it if there is none. One
-            that is there may have other widths (`int32` for `int`), and more columns, if they need
-            no value.
-        row: Makes a row of key and value: an object of that type, or a mapping by column; None
-            leaves the result out.
-        partition_by: Columns by which a new table is divided: texts, whole numbers, bools, dates.
-        new_columns: What becomes of columns that the table does not have: `"fail"` at the start, or
-            `"add"` them to it, where rows of before have no value.
-        options: Of deltalake's storage, such as `{"region": "eu-central-1"}`; they show in no text.
-        give_up_after: How long to try again while the storage does not answer.
+        rows: The columns of a row: a dataclass, whose fields are columns (`str`, `int`, `float`,
+            `bool`, `bytes`, `date`, `datetime` with a zone, lists, dicts with text keys,
+            dataclasses, each also with `| None`), or a `pyarrow.Schema`. `prepare` creates the
+            table with it if there is none. An existing table may have other widths (`int32` for
+            `int`) and more columns, if those are nullable.
+        row: Builds a row from key and value: an object of that type, or a mapping by column; None
+            skips the result.
+        partition_by: The partition columns of a new table: texts, integers, bools or dates.
+        new_columns: What to do about columns that the table lacks: `"fail"` at the start, or
+            `"add"` them to the table, where existing rows have nulls.
+        options: Storage options of deltalake, such as `{"region": "eu-central-1"}`; logs and errors
+            do not show them.
+        give_up_after: How long to retry while the storage does not answer.
 
     Raises:
-        ValueError: The uri has a password, or the rows no such columns.
+        ValueError: The URI contains a password, or the columns of `rows` are not supported.
 
-    Source: `txnAppId` and `txnVersion` of Delta's own writer on Spark, with one of them a task.
+    Source: the `txnAppId` and `txnVersion` options of Delta's Spark writer, with one id per task.
     """
 
     uri: str
@@ -82,7 +83,7 @@ class DeltaTable(FileTable[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"delta table {self.uri}"
 
     @cached_property

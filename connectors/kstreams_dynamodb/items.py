@@ -21,7 +21,7 @@ Item: TypeAlias = dict[str, dict[str, Any]]
 Key: TypeAlias = tuple[tuple[str, str, "str | bytes"], ...]
 """Name, letter and value of each attribute of a key; equal ones are of one item."""
 KeyType: TypeAlias = Literal["S", "N", "B"]
-"""Text, a number, bytes: what an attribute of a key may be."""
+"""The type of a key attribute: text, number or bytes."""
 
 _SERIALIZER = TypeSerializer()
 _LARGEST_ITEM = 400 * 1024
@@ -34,22 +34,23 @@ _NUMBER = 21
 
 @dataclass(frozen=True)
 class ItemMaker:
-    """Makes items of a table.
+    """Builds items of a table.
 
     Attributes:
-        key: Attributes of the table's key, one or two.
-        types: Of these, and of the attributes that keys of its indexes have.
+        key: The key attributes of the table, one or two.
+        types: The types of the key attributes and of the keys of the table's indexes.
     """
 
     key: tuple[str, ...]
     types: Mapping[str, KeyType]
 
     def change(self, record: Record[Any, Any], attributes: Attributes | None) -> Change[Key, Item]:
-        """Return what becomes of a record's item; without attributes it is deleted.
+        """Return the change of a record's item: a write, or a delete if it has no attributes.
 
         Raises:
-            TypeError: A value has no form in DynamoDB, or not that of its key.
-            ValueError: It is too large, or the row has another key than the record.
+            TypeError: A value has a type DynamoDB cannot store, or a key attribute has a wrong
+                type.
+            ValueError: The item is too large, or its key differs from the record's key.
         """
         own = self._own_key(record.key)
         if attributes is not None and not isinstance(attributes, Mapping):

@@ -1,4 +1,4 @@
-"""What a table has, and the table of fences."""
+"""The key of a table, and the table of fences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ("LANE", "POSITION", "check_table", "make_fence")
 LANE = "lane"
 """Key of a fence: what all commits of a task have in common."""
 POSITION = "position"
-"""Where the fence is."""
+"""The attribute that stores the position of a fence."""
 
 _MISSING = "ResourceNotFoundException"
 _THERE = "ResourceInUseException"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ("Access", "Service", "code_of", "reasons_of")
 
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 _TIMEOUT_S = 10
 _BUSY = frozenset(
@@ -40,15 +40,15 @@ _BUSY = frozenset(
 
 @dataclass(frozen=True)
 class Access:
-    """Where DynamoDB answers, and as whom to ask.
+    """The address of DynamoDB and the credentials for it.
 
     Attributes:
-        region: The region; None leaves it to boto3.
-        endpoint_url: Where it answers; None is AWS.
+        region: The region; None uses boto3's configuration.
+        endpoint_url: The endpoint; None for AWS.
         profile: A profile of boto3's configuration.
-        access_key: Public part of given credentials.
-        secret_key: Secret part of them.
-        session_token: Third part of temporary ones.
+        access_key: The access key id.
+        secret_key: The secret access key.
+        session_token: The session token of temporary credentials.
     """
 
     _: KW_ONLY
@@ -64,8 +64,8 @@ class Service:
     """A client of one process.
 
     Args:
-        access: Where and as whom.
-        give_up_after: How long to try again.
+        access: The address and the credentials.
+        give_up_after: How long to retry.
     """
 
     def __init__(self, access: Access, give_up_after: timedelta) -> None:
@@ -82,11 +82,11 @@ class Service:
         )
 
     def retried(self, work: Callable[[], T]) -> T:
-        """Return what work with this client gives, trying for a while.
+        """Return the result of an operation with the client; retry temporary failures.
 
         Raises:
             SinkUnavailableError: DynamoDB did not answer, or had no room, in all that time.
-            SinkError: It refuses, and would again.
+            SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, lambda: None)
 

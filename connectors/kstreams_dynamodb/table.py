@@ -1,4 +1,4 @@
-"""A table as a sink: what a user says of it."""
+"""The DynamoDB sink and its options."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, repr=False)
 class DynamoTable(Generic[K, V]):
-    """Keeps an item a key in a table of DynamoDB, exactly once.
+    """Writes one item per key to a DynamoDB table, exactly once.
 
-    The last result of a key in a batch counts; None deletes the item. A row is the whole item:
-    attributes that it leaves out go. Floats become the decimal numbers that they are written as.
+    The last result of a key in a batch is written; None deletes the item. A row is the whole item:
+    attributes that it leaves out are removed. Floats become decimal numbers with the same digits.
 
-    What DynamoDB does not take (a type, nan, more than 400 KB, a key of another type or empty,
-    also of an index) is refused alone, before anything of the batch is written. Items go in by
-    up to 99 in one transaction with the task's fence: others see a large batch grow. Where two
-    writers meet in an item, one waits.
+    Values that DynamoDB rejects (an unsupported type, nan, an item over 400 KB, a key of the table
+    or of an index that is empty or has a wrong type) are rejected individually, before anything of
+    the batch is written. Items are written in transactions of up to 99 together with the task's
+    fence, so readers see a large batch grow. If two writers write the same item, one waits.
 
-    Credentials are boto3's business (environment, profile, role of the machine) unless both
-    keys are given here; given ones travel to the workers inside the app, so a role is better.
-    It needs the rights to DescribeTable, GetItem, PutItem, DeleteItem, and to CreateTable where
-    the fences' table is not there yet.
+    boto3 finds the credentials (environment, profile, role of the machine) unless both keys are
+    given here. Given keys are sent to the workers with the app, so prefer a role. The role needs
+    the rights DescribeTable, GetItem, PutItem, DeleteItem, and CreateTable if the table of fences
+    does not exist yet.
 
     Args:
-        table: Name of the table. It has to be there.
-        key: Attributes of its key: the partition key, and the sort key if there is one.
-        row: Makes the attributes of an item from key and value. The record's key is that of the
-            item: a tuple where that has two attributes.
-        region: The table's region; None leaves it to boto3.
-        endpoint_url: Where DynamoDB answers, `https://host:port`; None is AWS.
-        profile: Which profile of boto3's configuration to use.
-        access_key: Public part of given credentials.
-        secret_key: Secret part of given credentials.
-        session_token: Third part of given temporary credentials.
-        fence: Table of the fences, one item a task; made by `prepare` if it is not there.
-        give_up_after: How long to try again while DynamoDB does not answer or has no room.
+        table: The name of the table, which must exist.
+        key: The key attributes: the partition key, and the sort key if the table has one.
+        row: Builds the attributes of an item from key and value. The record's key is the item's
+            key: a tuple if the table has two key attributes.
+        region: The region of the table; None uses boto3's configuration.
+        endpoint_url: The endpoint, `https://host:port`; None for AWS.
+        profile: The profile of boto3's configuration to use.
+        access_key: The access key id.
+        secret_key: The secret access key.
+        session_token: The session token of temporary credentials.
+        fence: The table of fences, one item per task; `prepare` creates it if it does not exist.
+        give_up_after: How long to retry while DynamoDB does not answer or throttles requests.
 
     Raises:
-        ValueError: A name is empty, or the key has none, or more than two, attributes.
+        ValueError: A name is empty, or `key` does not have one or two attributes.
     """
 
     table: str
@@ -84,7 +84,7 @@ class DynamoTable(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"dynamodb table {self.table}"
 
     @property

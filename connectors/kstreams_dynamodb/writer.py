@@ -139,7 +139,7 @@ class TableWriter(Generic[K, V]):
 
     @cached_property
     def _maker(self) -> ItemMaker:
-        """What the table takes, as it was when the writer was opened."""
+        """The item maker, with the table's key as of the opening of the writer."""
         types = self._service.retried(
             lambda: check_table(self._service.client, self._table, self._key)
         )

@@ -1,4 +1,4 @@
-"""Events of servers as intakes: server-sent events, and WebSockets.
+"""Intakes for server-sent events and WebSockets.
 
 `EventStream` goes on after the last event that it has, by `Last-Event-ID`. `WebSocket` cannot: what
 comes while nobody listens is gone, which is counted as a gap. Depends on httpx and websockets, and

@@ -1,4 +1,4 @@
-"""Addresses, and what of them may be shown."""
+"""Server addresses, and their form for logs and errors."""
 
 from __future__ import annotations
 

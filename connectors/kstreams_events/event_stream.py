@@ -27,26 +27,26 @@ _LAST_ID = "Last-Event-ID"
 
 @dataclass(frozen=True)
 class EventStream(Intake):
-    """Takes events of one address, and goes on behind the last that the topic has.
+    """Receives server-sent events from one URL and resumes after the last event in the topic.
 
-    An event's `id` is the message's, its data the value, its type in the header `sse-event`. Where
-    a connection ends, and when the process starts again, the server is asked for what comes after
-    the last id. Without ids that is a gap, which is counted; with ids the server has to have kept
-    what came meanwhile: that it has not, nobody can see.
+    An event's `id` is the message's id, its data is the value, and its type is the header
+    `sse-event`. After a disconnection or a restart, the intake asks the server for the events after
+    the last id. Without ids, a disconnection is counted as a gap. With ids, the server must have
+    kept the events; the intake cannot detect that it has not.
 
     Args:
-        url: The address, without a password. Its query shows in no text.
-        headers: Of the request, such as `Authorization`; they show in no text.
-        prefetch: Events in memory at most.
-        max_bytes: Of an event, and of a line.
-        silence: How long nothing may come, comments included, until it connects again.
-        pause: How long to wait after the server has ended a connection.
-        named: Its name as an intake; None for one made of the address.
+        url: The URL, without a password. Logs and errors do not show its query.
+        headers: Request headers, such as `Authorization`; logs and errors do not show them.
+        prefetch: The maximum number of events in memory.
+        max_bytes: The maximum size of an event, and of a line.
+        silence: How long nothing, comments included, may arrive before the intake reconnects.
+        pause: How long to wait before reconnecting after the server has closed a connection.
+        named: The name of the intake; None derives it from the URL.
 
     Raises:
-        ValueError: The address is none, or a bound is not positive.
+        ValueError: The URL is invalid, or a limit is not positive.
 
-    Source: `EventSource` of browsers.
+    Source: the `EventSource` interface of browsers.
     """
 
     url: str = field(repr=False)
@@ -73,11 +73,11 @@ class EventStream(Intake):
         return self.named or f"events {shown(self.url)}"
 
     def open(self, last: LastMessage | None) -> Receiver:
-        """Connect, and go on where the topic ends.
+        """Connect and resume after the last message in the topic.
 
         Raises:
             IntakeUnavailableError: The server does not answer.
-            IntakeError: It has no such stream, or refuses this client.
+            IntakeError: The server has no such stream, or rejects the client.
         """
         return StreamReceiver(
             self.name,

@@ -13,12 +13,12 @@ __all__ = ("Line", "Message")
 
 @dataclass(frozen=True)
 class Message:
-    """A message as it came.
+    """A received message.
 
     Attributes:
-        value: Its body.
-        id: Its own; None if it has none.
-        headers: What else it says.
+        value: The body.
+        id: The message's id; None if it has none.
+        headers: The headers.
     """
 
     value: bytes
@@ -30,11 +30,11 @@ class Line(Protocol):
     """A connection that is open."""
 
     def messages(self) -> Iterator[Message]:
-        """Yield messages until the server ends it.
+        """Yield messages until the server closes the connection.
 
         Raises:
             IntakeUnavailableError: The connection is lost.
-            IntakeError: What comes is none of the protocol.
+            IntakeError: The server violates the protocol.
         """
         ...
 

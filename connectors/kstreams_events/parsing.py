@@ -13,11 +13,11 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def lines_of(chunks: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
-    """Yield lines without their ends, which are LF, CR or both.
+    """Yield lines without their line ends, which are LF, CR or both.
 
     Args:
-        chunks: The text, cut anywhere.
-        most_bytes: Of a line.
+        chunks: The text, split anywhere.
+        most_bytes: The maximum size of a line.
 
     Raises:
         IntakeError: A line is longer.
@@ -37,17 +37,17 @@ def lines_of(chunks: Iterable[bytes], most_bytes: int) -> Iterator[bytes]:
 
 
 def events_of(chunks: Iterable[bytes], most_bytes: int) -> Iterator[Message]:
-    """Yield the events of a stream; what is not ended by an empty line is none.
+    """Yield the events of a stream; an event that does not end with an empty line is ignored.
 
     Args:
-        chunks: The text, cut anywhere.
-        most_bytes: Of an event's data.
+        chunks: The text, split anywhere.
+        most_bytes: The maximum size of an event's data.
 
     Raises:
         IntakeError: An event is larger.
 
-    Source: the HTML standard, 9.2.6. Each event has the id of its own `id` field alone; the last
-    of those is where a connection goes on.
+    Source: the HTML standard, 9.2.6. Each event has the id of its own `id` field only; a
+    reconnection uses the last of them.
     """
     data: list[bytes] = []
     size = 0

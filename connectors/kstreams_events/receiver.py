@@ -1,4 +1,4 @@
-"""Receives what a server sends while it is connected, and connects again."""
+"""A receiver of messages from a connection, with reconnection."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ _CLOSE_S = 5.0
 
 
 class StreamReceiver(Receiver):
-    """Reads one connection in a thread, into memory that is bounded: then the server has to wait.
+    """Reads one connection in a thread, into a bounded buffer; when it is full, the server waits.
 
-    What is given back is kept, and given again. What is rejected is forgotten: nobody can be told.
+    Returned messages are kept and delivered again. Rejected messages are dropped, because the
+    protocol cannot report a rejection to the server.
 
     Args:
-        name: Of the intake, for the log.
-        connect: Connects, to go on behind an id.
-        resumes: Whether the server can.
-        prefetch: Messages in memory at most.
-        pause: How long to wait after the server has ended a connection.
-        last: What the topic has.
+        name: The name of the intake, for the log.
+        connect: Connects and resumes after an id.
+        resumes: Whether the server can resume.
+        prefetch: The maximum number of messages in memory.
+        pause: How long to wait before reconnecting after the server has closed a connection.
+        last: The last message in the topic.
     """
 
     def __init__(
@@ -60,7 +61,7 @@ class StreamReceiver(Receiver):
 
     @property
     def gaps(self) -> Gaps:
-        """How often it was not connected, and the server cannot say what came meanwhile."""
+        """The number and length of disconnections during which messages may have been lost."""
         return self._gaps
 
     def receive(self, limit: int, wait: timedelta) -> Sequence[Delivery]:
@@ -79,7 +80,7 @@ class StreamReceiver(Receiver):
         return [self._delivery(message) for message in came]
 
     def settle(self, deliveries: Sequence[Delivery]) -> None:
-        """Forget them: the topic knows where to go on."""
+        """Drop settled messages: the topic stores where to resume."""
         for each in deliveries:
             self._open.pop(each.receipt, None)
 
@@ -93,7 +94,7 @@ class StreamReceiver(Receiver):
         self._again.extend(kept)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()

@@ -34,24 +34,24 @@ _FAULTS = (1002, 1007, 1009)
 
 @dataclass(frozen=True)
 class WebSocket(Intake):
-    """Takes what a server sends by a WebSocket, as long as it is connected.
+    """Receives messages from a WebSocket while it is connected.
 
-    Text is a value in UTF-8. There are no ids: `complete` may find one in the value. What is sent
-    while nobody listens, between two connections or two processes, is gone: each time is counted
-    as a gap, with its length.
+    The value of a text message is its UTF-8. Messages have no ids; `complete` may read one from the
+    value. Messages that are sent between two connections or two processes are lost; each such time
+    is counted as a gap, with its length.
 
     Args:
-        url: The address, `ws://` or `wss://`. Its query shows in no text.
-        headers: Of the request, such as `Authorization`; they show in no text.
-        greetings: What is sent when it has connected, such as subscriptions.
-        prefetch: Messages in memory at most.
-        max_bytes: Of a message.
-        ping: How often the server is asked whether it is there.
-        pause: How long to wait after the server has ended a connection.
-        named: Its name as an intake; None for one made of the address.
+        url: The URL, `ws://` or `wss://`. Logs and errors do not show its query.
+        headers: Request headers, such as `Authorization`; logs and errors do not show them.
+        greetings: Messages to send after connecting, such as subscriptions.
+        prefetch: The maximum number of messages in memory.
+        max_bytes: The maximum size of a message.
+        ping: How often to send a ping to the server.
+        pause: How long to wait before reconnecting after the server has closed a connection.
+        named: The name of the intake; None derives it from the URL.
 
     Raises:
-        ValueError: The address is none, or a bound is not positive.
+        ValueError: The URL is invalid, or a limit is not positive.
     """
 
     url: str = field(repr=False)

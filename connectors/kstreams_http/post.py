@@ -1,4 +1,4 @@
-"""POSTs as a sink: what a user says of them."""
+"""The HTTP POST sink and its options."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ V = TypeVar("V")
 """Type of the results' values."""
 
 Body: TypeAlias = bytes | str | Mapping[str, object] | Sequence[object]
-"""Of a request: bytes, text, or what is made JSON."""
+"""The body of a request: bytes, text, or a value to encode as JSON."""
 
 _JSON = "application/json"
 
@@ -29,25 +29,25 @@ _JSON = "application/json"
 class HttpPost(Generic[K, V]):
     """Posts each result to an HTTP server, in order, at least once.
 
-    Each request has a header `Idempotency-Key`, `<life>/<sink>/<task>/<batch>/<number>`, which is
-    the same whenever it comes again: a server that remembers it sees each result once.
+    Each request has the header `Idempotency-Key: <life>/<sink>/<task>/<batch>/<number>`. A repeated
+    request has the same key, so a server that stores the keys can process each result once.
 
-    A status 2xx is success. 408, 409, 425, 429 and 5xx are tried again, and so is a lost
-    connection. 401, 403, 404, 405, 407 and 410 mean that the address or the rights are wrong, and
-    fail the batch, as redirects do. Any other 4xx refuses the result alone; those that were
-    posted before it stay there, also under `on_refused="fail"`. Requests go straight to the
-    server, past proxies.
+    A 2xx status is success. 408, 409, 425, 429, 5xx and lost connections are retried. Redirects and
+    401, 403, 404, 405, 407 and 410 mean a wrong address or missing rights, and fail the batch. Any
+    other 4xx status rejects the single result; results posted before it stay posted, even with
+    `on_refused="fail"`. Requests do not use proxies.
 
     Args:
-        url: Where to; a name and a password in it become a header. Shown without login and query.
-        body: Makes the body from key and value; None leaves the result out.
-        content_type: Header of each request.
-        headers: More of them; they show in no text.
-        timeout: How long to wait for a connection, and for each part of an answer.
-        give_up_after: How long to try a request again.
+        url: The URL; a user name and a password in it become a header. Logs and errors show it
+            without login and query.
+        body: Builds the body from key and value; None skips the result.
+        content_type: The `Content-Type` header of each request.
+        headers: Additional headers; logs and errors do not show them.
+        timeout: How long to wait for a connection, and for each part of a response.
+        give_up_after: How long to retry a request.
 
     Raises:
-        ValueError: The url or a header is none.
+        ValueError: The URL or a header is invalid.
     """
 
     url: str = field(repr=False)
@@ -73,18 +73,18 @@ class HttpPost(Generic[K, V]):
         timeout: timedelta = timedelta(seconds=30),
         give_up_after: timedelta = timedelta(seconds=60),
     ) -> HttpPost[K, V]:
-        """Return a sink that posts all that a task gives in a batch by one request.
+        """Return a sink that posts all results of a task's batch in one request.
 
-        Where the server refuses it, halves are posted, down to the results that it refuses; the
-        `Idempotency-Key` of a part ends with its first and last number.
+        If the server rejects the request, the sink splits the batch in halves until it finds the
+        rejected results. The `Idempotency-Key` of a part ends with its first and last number.
 
         Args:
-            url: As for `HttpPost`, and so are the others.
-            body: Makes the body of some records; the same for the same ones.
-            content_type: Header of each request.
-            headers: More of them.
-            timeout: How long to wait for an answer.
-            give_up_after: How long to try a request again.
+            url: As for `HttpPost`, like the other arguments.
+            body: Builds the body of several records; it must be deterministic.
+            content_type: The `Content-Type` header of each request.
+            headers: Additional headers.
+            timeout: How long to wait for a response.
+            give_up_after: How long to retry a request.
         """
         return cls(
             url,
@@ -102,7 +102,7 @@ class HttpPost(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"POST {shown_url(self.url)}"
 
     @property

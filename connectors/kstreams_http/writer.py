@@ -24,17 +24,17 @@ V = TypeVar("V")
 """Type of the results' values."""
 
 _WRONG = frozenset({401, 403, 404, 405, 407, 410})
-"""Statuses that are of the address or the rights, not of what is posted."""
+"""Status codes that mean a wrong address or missing rights, not a rejected body."""
 
 
 class PostWriter(Generic[K, V]):
     """A `Writer` with one connection.
 
     Args:
-        server: Where to.
-        give_up_after: How long to try a request again.
-        body: Makes a result's body.
-        bodies: Makes the body of several instead, if it is given.
+        server: The server to post to.
+        give_up_after: How long to retry a request.
+        body: Builds the body of one result.
+        bodies: If given, builds the body of several results instead.
     """
 
     def __init__(

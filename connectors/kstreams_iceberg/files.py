@@ -1,4 +1,4 @@
-"""Rows as files of a table of Iceberg, and what its log says of them."""
+"""Data files of an Iceberg table and their log entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log of a table of Iceberg, as what publishes sees it."""
+"""The log of an Iceberg table, as the committer uses it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class IcebergLog(TableLog[Table]):
 
     @property
     def files(self) -> IcebergFiles:
-        """Where its files are."""
+        """The storage of the table's files."""
         return IcebergFiles(self.table)
 
     def published(self, lane: str) -> int | None:
@@ -94,10 +94,10 @@ class IcebergLog(TableLog[Table]):
 
 
 def _alone(table: Table, spec: int) -> Table:
-    """Return a table as it was looked at, for one try with files divided by a spec.
+    """Return a copy of the table for one commit attempt of files with one partition spec.
 
-    pyiceberg tries again by itself, on a newer version that nobody has looked at, and divides by
-    the newest spec: so the table that it is given says otherwise. Neither is written.
+    By itself pyiceberg retries on a newer, unchecked version of the table and partitions by the
+    newest spec; the copy's settings disable both. The settings are not written to the table.
     """
     if all(each.spec_id != spec for each in table.metadata.partition_specs):
         raise SinkError(

@@ -1,4 +1,4 @@
-"""What a table of Iceberg has, and whether the sink may write to it."""
+"""The schema of an Iceberg table, and the check that the sink can write to it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def make(catalog: Catalog, name: str, rows: pa.Schema, partitions: Sequence[str]
 
 
 def add_missing(table: Table, rows: pa.Schema) -> None:
-    """Add the columns that rows have and a table has not; rows of before have no value there."""
+    """Add the columns that rows have and the table lacks; existing rows have nulls there."""
     missing = missing_columns(rows, table.schema().as_arrow())
     if missing:
         with table.update_schema() as update:

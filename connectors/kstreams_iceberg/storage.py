@@ -1,4 +1,4 @@
-"""Where a table of Iceberg is, and what can go wrong there."""
+"""The catalog of an Iceberg table and its failures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kstreams_rows.retrying import Faults, hidden, retried
 __all__ = ("IcebergFiles", "Storage")
 
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 _KINDS = tuple(
     each
@@ -33,13 +33,13 @@ _PASSING = (
 
 
 class Storage:
-    """A table's catalog.
+    """The catalog of a table.
 
     Args:
-        table: Its name in the catalog, with its namespace.
-        name: Of the catalog, in pyiceberg's configuration.
-        properties: Of the catalog; over those of the configuration.
-        give_up_after: How long to try again.
+        table: The table's name in the catalog, with its namespace.
+        name: The catalog's name in pyiceberg's configuration.
+        properties: Properties of the catalog; they override the configuration.
+        give_up_after: How long to retry.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Storage:
         )
 
     def retried(self, work: Callable[[], T], forget: Callable[[], None] = lambda: None) -> T:
-        """Return what work gives, trying for a while.
+        """Return the result of an operation; retry temporary failures.
 
         Raises:
             SinkUnavailableError: Catalog or storage did not answer in all that time.
@@ -143,7 +143,7 @@ class IcebergFiles:
         return sorted(f"{folder}/{each.base_name}" for each in found if each.type is FileType.File)
 
     def exists(self, name: str) -> bool:
-        """Tell whether there is such a file."""
+        """Return whether the file exists."""
         return self._io.new_input(self._at(name)).exists()
 
     def delete(self, name: str) -> None:
@@ -162,7 +162,7 @@ def _may_pass(exc: Exception) -> bool:
 
 
 def _database_errors() -> tuple[type[Exception], ...]:
-    """Return what catalogs in databases raise, where there are such."""
+    """Return the exceptions of SQL catalogs; empty if SQLAlchemy is not installed."""
     try:
         from sqlalchemy.exc import DBAPIError  # noqa: PLC0415  # of those catalogs alone
     except ImportError:

@@ -1,4 +1,4 @@
-"""A table of Iceberg as a sink: what a user says of it."""
+"""The Apache Iceberg sink and its options."""
 
 from __future__ import annotations
 
@@ -27,39 +27,39 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, repr=False)
 class IcebergTable(FileTable[K, V]):
-    """Appends results to a table of Apache Iceberg, exactly once.
+    """Appends results to an Apache Iceberg table, exactly once.
 
-    A task's results of a batch are a file, in each partition one, which nobody sees. When the
-    batch is committed, one snapshot of the table has the files of all tasks, and the table's
-    properties say which batch it has of each: what comes again, or late, is found there. Where
-    other writers of the table come between, it is looked at again.
+    Each task writes its results of a batch to one file per partition, which readers do not see yet.
+    When the batch commits, one snapshot of the table adds the files of all tasks; the table's
+    properties store the committed batch of each task, so a repeated or late batch is recognized. If
+    another writer commits in between, the sink checks the table again and retries.
 
-    A row that does not fit the table's columns (a value of another type or too large, none where
-    one is needed, a column that there is not) is refused alone, before anything is written.
+    A row that does not fit the table's columns (a value of a wrong type or too large, a missing
+    required value, an unknown column) is rejected individually, before anything is written.
 
     Args:
-        table: Its name in the catalog, with its namespace, which has to be there: `shop.totals`.
-        rows: What a row has: a dataclass, whose fields are columns (`str`, `int`, `float`, `bool`,
-            `bytes`, `date`, `datetime` with a zone, lists, dicts by text, dataclasses, and with
-            `| None`), or a `pyarrow.Schema`. `prepare` makes the table by it if there is none. One
-            that is there may have other widths (`int` of 32 bits), more columns, if they need no
-            value, and any partitions.
-        row: Makes a row of key and value: an object of that type, or a mapping by column; None
-            leaves the result out.
-        catalog: Properties of the catalog, as pyiceberg has them: its `type`, `uri`, `warehouse`,
-            credentials. They show in no text. What is left out comes from pyiceberg's configuration
-            on each machine.
-        catalog_name: Its name in that configuration.
-        partition_by: Columns by whose values a new table is divided.
-        new_columns: What becomes of columns that the table does not have: `"fail"` at the start, or
-            `"add"` them to it, where rows of before have no value.
-        give_up_after: How long to try again while catalog or storage do not answer, or others
-            write.
+        table: The table's name in the catalog, with its namespace, which must exist: `shop.totals`.
+        rows: The columns of a row: a dataclass, whose fields are columns (`str`, `int`, `float`,
+            `bool`, `bytes`, `date`, `datetime` with a zone, lists, dicts with text keys,
+            dataclasses, each also with `| None`), or a `pyarrow.Schema`. `prepare` creates the
+            table with it if there is none. An existing table may have other widths (`int` of 32
+            bits), more columns, if those are nullable, and any partition spec.
+        row: Builds a row from key and value: an object of that type, or a mapping by column; None
+            skips the result.
+        catalog: Catalog properties of pyiceberg: `type`, `uri`, `warehouse`, credentials. Logs and
+            errors do not show them. Missing properties come from pyiceberg's configuration on each
+            machine.
+        catalog_name: The catalog's name in that configuration.
+        partition_by: The partition columns of a new table, with the identity transform.
+        new_columns: What to do about columns that the table lacks: `"fail"` at the start, or
+            `"add"` them to the table, where existing rows have nulls.
+        give_up_after: How long to retry while the catalog or the storage does not answer, or while
+            other writers win commits.
 
     Raises:
-        ValueError: The name has no namespace, or the rows no such columns.
+        ValueError: The name has no namespace, or the columns of `rows` are not supported.
 
-    Source: Flink's sink of Iceberg, which keeps its last checkpoint in snapshots' summaries.
+    Source: Flink's Iceberg sink, which stores its last checkpoint in snapshot summaries.
     """
 
     table: str
@@ -87,7 +87,7 @@ class IcebergTable(FileTable[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"iceberg table {self.table}"
 
     @cached_property

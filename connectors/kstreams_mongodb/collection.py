@@ -1,4 +1,4 @@
-"""A collection as a sink: what a user says of it."""
+"""The MongoDB sink and its options."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, repr=False)
 class MongoCollection(Generic[K, V]):
-    """Keeps a document a key in a collection of MongoDB, effectively once.
+    """Writes one document per key to a MongoDB collection, effectively once.
 
-    The last result of a key in a batch counts; None deletes the document. A row is the whole
-    document: fields that it leaves out go. Each document has a field `kstreams` with the life
-    and the number of the batch that it is of, and is replaced by a later batch of that life, or
-    by another life, alone. So each document ends as its last result made it; others see the
-    documents of a batch one after the other.
+    The last result of a key in a batch is written; None deletes the document. A row is the whole
+    document: fields that it leaves out are removed. Each document has a field `kstreams` with the
+    life and the number of its batch; only a later batch of that life, or another life, replaces it.
+    So each document ends with its last result. Readers see the documents of a batch appear one
+    after the other.
 
-    What has no form in MongoDB (a type, more than 16 MB, names with `$`) is refused alone before
-    anything of the batch is written. What the server refuses (a validator, another unique
-    index) is refused alone too, but others of the batch are written by then, also under
-    `on_refused="fail"`.
+    Values that MongoDB cannot store (an unsupported type, a document over 16 MB, names with `$`)
+    are rejected individually before anything of the batch is written. Documents that the server
+    rejects (a validator, another unique index) are rejected individually too, but other documents
+    of the batch are written by then, even with `on_refused="fail"`.
 
     Args:
-        url: `mongodb://user:password@host:port/` or `mongodb+srv://`. It shows in no text.
-        collection: `database.collection`; made with its first document.
-        row: Makes the fields of a document from key and value.
-        id: Makes the `_id` of a key; the record's key as it is unless given.
-        fence: Collection of the fences in the same database, one document a task.
-        give_up_after: How long to try again while the server does not answer.
+        url: `mongodb://user:password@host:port/` or `mongodb+srv://`. Logs and errors do not show
+            it.
+        collection: `database.collection`; created with its first document.
+        row: Builds the fields of a document from key and value.
+        id: Builds the `_id` from the key; by default the record's key is used.
+        fence: The collection of fences in the same database, one document per task.
+        give_up_after: How long to retry while the server does not answer.
 
     Raises:
-        ValueError: The url or a name is none.
+        ValueError: The URL or a name is invalid.
     """
 
     url: str = field(repr=False)
@@ -65,7 +66,7 @@ class MongoCollection(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"mongodb collection {self.collection}"
 
     @property

@@ -29,15 +29,16 @@ def change_of(
     name: Callable[[Any], object] | None,
     row: Callable[[Any, Any], Fields | None],
 ) -> Change[bytes, Document]:
-    """Return what becomes of a record's document; without fields it is deleted.
+    """Return the change of a record's document: a replacement, or a delete if it has no fields.
 
     Args:
         record: A result.
-        name: Makes the `_id` of its key, which is that as it is without.
-        row: Makes the fields.
+        name: Builds the `_id` from the key; None uses the key itself.
+        row: Builds the fields.
 
     Raises:
-        TypeError, ValueError, bson.errors.InvalidDocument, OverflowError: It is none.
+        TypeError, ValueError, bson.errors.InvalidDocument, OverflowError: The row is not a valid
+        document.
     """
     own = _identity(record.key if name is None else name(record.key))
     key = bson.encode({"_id": own})
@@ -68,9 +69,9 @@ def order_of(commit: CommitId) -> int:
 def request_of(
     change: Change[bytes, Document], commit: CommitId
 ) -> ReplaceOne[Document] | DeleteOne:
-    """Return what writes a change, unless the same commit or a later one of its life has.
+    """Return the request that writes a change unless the same or a later commit of the life has.
 
-    Where one has, a replacement meets the `_id` that is there (11000).
+    If one has, a replacement fails with a duplicate `_id` (error 11000).
     """
     order = order_of(commit)
     newer = {f"{OWN}.life": commit.life, f"{OWN}.order": {"$gte": order}}

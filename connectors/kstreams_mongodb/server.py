@@ -16,7 +16,7 @@ from kstreams_rows.retrying import Faults, hidden, retried
 __all__ = ("PASSING", "Server", "check_address")
 
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 PASSING = frozenset(
     {
@@ -34,8 +34,8 @@ class Server:
     """A client of one process.
 
     Args:
-        url: Its address.
-        give_up_after: How long to try again.
+        url: The URL of the server.
+        give_up_after: How long to retry.
     """
 
     def __init__(self, url: str, give_up_after: timedelta) -> None:
@@ -52,11 +52,11 @@ class Server:
         )
 
     def retried(self, work: Callable[[], T]) -> T:
-        """Return what work with this client gives, trying for a while.
+        """Return the result of an operation with the client; retry temporary failures.
 
         Raises:
             SinkUnavailableError: MongoDB did not answer in all that time.
-            SinkError: It refuses, and would again.
+            SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, self.close)
 

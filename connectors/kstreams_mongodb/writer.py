@@ -31,14 +31,14 @@ _BYTES_AT_ONCE = 16 * 1024 * 1024
 
 
 class CollectionWriter(Generic[K, V]):
-    """A `Writer` with a client of its own.
+    """A `Writer` with its own client.
 
     Args:
-        server: Where to.
-        collection: Name of the collection.
-        fence: That of the fences.
-        name: Makes the `_id` of a key.
-        row: Makes the fields of a document.
+        server: The server to write to.
+        collection: The name of the collection.
+        fence: The name of the collection of fences.
+        name: Builds the `_id` from a key.
+        row: Builds the fields of a document.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class CollectionWriter(Generic[K, V]):
         self._server.close()
 
     def _claim(self, commit: CommitId) -> bool:
-        """Move the task's fence to a commit; tell whether no later one has been there."""
+        """Move the task's fence to a commit; return whether no later commit has moved it."""
         lane, order = lane_of(commit), order_of(commit)
         fences = self._server.collection(self._fence)
         try:
@@ -91,7 +91,7 @@ class CollectionWriter(Generic[K, V]):
         return True
 
     def _written(self, rows: Sequence[_Numbered], commit: CommitId) -> dict[int, dict[str, Any]]:
-        """Write rows; return, by number, what the server says of those that it refuses."""
+        """Write rows; return the server's errors for rejected rows, by row number."""
         collection = self._server.collection(self._collection)
         reasons: dict[int, dict[str, Any]] = {}
         changes = [change for _, change in rows]
@@ -122,7 +122,7 @@ def _of_rows(exc: errors.BulkWriteError) -> list[dict[str, Any]]:
 
 
 def _is_newer(error: dict[str, Any]) -> bool:
-    """Tell whether a document of the same commit or a later one is there already."""
+    """Return whether the collection has a document of the same or a later commit."""
     if error.get("code") != _THERE:
         return False
     pattern = error.get("keyPattern")

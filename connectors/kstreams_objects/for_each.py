@@ -102,7 +102,7 @@ class _EachWriter(Generic[K, V]):
     def _free(
         self, records: Sequence[Record[K, V]], found: Sequence[tuple[int, tuple[str, bytes]]]
     ) -> tuple[dict[str, bytes], list[RefusedRow]]:
-        """Return the last file of each path, and what is said of those that cannot be there."""
+        """Return the last file of each path, and the rows whose path is blocked."""
         kept: dict[str, bytes] = {}
         folders: set[str] = set()
         wrong: list[RefusedRow] = []

@@ -19,11 +19,11 @@ _LEVEL = 6
 
 @dataclass(frozen=True)
 class Encoded:
-    """A file, and what is not in it.
+    """An encoded file and the rows it does not contain.
 
     Attributes:
-        data: Its bytes; None where no row went in.
-        refused: By their numbers, why rows did not go in.
+        data: The bytes; None if no row was encoded.
+        refused: The reasons for rejected rows, by row number.
     """
 
     data: bytes | None
@@ -35,7 +35,7 @@ class FileFormat(Protocol):
 
     @property
     def extension(self) -> str:
-        """What names of such files end with, such as `.csv`."""
+        """The file name extension, such as `.csv`."""
         ...
 
     def encode(self, rows: Sequence[Columns]) -> Encoded:
@@ -68,17 +68,17 @@ class JsonLines:
 
 @dataclass(frozen=True)
 class CsvTable:
-    """Comma-separated values by RFC 4180, in UTF-8, the first line names the columns.
+    """Comma-separated values by RFC 4180, in UTF-8, with a header line.
 
-    Text, numbers, and what says itself as text (dates, decimals) have a form. None is an empty
-    field. A row with a column that is not named is refused, one without a column has it empty.
+    Texts, numbers, and values with a text form (dates, decimals) are supported. None is an empty
+    field. A row with an unknown column is rejected; a missing column is empty.
 
     Args:
-        columns: The columns, in their order.
-        gzip: Whether files are compressed.
+        columns: The columns, in order.
+        gzip: Whether to compress files.
 
     Raises:
-        ValueError: There is no column, or one is named twice.
+        ValueError: There is no column, or a column is named twice.
     """
 
     columns: tuple[str, ...]

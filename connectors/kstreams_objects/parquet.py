@@ -17,18 +17,18 @@ __all__ = ("Parquet",)
 
 @dataclass(frozen=True)
 class Parquet:
-    """Parquet files of one schema.
+    """Parquet files with one schema.
 
-    A row is refused that has a column which the schema does not have, a value that does not fit
-    its column's type, a time without a zone where the schema has one, or no value where the schema
-    wants one (`nullable=False`).
+    A row is rejected if it has a column that the schema lacks, a value that does not fit its
+    column's type, a time without a zone where the schema has one, or no value for a column that is
+    not nullable.
 
     Args:
-        schema: Of all files.
-        compression: Of their columns.
+        schema: The schema of all files.
+        compression: The compression of the columns.
 
     Raises:
-        ValueError: The schema has no column, or one is named twice.
+        ValueError: The schema has no column, or a column is named twice.
     """
 
     schema: pa.Schema

@@ -1,4 +1,4 @@
-"""Where files go: storage that can give what it has another name."""
+"""Storage for files: storage that can rename objects."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ __all__ = ("MovingStore", "Place", "as_place")
 
 
 class MovingStore(Protocol):
-    """What a sink of files asks of storage; errors are `StoreError`."""
+    """The storage operations that file sinks need; they raise `StoreError`."""
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Create an object, durably and whole, unless its name exists; tell whether it did."""
+        """Create an object durably, atomically, if absent; return whether it was created."""
         ...
 
     def move(self, name: str, to: str, *, replace: bool = False) -> bool:
-        """Give an object another name, where it is seen whole; tell whether there was one.
+        """Rename an object atomically; return whether it existed.
 
-        One that has the other name already stays, and this one is deleted; with `replace` it is
-        the other way round. Where there is none of the first name, nothing happens.
+        If the new name exists, that object stays and this one is deleted; with `replace`, this one
+        replaces it. If the object does not exist, nothing happens.
         """
         ...
 
     def obstacle(self, name: str) -> str:
-        """Return what is in the way of a name, such as a file where it needs a folder.
+        """Return the object that blocks a name, such as a file where the name needs a folder.
 
-        Empty if nothing is; always where storage has no folders.
+        Empty if nothing does; always empty for storage without folders.
         """
         ...
 
@@ -43,15 +43,14 @@ class MovingStore(Protocol):
 
 
 class Place(Protocol):
-    """Settings of such a storage, picklable and without a secret in their texts.
+    """Settings of a storage: picklable, and without secrets in their `str` and `repr`.
 
-    A sink's files are there exactly once. A place that promises less says so by an attribute
-    `guarantee`.
+    Files of a sink exist exactly once. A place that guarantees less has an attribute `guarantee`.
     """
 
     @property
     def place(self) -> str:
-        """What to call it in texts."""
+        """The name of the storage in logs and errors."""
         ...
 
     def open(self) -> MovingStore:

@@ -123,7 +123,7 @@ def _refused(
     rows: Sequence[tuple[int, Columns]],
     reasons: Mapping[int, str],
 ) -> list[RefusedRow]:
-    """Return what is said of rows that their file does not take."""
+    """Return the rows that the file format rejected."""
     found: list[RefusedRow] = []
     for place, reason in reasons.items():
         number, columns = rows[place]

@@ -21,15 +21,15 @@ __all__ = ("StagedFiles", "Stager", "checked_path", "storage_errors")
 _STAGED = "_staged"
 _STEP_BYTES = 255
 _LARGEST_BYTES = 5_000_000_000
-"""What S3 copies by one request."""
+"""The largest object S3 copies in one request."""
 
 
 class StagedFiles:
-    """What sinks of files have in common: their place, and how staged files are shown.
+    """The common base of file sinks: their storage, and the publishing of staged files.
 
     Attributes:
-        place: A directory's path, or settings of a storage.
-        replaces: Whether a file takes the place of one that has its name.
+        place: The path of a directory, or the settings of a storage.
+        replaces: Whether a file replaces an existing file of the same name.
     """
 
     place: str | os.PathLike[str] | Place
@@ -37,12 +37,12 @@ class StagedFiles:
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"files in {as_place(self.place).place}"
 
     @property
     def guarantee(self) -> Guarantee:
-        """Exactly once, or less where the place says so."""
+        """Exactly once, or less if the storage guarantees less."""
         found: Guarantee = getattr(as_place(self.place), "guarantee", "exactly-once")
         return found
 
@@ -57,13 +57,13 @@ class StagedFiles:
                 pass
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Give the staged files of a batch's tasks their names.
+        """Rename the staged files of a batch's tasks to their final names.
 
-        One that is not staged any more was given its name before.
+        A staged file that does not exist was renamed before.
 
         Raises:
             SinkUnavailableError: The storage does not answer.
-            SinkError: A receipt is none of ours.
+            SinkError: A receipt was not written by this sink.
         """
         with storage_errors():
             for commit in sorted(receipts, key=lambda each: (each.task, each.order)):
@@ -77,7 +77,7 @@ class StagedFiles:
         return as_place(self.place).open()
 
     def __getstate__(self) -> dict[str, object]:
-        """Travel without what is open."""
+        """Return the state for pickling, without open connections."""
         return {name: each for name, each in self.__dict__.items() if name != "store"}
 
 
@@ -85,7 +85,7 @@ class Stager:
     """Stages files in a worker.
 
     Args:
-        store: Where.
+        store: The storage.
     """
 
     def __init__(self, store: MovingStore) -> None:
@@ -148,7 +148,7 @@ def _read(receipt: str) -> tuple[str, str]:
 
 @contextmanager
 def storage_errors() -> Iterator[None]:
-    """Raise what the storage says as a sink's."""
+    """Convert errors of the storage to sink errors."""
     try:
         yield
     except StoreError as exc:

@@ -1,4 +1,4 @@
-"""An index as a sink: what a user says of it."""
+"""The OpenSearch sink and its options."""
 
 from __future__ import annotations
 
@@ -23,30 +23,32 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, repr=False)
 class SearchIndex(Generic[K, V]):
-    """Keeps a document a key in an index of OpenSearch or Elasticsearch, effectively once.
+    """Writes one document per key to an OpenSearch or Elasticsearch index, effectively once.
 
-    The last result of a key in a batch counts; None deletes the document. A row is the whole
-    document. Its version is external, made of the life and the number of the batch that it is of:
-    none takes the place of a later one, and each ends as its last result made it. Searches see a
-    document after the index's next refresh.
+    The last result of a key in a batch is written; None deletes the document. A row is the whole
+    document. Documents have an external version made of the life and the number of the batch, so an
+    earlier result never replaces a later one. Searches find a document after the index's next
+    refresh.
 
-    What has no form in JSON, and ids of no or more than 512 bytes, are refused alone before
-    anything of the batch is written. What the index refuses (a value that does not fit the
-    mapping) is refused alone too, but others of the batch are written by then, also under
-    `on_refused="fail"`.
+    Rows without a JSON form, and ids that are empty or over 512 bytes, are rejected individually
+    before anything of the batch is written. Documents that the index rejects (a value that does not
+    fit the mapping) are rejected individually too, but other documents of the batch are written by
+    then, even with `on_refused="fail"`.
 
     Args:
-        url: Of one node or a proxy, `https://user:password@host:9200`. It shows in no text.
-        index: Name of the index; it has to be there.
-        row: Makes the fields of a document from key and value.
-        id: Makes the id of a key, a text or an integer; the record's key unless given.
-        headers: Of each request, such as one with an API key; they show in no text.
-        own: What the names of two indexes of the sink's own begin with, `-lives` and `-fence`.
-        timeout: How long to wait for a connection, and for each part of an answer.
-        give_up_after: How long to try again while the cluster does not answer or has no room.
+        url: The URL of a node or a proxy, `https://user:password@host:9200`. Logs and errors do not
+            show it.
+        index: The name of the index, which must exist.
+        row: Builds the fields of a document from key and value.
+        id: Builds the id, a text or an integer, from the key; by default the record's key is used.
+        headers: Additional request headers, such as one with an API key; logs and errors do not
+            show them.
+        own: The name prefix of the sink's own two indexes, `-lives` and `-fence`.
+        timeout: How long to wait for a connection, and for each part of a response.
+        give_up_after: How long to retry while the cluster does not answer or rejects load.
 
     Raises:
-        ValueError: The url, a header or a name is none.
+        ValueError: The URL, a header or a name is invalid.
     """
 
     url: str = field(repr=False)
@@ -70,7 +72,7 @@ class SearchIndex(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"search index {self.index}"
 
     @property

@@ -25,15 +25,15 @@ def change_of(
     name: Callable[[Any], object] | None,
     row: Callable[[Any, Any], Fields | None],
 ) -> Change[str, bytes]:
-    """Return what becomes of a record's document; without fields it is deleted.
+    """Return the change of a record's document: a replacement, or a delete if it has no fields.
 
     Args:
         record: A result.
-        name: Makes the id of its key, which is that as it is without.
-        row: Makes the fields.
+        name: Builds the id from the key; None uses the key itself.
+        row: Builds the fields.
 
     Raises:
-        TypeError, ValueError: It is none.
+        TypeError, ValueError: The id or the fields are invalid.
     """
     own = record.key if name is None else name(record.key)
     if isinstance(own, int) and not isinstance(own, bool):
@@ -53,7 +53,7 @@ def change_of(
 
 
 def lines_of(change: Change[str, bytes], version: int) -> bytes:
-    """Return what a bulk request has for a change."""
+    """Return the lines of a bulk request for a change."""
     named = {"_id": change.key, "version": version, "version_type": "external_gte"}
     if change.row is None:
         return json.dumps({"delete": named}).encode() + b"\n"

@@ -18,7 +18,7 @@ from kstreams_rows.retrying import Faults, hidden, retried
 __all__ = ("Service",)
 
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 _ONE_SHARD = {"settings": {"number_of_shards": 1}}
 _JSON = {"Content-Type": "application/json"}
@@ -27,12 +27,12 @@ _TAKEN = 409
 
 
 class Service:
-    """What the sink asks of a cluster.
+    """The requests of the sink to a cluster.
 
     Args:
-        server: One of its nodes, or what is before them.
-        own: What the names of the sink's own indexes begin with.
-        give_up_after: How long to try again.
+        server: A node of the cluster, or a proxy.
+        own: The name prefix of the sink's own indexes.
+        give_up_after: How long to retry.
     """
 
     def __init__(self, server: HttpServer, own: str, give_up_after: timedelta) -> None:
@@ -49,11 +49,11 @@ class Service:
         )
 
     def retried(self, work: Callable[[], T]) -> T:
-        """Return what work gives, trying for a while.
+        """Return the result of an operation; retry temporary failures.
 
         Raises:
             SinkUnavailableError: The cluster did not answer, or had no room, in all that time.
-            SinkError: It refuses, and would again.
+            SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, self._server.close)
 
@@ -86,17 +86,17 @@ class Service:
         return int(made["_seq_no"])
 
     def claim(self, commit: CommitId, version: int) -> bool:
-        """Move a task's fence to a commit; tell whether no later one has been there."""
+        """Move a task's fence to a commit; return whether no later commit has moved it."""
         path = f"/{_quoted(self._fences)}/_doc/{_quoted(lane_of(commit))}"
         asked = f"{path}?version={version}&version_type=external_gte"
         status, _ = self._ask("PUT", asked, {"batch": commit.batch}, known={_TAKEN})
         return status != _TAKEN
 
     def bulk(self, index: str, lines: bytes) -> list[dict[str, Any]]:
-        """Do what the lines say; return what became of each.
+        """Execute a bulk request; return the response of each operation.
 
         Raises:
-            BusyError: There was no room for some.
+            BusyError: The cluster rejected some operations because of load.
         """
         answer = self._server.ask("POST", f"/{_quoted(index)}/_bulk", lines, _LINES)
         if answer.status != 200:

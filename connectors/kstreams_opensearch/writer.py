@@ -28,13 +28,13 @@ _NOT_THERE, _NEWER = 404, 409
 
 
 class IndexWriter(Generic[K, V]):
-    """A `Writer` with a connection of its own.
+    """A `Writer` with its own connection.
 
     Args:
-        service: Where to.
-        index: Name of the index.
-        name: Makes the id of a key.
-        row: Makes the fields of a document.
+        service: The cluster to write to.
+        index: The name of the index.
+        name: Builds the id from a key.
+        row: Builds the fields of a document.
     """
 
     def __init__(
@@ -71,10 +71,10 @@ class IndexWriter(Generic[K, V]):
     def _written(
         self, rows: Sequence[tuple[int, Change[str, bytes]]], commit: CommitId
     ) -> dict[int, dict[str, Any]]:
-        """Write rows; return, by number, what the server says of those that it refuses.
+        """Write rows; return the server's errors for rejected rows, by row number.
 
         Raises:
-            SinkError: Another life, which began later, has written some of them.
+            SinkError: A later life has written some of the documents.
         """
         version = version_of(self._numbered(commit.life), commit)
         if not self._service.claim(commit, version):

@@ -94,7 +94,7 @@ class PostgresChanges(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"changes of postgresql table {self.table}"
 
     @property

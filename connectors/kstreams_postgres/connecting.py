@@ -17,7 +17,7 @@ from kstreams_rows.retrying import Faults, hidden, retried
 __all__ = ("Connection", "Database", "code_of", "may_pass")
 
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 Connection = psycopg.Connection[Any]
 
@@ -44,7 +44,7 @@ class Database:
 
     Args:
         url: Its connection string.
-        give_up_after: How long to try again.
+        give_up_after: How long to retry.
         lock_timeout: How long a statement waits for a lock.
         reads: Whether it is a source's: then errors are, and values have one form as text.
     """

@@ -65,7 +65,7 @@ class PostgresRows(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"rows of postgresql table {self.table}"
 
     def contents(self) -> PollContents:

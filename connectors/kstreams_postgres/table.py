@@ -104,7 +104,7 @@ class PostgresTable(Generic[K, V]):
                 for columns deletes. It should give the same for the same records.
             visible: When others see a batch's rows.
             fence: Table of the fences.
-            give_up_after: How long to try again.
+            give_up_after: How long to retry.
             lock_timeout: How long a statement waits for a lock.
         """
         return cls(url, table, key, _no_row, visible, fence, give_up_after, lock_timeout, rows)
@@ -118,7 +118,7 @@ class PostgresTable(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"postgresql table {self.table}"
 
     @property

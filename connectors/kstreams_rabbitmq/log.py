@@ -82,7 +82,7 @@ class RabbitStreamLog(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"rabbitmq {'super ' if self.super_stream else ''}stream {self.stream}"
 
     def contents(self) -> LogContents:

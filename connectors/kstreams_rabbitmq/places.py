@@ -14,7 +14,7 @@ from kstreams_rows.retrying import retried
 __all__ = ("Places",)
 
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 _MARK = "kstreams"
 _NONE_YET, _OK = 19, 1
@@ -26,7 +26,7 @@ class Places:
 
     Args:
         address: Of a broker.
-        give_up_after: How long to try again.
+        give_up_after: How long to retry.
         read: Whether streams are a source, and no sink.
     """
 
@@ -37,11 +37,11 @@ class Places:
         self._sessions: dict[str, Session] = {}
 
     def retried(self, work: Callable[[], T]) -> T:
-        """Return what work gives, trying for a while.
+        """Return the result of an operation; retry temporary failures.
 
         Raises:
             SourceUnavailableError, SinkUnavailableError: The broker did not answer.
-            SourceError, SinkError: It refuses, and would again.
+            SourceError, SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, self.close)
 

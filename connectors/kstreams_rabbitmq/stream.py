@@ -81,7 +81,7 @@ class RabbitStream(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"rabbitmq stream {self.stream}"
 
     @property

@@ -100,7 +100,7 @@ class RedisKeys(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"redis keys {self.prefix}*"
 
     @property

@@ -90,7 +90,7 @@ class RedisStreamLog(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         more = f" and {len(self.streams) - 1} more" if len(self.streams) > 1 else ""
         return f"redis stream {self.streams[0]}{more}"
 

@@ -23,7 +23,7 @@ except ImportError as error:
 __all__ = ("Script", "Server", "check_sink", "check_url")
 
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 _TIMEOUT_S = 10.0
 _PASSING = (
@@ -52,7 +52,7 @@ class Server:
 
     Args:
         url: Its address.
-        give_up_after: How long to try again.
+        give_up_after: How long to retry.
         read: Whether it is a source, and no sink.
     """
 

@@ -95,7 +95,7 @@ class RedisStream(Generic[K, V]):
 
     @property
     def label(self) -> str:
-        """What pictures of the topology show."""
+        """The label of this node in pictures of the topology."""
         return f"redis stream {self.stream}"
 
     @property

@@ -22,7 +22,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 """Type of the results' values."""
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 NewColumns: TypeAlias = Literal["fail", "add"]
 """What becomes of columns of the rows that the table does not have."""

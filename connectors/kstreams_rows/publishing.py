@@ -62,7 +62,7 @@ class TableLog(ABC, Generic[T]):
     @property
     @abstractmethod
     def files(self) -> Files:
-        """Where its files are."""
+        """The storage of the table's files."""
 
     @abstractmethod
     def published(self, lane: str) -> int | None:

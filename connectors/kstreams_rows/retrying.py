@@ -21,7 +21,7 @@ from kstreams.errors import (
 __all__ = ("Failures", "Faults", "hidden", "retried")
 
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0

@@ -43,7 +43,7 @@ class Files(Protocol):
         ...
 
     def exists(self, name: str) -> bool:
-        """Tell whether there is such a file."""
+        """Return whether the file exists."""
         ...
 
     def delete(self, name: str) -> None:

@@ -23,7 +23,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 """Type of the results' values."""
 T = TypeVar("T")
-"""What a piece of work gives."""
+"""The type of an operation's result."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class TableFormat(Protocol):
 
     @property
     def files(self) -> Files:
-        """Where its files are."""
+        """The storage of the table's files."""
         ...
 
     def check(self, row: Columns) -> None:
