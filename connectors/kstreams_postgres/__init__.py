@@ -1,7 +1,7 @@
-"""Changes of PostgreSQL's tables as a log, and results in PostgreSQL, exactly once.
+"""PostgreSQL as a source of table changes and as an exactly-once sink.
 
-Read `PostgresTable` first: a sink that keeps a row a key, or appends rows. What a task gives it
-in a batch is written in one transaction together with a fence: a row that says which commit was
+Read `PostgresTable` first: a sink that keeps a row a key, or appends rows. What a task gives it in
+a batch is written in one transaction together with a fence: a row that says which commit was
 written last. An attempt that comes again, or late, finds it and changes nothing.
 
 `changes` reads a table: the rows that it has, then what becomes of them, as `Change`s, by a slot of

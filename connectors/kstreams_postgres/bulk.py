@@ -1,4 +1,4 @@
-"""Write many rows at once, and find those that cannot be written."""
+"""Bulk writes, and the search for the rows that cannot be written."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_ROWS = ("22", "23", "44")
 _ALSO_OF_ROWS = ("21000", "54000", "P0001")
 """Two rows that the database has for one; a key too long for its index; a trigger's refusal."""
 _ROW_ERRORS = (TypeError, ValueError, OverflowError, AttributeError, ArithmeticError)
-"""What psycopg raises of values that have no form for the column."""
+"""The exceptions psycopg raises for values that do not fit the column."""
 
 _NONE = type(None)
 _NATURAL: dict[int, frozenset[type]] = {
@@ -50,7 +50,7 @@ uuid."""
 _JSON = frozenset({114, 3802})
 """Oids of json and jsonb."""
 _BITS = {20: 63, 21: 15, 23: 31}
-"""Of integers, by oid: psycopg cuts in binary what is larger."""
+"""Value bits of integer types, by oid; psycopg truncates larger values in binary mode."""
 
 
 class BulkWriter:
@@ -74,12 +74,12 @@ class BulkWriter:
         )
 
     def write(self, rows: Sequence[Row]) -> list[RefusedRow]:
-        """Write rows in the present transaction; return those that the table does not take.
+        """Write rows in the current transaction; return the rejected rows.
 
-        With a key, the last row of each counts; where that is refused, the one before it.
+        With a key, the last row of each key is written; if it is rejected, the one before it.
 
         Raises:
-            psycopg.Error: The database does not answer, or is not as it should be.
+            psycopg.Error: The database does not answer, or its schema has changed.
         """
         self._binary, self._used = True, False
         if not self._table.key:
@@ -189,15 +189,15 @@ def upsert(
     names: Sequence[str],
     where: sql.Composable = _ALL,
 ) -> sql.Composed:
-    """Return what writes the rows of another table, in the order of their keys.
+    """Return the statement that upserts the rows of another table, in the order of their keys.
 
-    One order for all tasks, so that none of two waits for the other.
+    All tasks use the same order, so they do not deadlock.
 
     Args:
-        table: Where to.
-        source: Where from.
-        names: Their columns, the key's among them.
-        where: Which rows.
+        table: The table to write to.
+        source: The table to read from.
+        names: The columns, including the key.
+        where: The condition of the rows.
     """
     values = [name for name in names if name not in table.key]
     changed = sql.SQL(", ").join(
@@ -210,12 +210,12 @@ def upsert(
 
 
 def deletion(table: Table, source: sql.Identifier, where: sql.Composable = _TRUE) -> sql.Composed:
-    """Return what deletes the rows whose keys another table has.
+    """Return the statement that deletes the rows whose keys are in another table.
 
     Args:
-        table: Where from.
-        source: Has the keys, as `s`.
-        where: Which rows of it.
+        table: The table to delete from.
+        source: The table with the keys, as `s`.
+        where: The condition of the source's rows.
     """
     same = sql.SQL(" AND ").join(
         sql.SQL("t.{0} = s.{0}").format(sql.Identifier(name)) for name in table.key
@@ -226,9 +226,10 @@ def deletion(table: Table, source: sql.Identifier, where: sql.Composable = _TRUE
 
 
 def _are_natural(oids: Sequence[int], rows: Sequence[Sequence[object]]) -> bool:
-    """Tell whether all values are of just the types that columns have in binary.
+    """Return whether all values have exactly the types of binary columns.
 
-    Others go as text, for the server to read: psycopg would take any object for a truth value.
+    Other values are sent as text for the server to parse, because psycopg accepts any object as a
+    boolean.
     """
     if not all(oid in _NATURAL or oid in _JSON for oid in oids):
         return False
@@ -239,7 +240,7 @@ def _are_natural(oids: Sequence[int], rows: Sequence[Sequence[object]]) -> bool:
 
 
 def _fits(oid: int, column: Sequence[object]) -> bool:
-    """Tell whether a column's integers are in the range of its type."""
+    """Return whether a column's integers are in the range of its type."""
     if oid not in _BITS:
         return True
     bound = 1 << _BITS[oid]
@@ -265,13 +266,13 @@ def _listed(names: Iterable[str]) -> sql.Composed:
 
 
 def _is_clients(exc: BaseException) -> bool:
-    """Tell whether psycopg has no form for a value, before the server has seen it."""
+    """Return whether psycopg cannot adapt a value, before the server has seen it."""
     if isinstance(exc, psycopg.Error):
         return not code_of(exc) and not may_pass(exc)
     return True
 
 
 def _is_rows(exc: BaseException) -> bool:
-    """Tell whether an error is of one of the rows."""
+    """Return whether an error is caused by one of the rows."""
     code = code_of(exc)
     return _is_clients(exc) or code[:2] in _OF_ROWS or code in _ALSO_OF_ROWS

@@ -1,4 +1,4 @@
-"""What a sink knows of its tables: their names, quoted, and the columns of its own."""
+"""The tables of a sink: their quoted names and their columns."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def beside_parameters(name: sql.Identifier) -> sql.Composable:
 
 @dataclass(frozen=True)
 class Names:
-    """The tables of a sink, as a user names them; a schema stands before a dot."""
+    """The table names of a sink as the user gives them, with an optional schema before a dot."""
 
     table: str
     fence: str
@@ -64,13 +64,13 @@ class Names:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as it is.
+    """A table in the database.
 
     Attributes:
-        names: Its name, and its fence's.
-        key: Columns of its key; empty where rows are appended.
-        columns: All that may be written, by name.
-        defers: Whether it has constraints that may wait for the end of a transaction.
+        names: The names of the table and of its fence.
+        key: The columns of the key; empty if rows are appended.
+        columns: All writable columns, by name.
+        defers: Whether it has deferrable constraints.
     """
 
     names: Names
@@ -90,7 +90,7 @@ class Table:
 
     @property
     def staged(self) -> sql.Identifier:
-        """Where rows wait for the commit, in the schema of the fence: another for other columns."""
+        """The table of staged rows, in the fence's schema; its name depends on the columns."""
         digest = sha256(repr((self.names.table, [c[:2] for c in self.columns.values()])).encode())
         *schema, _ = self.names.fence.split(".")
         return sql.Identifier(*schema, f"kstreams_staged_{digest.hexdigest()[:16]}")
@@ -167,7 +167,7 @@ def described(connection: Connection, names: Names, key: tuple[str, ...]) -> Tab
 def create_missing(
     connection: Connection, names: Names, key: tuple[str, ...], stages: bool
 ) -> None:
-    """Look at a table, and make those that the sink needs beside it, where they are not there."""
+    """Check a table, and create the sink's own tables if they do not exist."""
     table = described(connection, names, key)
     create_table(connection, names.quoted_fence, sql.SQL(_FENCE).format(names.quoted_fence))
     if stages:
@@ -188,7 +188,7 @@ def create_table(connection: Connection, name: sql.Identifier, statement: sql.Co
 
 
 def is_table(connection: Connection, name: sql.Identifier) -> bool:
-    """Tell whether there is a table of a name."""
+    """Return whether a table exists."""
     quoted = name.as_string(connection)
     found = connection.execute("SELECT to_regclass(%s::text)", (quoted,)).fetchone()
     return found is not None and found[0] is not None

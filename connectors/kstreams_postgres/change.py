@@ -1,4 +1,4 @@
-"""What has happened to a row of a table."""
+"""A change of a table's row."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ V = TypeVar("V")
 """Type of the rows."""
 
 Operation = Literal["snapshot", "insert", "update", "delete"]
-"""What was done; `snapshot` is a row that was there when the log began."""
+"""The operation of a change; `snapshot` is a row that existed when the log began."""
 
 
 @dataclass(frozen=True)
 class Change(Generic[V]):
-    """A change of a row, which its record's key names.
+    """A change of a row; the record's key is the row's key.
 
     Attributes:
-        operation: What was done.
-        old: The row before; None where it was not there, and where the table's replica identity
-            is not FULL, so that it is not known.
-        new: The row after; None where it was deleted.
-        lsn: Where its transaction committed, in the write-ahead log; of a snapshot, where the
-            slot began.
-        transaction: Number of its transaction; 0 for a snapshot.
+        operation: The operation.
+        old: The row before the change; None if it did not exist, or if it is unknown because the
+            table's replica identity is not FULL.
+        new: The row after the change; None if it was deleted.
+        lsn: The position of the transaction's commit in the write-ahead log; for a snapshot, the
+            position where the slot began.
+        transaction: The number of the transaction; 0 for a snapshot.
     """
 
     operation: Operation
@@ -41,7 +41,7 @@ class Change(Generic[V]):
 
 
 class _ChangeSerde(TypedSerde[Change[V]]):
-    """JSON of changes; a column's text is what its field's type makes of it."""
+    """JSON of changes; column texts are decoded to the types of their fields."""
 
     __slots__ = ()
     coding: ClassVar[Coding] = Coding("json", "JSON", msgspec.json.Encoder, msgspec.json.Decoder)
@@ -55,7 +55,7 @@ class _RowSerde(TypedSerde[V]):
 
 
 def row_serde(value: type[V]) -> Serde[V]:
-    """Return the serde of rows that stand for themselves; raises as `change_serde`."""
+    """Return the serde of plain rows; raises the same errors as `change_serde`."""
     return _RowSerde(value, None, strict=False, enc_hook=None, dec_hook=None)
 
 

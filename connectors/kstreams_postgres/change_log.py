@@ -1,4 +1,4 @@
-"""The changes of a table as a log: what a user says of them."""
+"""The log of a table's changes and its options."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ V = TypeVar("V")
 """Type of the rows."""
 
 T = TypeVar("T")
-"""What is asked for."""
+"""The type of a request's result."""
 
 _LOCK_TIMEOUT = timedelta(seconds=30)
 _SLOT = re.compile(r"[a-z0-9_]{1,48}")
@@ -35,17 +35,17 @@ _SLOT = re.compile(r"[a-z0-9_]{1,48}")
 
 @dataclass(frozen=True)
 class SlotStatus:
-    """How a slot stands.
+    """The status of a replication slot.
 
     Attributes:
-        reader: The query of the app that reads it; empty while none does.
-        offset: The first offset that was not let go of.
-        lag_bytes: How much was written to the server's log behind what was let go of.
-        kept_bytes: How much of its log the server keeps for the slot, on its disk.
-        wal_status: What the server says: `reserved`, `extended`, `unreserved` or `lost`; empty
-            where the slot is gone.
-        room_bytes: How much more may be written before the slot is `lost`; None where the server
-            keeps all (`max_slot_wal_keep_size` is -1).
+        reader: The query of the app that reads it; empty if there is none.
+        offset: The first offset the slot retains.
+        lag_bytes: The bytes of the server's log written after the slot's confirmed position.
+        kept_bytes: The bytes of the server's log retained on disk for the slot.
+        wal_status: The server's `wal_status`: `reserved`, `extended`, `unreserved` or `lost`; empty
+            if the slot does not exist.
+        room_bytes: The bytes that can be written before the slot is `lost`; None without a limit
+            (`max_slot_wal_keep_size` is -1).
     """
 
     reader: str
@@ -58,11 +58,11 @@ class SlotStatus:
 
 @dataclass(frozen=True, repr=False)
 class PostgresChanges(Generic[K, V]):
-    """What `changes` returns: a `Log` whose values are `Change`s, in one partition.
+    """The result of `changes`: a `Log` with one partition whose values are `Change`s.
 
     Attributes:
-        key: Serde of the keys.
-        value: Serde of the changes, for topics and stores that keep them.
+        key: The serde of the keys.
+        value: The serde of the changes, for topics and stores that keep them.
     """
 
     name: str
@@ -99,7 +99,7 @@ class PostgresChanges(Generic[K, V]):
 
     @property
     def lets_go(self) -> str:
-        """The server forgets what was committed."""
+        """A description of what the server deletes after a commit."""
         return "the slot lets go of changes"
 
     def contents(self) -> SlotContents:
@@ -112,7 +112,7 @@ class PostgresChanges(Generic[K, V]):
         return SlotReader(self._database(), self._names, self.key, wanted_fields(self.row))
 
     def status(self) -> SlotStatus | None:
-        """Return how the slot stands; None where it was not made yet.
+        """Return the status of the slot; None if it was not created yet.
 
         Raises:
             SourceUnavailableError: The database does not answer.
@@ -124,7 +124,9 @@ class PostgresChanges(Generic[K, V]):
         return SlotStatus(found.reader, found.offset, lag, found.kept, found.wal, found.room)
 
     def release(self) -> None:
-        """Let another app go on where the reader of the slot stands, which must have ended.
+        """Release the slot so another app can resume at the current reader's position.
+
+        The current reader must have stopped.
 
         Raises:
             SourceUnavailableError: The database does not answer.
@@ -132,10 +134,10 @@ class PostgresChanges(Generic[K, V]):
         self._asked(lambda connection: release_slot(connection, self._names))
 
     def drop(self) -> None:
-        """Take away the slot and all that is known of it, so that the server keeps nothing for it.
+        """Drop the slot and its state, so the server retains nothing for it.
 
-        The next start of an app makes another, and copies the table anew; its checkpoint must be
-        reset for that. No app may run on it.
+        The next start of an app creates a new slot and copies the table again; the app's checkpoint
+        must be reset for that. No app may be running on the slot.
 
         Raises:
             SourceUnavailableError: The database does not answer, or the slot is in use.
@@ -170,41 +172,41 @@ def changes(
     state: str = "kstreams_slots",
     give_up_after: timedelta = timedelta(seconds=30),
 ) -> PostgresChanges[K, V]:
-    """Return the log that the changes of a table are, by logical replication.
+    """Return the log of a table's changes, read through logical replication.
 
-    First come the rows that are there when the log begins, then each change, in the order in which
-    transactions commit; the time of a record is that of its commit. A record's key is the row's
-    primary key: its value, or a tuple where that has several columns. A change of the key is a
-    deletion of the old one and an insertion. `TRUNCATE` does not say which rows it takes: it is a
-    record that cannot be read, and goes by the source's `on_error`; so does a value that was not
-    changed and is stored out of line, unless the table has `REPLICA IDENTITY FULL`.
+    The log starts with the existing rows, followed by each change in commit order; a record's time
+    is the time of its commit. A record's key is the row's primary key: a value, or a tuple if the
+    primary key has several columns. A change of the key is a deletion of the old key and an
+    insertion of the new one. `TRUNCATE` does not say which rows it deletes, so it becomes an
+    unreadable record, handled by the source's `on_error`. So does an unchanged value that is stored
+    out of line, unless the table has `REPLICA IDENTITY FULL`.
 
-    The log has a replication slot, made when it is first read, and one reader: what an app has
-    committed, the server forgets. Offsets count changes; an update takes two.
+    The log has a replication slot, created at the first read, and one reader: the server deletes
+    what the app has committed. Offsets count changes; an update takes two.
 
     Args:
-        name: Of the log, for its positions in checkpoints.
-        url: A connection string of libpq, such as `postgresql://user:password@host/database`, of
-            a role with REPLICATION that may read the table, own it (or name a publication) and
-            create tables in the schema of `state`. It shows in no text. `wal_level` has to be
-            `logical`.
-        table: Name of the table, with its schema if need be; it has a primary key.
-        key: Serde of the keys, such as `INT64` or `TEXT`.
-        row: Type of the rows: a dataclass, `msgspec.Struct` or TypedDict, whose fields are named as
-            columns. Columns that it has not are left out.
-        slot: Name of the replication slot; the log's by default.
-        publication: One that has the table, with a list of columns or a condition perhaps; by
-            default one is made for the table alone, named as the slot.
-        snapshot: Whether the rows come first that were there before: the table is copied in the
+        name: The name of the log, for its positions in checkpoints.
+        url: A libpq connection string, such as `postgresql://user:password@host/database`. The role
+            needs REPLICATION, must be able to read the table, own it (or name a publication) and
+            create tables in the schema of `state`. Logs and errors do not show the URL. The server
+            needs `wal_level = logical`.
+        table: The name of the table, with an optional schema; it must have a primary key.
+        key: The serde of the keys, such as `INT64` or `TEXT`.
+        row: The type of the rows: a dataclass, `msgspec.Struct` or TypedDict whose fields are named
+            like columns. Columns without a field are skipped.
+        slot: The name of the replication slot; by default the log's name.
+        publication: A publication of the table, possibly with a column list or a condition; by
+            default one is created for the table, named like the slot.
+        snapshot: Whether the log starts with the existing rows: the table is copied in the
             database, until the app has read the copy.
-        state: Table of what is known of slots, a row each; made if it is not there.
-        give_up_after: How long to try again while the database does not answer.
+        state: The table with the state of slots, one row per slot; created if it does not exist.
+        give_up_after: How long to retry while the database does not answer.
 
     Raises:
-        CompileError: A name cannot be, or url, table or state is empty.
-        TypeError: `row` is no type that columns can be decoded to.
+        CompileError: A name is invalid, or url, table or state is empty.
+        TypeError: Columns cannot be decoded to the type `row`.
 
-    Source: Debezium's connector of PostgreSQL, which is at least once; `CREATE SUBSCRIPTION`.
+    Source: Debezium's PostgreSQL connector, which is at least once; `CREATE SUBSCRIPTION`.
     """
     return PostgresChanges(
         name,

@@ -1,4 +1,4 @@
-"""Records made of the changes of a table: key, value, and what cannot be read."""
+"""Records of a table's changes: keys, values, and unreadable changes."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def _fields(type_: object) -> tuple[msgspec.inspect.Field, ...] | None:
 
 
 class RowForm:
-    """Makes records of rows whose columns are known.
+    """Builds records from rows with known columns.
 
     Args:
-        names: Of the columns.
-        oids: Of their types.
-        key: Columns of the key, in its order.
-        wanted: Columns that values need; None for all.
+        names: The names of the columns.
+        oids: The type oids of the columns.
+        key: The columns of the key, in order.
+        wanted: The columns that values need; None for all.
     """
 
     def __init__(
@@ -86,9 +86,9 @@ class RowForm:
         return cls(names, [column.type_oid for column in table.columns], key, wanted)
 
     def changed(self, begin: Begin, kind: int, change: RowChange) -> Iterator[ChangeRow]:
-        """Yield what a change of a row is: two records where it changes the key.
+        """Yield the records of a row's change: two if it changes the key.
 
-        Offsets count from 0.
+        Offsets start at 0.
         """
         old, new = change.old, change.new
         if new is not None and old is not None and change.whole:
@@ -113,7 +113,7 @@ class RowForm:
         return self._row(begin, "snapshot", None, row, row)._replace(offset=offset)
 
     def plain(self, offset: int, time_ms: int, row: Sequence[Cell]) -> ChangeRow:
-        """Return the record of a row that stands for itself."""
+        """Return the record of a plain row."""
         return ChangeRow(offset, time_ms, self._json_key(row), self._object(row))
 
     def _problem(self, row: Sequence[Cell] | None) -> str:

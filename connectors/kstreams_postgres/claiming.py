@@ -1,4 +1,4 @@
-"""Who reads what can be read by one alone."""
+"""Claims of logs that allow a single reader."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ __all__ = ("reader_of",)
 def reader_of(
     connection: Connection, state: sql.Identifier, column: str, name: str, reader: str
 ) -> str:
-    """Return who reads a log from now on: the one who was there before, or else the given one.
+    """Return the log's reader after the call: the current reader, or else the given one.
 
     Args:
-        connection: To the database.
-        state: The table of what is known of logs.
-        column: What names them.
-        name: Of the log.
-        reader: Who wants to read it; empty lets go of it, whoever reads it.
+        connection: A connection to the database.
+        state: The table with the state of logs.
+        column: The column with the names of logs.
+        name: The name of the log.
+        reader: The reader that claims the log; empty releases it, whoever reads it.
     """
     statement = sql.SQL(
         "UPDATE {} SET reader = CASE WHEN reader = '' OR %s = '' THEN %s ELSE reader END "

@@ -40,13 +40,14 @@ _LOCKED = ("55P03", "55006", "25006")
 
 
 class Database:
-    """A database, with one connection to it while it is of use.
+    """A database with one connection, replaced after it fails.
 
     Args:
-        url: Its connection string.
+        url: The connection string.
         give_up_after: How long to retry.
         lock_timeout: How long a statement waits for a lock.
-        reads: Whether it is a source's: then errors are, and values have one form as text.
+        reads: Whether it belongs to a source: errors are source errors, and values have a fixed
+            text format.
     """
 
     def __init__(
@@ -73,15 +74,15 @@ class Database:
         )
 
     def retried(self, work: Callable[[Connection], T]) -> T:
-        """Return what some work on the connection gives, trying for a while.
+        """Return the result of an operation on the connection; retry temporary failures.
 
         Args:
-            work: Must be safe to repeat.
+            work: The operation; it must be safe to repeat.
 
         Raises:
-            SinkUnavailableError, SourceUnavailableError: The database did not answer in all that
-                time.
-            SinkError, SourceError: It refuses, and would again.
+            SinkUnavailableError, SourceUnavailableError: The database did not answer within
+                `give_up_after`.
+            SinkError, SourceError: The request was rejected; a retry would be rejected too.
         """
         return retried(lambda: work(self._open()), self._faults, self._give_up_after, self.close)
 
@@ -107,7 +108,7 @@ def code_of(exc: BaseException) -> str:
 
 
 def may_pass(exc: BaseException) -> bool:
-    """Tell whether an error is of the connection, a lock or the server, not of what is asked."""
+    """Return whether an error is temporary: of the connection, a lock or the server."""
     code = code_of(exc)
     if not code:
         return isinstance(exc, (psycopg.OperationalError, psycopg.InterfaceError, OSError))

@@ -37,13 +37,13 @@ _NOTE = "UPDATE {} SET rejected = %s WHERE (life, sink, task) = (%s, %s, %s)"
 
 
 def claim(connection: Connection, names: Names, commit: CommitId) -> list[RefusedRow] | None:
-    """Move the fence to a commit, and hold it until the transaction ends; None: it is the first.
+    """Move the fence to a commit and lock it until the transaction ends.
 
-    Other attempts at the same task wait here. Two transactions never write one commit.
+    Other attempts of the same task wait here. Two transactions never write one commit.
 
     Returns:
-        Where the commit was written before, the rows that were refused then; none where it is
-        older than what was written.
+        None if the commit was not written before. Otherwise the rows that were rejected then; an
+        empty list if the commit is older than the last written one.
     """
     place = (commit.life, commit.sink, commit.task)
     fence = names.fence_beside_parameters

@@ -71,11 +71,11 @@ _ARRAYS = {
     1270: 1266,
     **dict.fromkeys((1002, 1003, 1009, 1014, 1015, 1115, 1182, 1183, 1187, 2951), 25),
 }
-"""Oids of arrays, with that of what is in them."""
+"""The element types of array types, by oid."""
 
 
 def json_of(type_oid: int) -> ToJson:
-    """Return what makes JSON of the values of a type."""
+    """Return the function that converts values of a type to JSON."""
     if type_oid not in _ARRAYS:
         return _BY_OID.get(type_oid, _text)
     one = _BY_OID.get(_ARRAYS[type_oid], _text)

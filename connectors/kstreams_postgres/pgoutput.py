@@ -47,7 +47,7 @@ _EPOCH_MS = 946_684_800_000
 
 
 class Begin(NamedTuple):
-    """A transaction: where its commit stands in the log, when that was, its number."""
+    """The begin of a transaction: the position and time of its commit, and its number."""
 
     commit_lsn: int
     time_ms: int
@@ -55,7 +55,7 @@ class Begin(NamedTuple):
 
 
 class RelationColumn(NamedTuple):
-    """A column as the table had it then: its name, its type's oid, whether it tells rows apart."""
+    """A column at the time of the change: name, type oid, and whether it identifies rows."""
 
     name: str
     type_oid: int
@@ -71,13 +71,13 @@ class Relation:
 
 
 class RowChange(NamedTuple):
-    """A row of a table: before, if that is known, and after.
+    """A row of a table before the change, if known, and after it.
 
     Attributes:
-        oid: The table's.
-        old: Values before; of a change whose `whole` is false those that tell rows apart, and
-            nulls. None: not said.
-        new: Values after; None for a deletion.
+        oid: The oid of the table.
+        old: The values before the change. If `whole` is false, only the identifying values are set
+            and the others are null. None if not sent.
+        new: The values after the change; None for a deletion.
         whole: Whether `old` has all values.
     """
 

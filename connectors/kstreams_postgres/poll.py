@@ -47,14 +47,14 @@ FROM {} WHERE name = %s
 
 
 class PollNames(NamedTuple):
-    """What is polled.
+    """The names of a polled table.
 
     Attributes:
-        log: Name of the log.
-        table: The table, with its schema if need be.
-        transaction: The column that has the number of a row's transaction.
-        time: The column that has a row's time.
-        state: Table of what is known of logs, a row each.
+        log: The name of the log.
+        table: The table, with an optional schema.
+        transaction: The column with the number of a row's transaction.
+        time: The column with a row's time.
+        state: The table with the state of logs, one row per log.
     """
 
     log: str
@@ -79,24 +79,24 @@ class PollNames(NamedTuple):
         )
 
     def order(self, key: tuple[str, ...]) -> sql.Composable:
-        """Return what rows are sorted by."""
+        """Return the sort order of the rows."""
         names = [sql.SQL("t.{}").format(sql.Identifier(name)) for name in key]
         return sql.SQL(", ").join([self.number, *names])
 
 
 class PollState(NamedTuple):
-    """What is known of a log.
+    """The state of a log.
 
     Attributes:
-        log_id: Its id.
-        key: Columns of the table's primary key.
-        reader: Who reads it for good; empty while nobody does.
-        bound: Transactions below this number are done with.
-        offset: Of the first row of the others.
-        open_bound: Up to here rows were read in part; 0 where none were.
-        open_rows: How many rows there were, from `bound` on.
+        log_id: The id of the log.
+        key: The columns of the table's primary key.
+        reader: The app that has claimed the log; empty if there is none.
+        bound: All transactions below this number are committed by the app.
+        offset: The offset of the first row of the other transactions.
+        open_bound: Rows up to this transaction were partly read; 0 if there are none.
+        open_rows: The number of those rows, from `bound` on.
         settled: All transactions below this number have ended.
-        next: Number of a transaction that has not begun.
+        next: The number of a transaction that has not begun.
     """
 
     log_id: str
@@ -118,11 +118,11 @@ class Mark(NamedTuple):
 
 
 def made_state(connection: Connection, names: PollNames, required: frozenset[str]) -> PollState:
-    """Return what is known of a log, which begins here if nobody has begun it.
+    """Return the state of a log, and create it if it does not exist.
 
     Raises:
-        SourceError: The table cannot be polled, or the log is of another one.
-        DataLossError: Rows that were read in part are not what they were.
+        SourceError: The table cannot be polled, or the log belongs to another table.
+        DataLossError: Partly read rows have changed.
     """
     oid, key = described_table(connection, names.table, required | {names.time})
     state = table_name(names.state)

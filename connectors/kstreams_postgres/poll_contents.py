@@ -1,4 +1,4 @@
-"""What a table holds that is polled: counts rows of settled transactions, and plans."""
+"""The contents of a polled table: counts rows of settled transactions and plans batches."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PollPlace(NamedTuple):
     stop: int
 
     def __str__(self) -> str:
-        """Return it as one text."""
+        """Return the place as text."""
         return f"{self.low}-{self.high}:{self.first}-{self.stop}"
 
     @classmethod
@@ -53,13 +53,13 @@ class PollPlace(NamedTuple):
 
 
 class PollContents:
-    """Implements `kstreams.log.LogContents`, of one partition.
+    """Implements `kstreams.log.LogContents` with one partition.
 
     Args:
-        database: Where the table is.
-        names: What it is called.
-        required: Columns that it has to have.
-        look_every_s: How often to look for rows, in seconds.
+        database: The database of the table.
+        names: The names of the table and its columns.
+        required: The columns that the table must have.
+        look_every_s: How often to poll for rows, in seconds.
     """
 
     def __init__(
@@ -82,15 +82,15 @@ class PollContents:
         return self._known().log_id
 
     def beginnings(self) -> dict[int, int]:
-        """Return the first offset that was not let go of."""
+        """Return the first offset that was not committed."""
         return {0: self._known().offset}
 
     def ends(self) -> dict[int, int]:
-        """Count the rows of transactions that have ended since, and return the offset behind them.
+        """Count the rows of newly ended transactions, and return the offset after them.
 
         Raises:
-            DataLossError: Rows that were read in part are not what they were.
-            SourceError: The table is another one now.
+            DataLossError: Partly read rows have changed.
+            SourceError: The table was replaced by another one.
         """
         self._database.retried(self._look)
         return {0: self._end}
@@ -169,7 +169,7 @@ class PollContents:
             )
 
     def committed(self, positions: Mapping[int, int]) -> None:
-        """Count from behind what was read."""
+        """Store the committed position, so counting starts after it."""
         state, position = self._known(), positions.get(0, 0)
         place = bisect_right([mark.stop for mark in self._marks], position)
         bound, offset = self._marks[place - 1] if place else (state.bound, state.offset)

@@ -1,4 +1,4 @@
-"""The rows of a table that is appended to as a log: what a user says of them."""
+"""The log of an append-only table and its options."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _LOCK_TIMEOUT = timedelta(seconds=30)
 
 @dataclass(frozen=True, repr=False)
 class PostgresRows(Generic[K, V]):
-    """What `rows` returns: a `Log` whose values are rows, in one partition.
+    """The result of `rows`: a `Log` with one partition whose values are rows.
 
     Attributes:
-        key: Serde of the keys.
-        value: Serde of the rows.
+        key: The serde of the keys.
+        value: The serde of the rows.
     """
 
     name: str
@@ -78,7 +78,9 @@ class PostgresRows(Generic[K, V]):
         return PollReader(self._database(), self._names, self.key, wanted_fields(self.row))
 
     def forget(self) -> None:
-        """Forget what was read, so that another app, or this one after a reset, begins anew.
+        """Delete the log's state, so that the next app starts at the beginning.
+
+        That is another app, or this one after a reset.
 
         Raises:
             SourceUnavailableError: The database does not answer.
@@ -116,39 +118,38 @@ def rows(
     state: str = "kstreams_polls",
     give_up_after: timedelta = timedelta(seconds=30),
 ) -> PostgresRows[K, V]:
-    """Return the log that the rows of a table are to which rows are only added.
+    """Return the log of an append-only table's rows.
 
-    Rows come in the order of the numbers of their transactions, then of their primary key. A
-    row is read when no transaction with its number or a lower one runs: so one that was given a
-    lower id and commits later comes later, and is not missed. A transaction that runs for long
-    holds up all rows of later ones.
+    Rows are ordered by the number of their transaction, then by primary key. A row is read when no
+    transaction with its number or a lower one is running, so a row with a lower id that commits
+    later is read later and not missed. A long transaction delays all rows of later transactions.
 
-    Rows that are changed or deleted between plan and commit are a `DataLossError`; those that were
-    committed may be deleted. `changes` reads tables whose rows change.
+    Changing or deleting rows between plan and commit raises `DataLossError`; committed rows may be
+    deleted. For tables whose rows change, use `changes`.
 
     Args:
-        name: Of the log, for its positions in checkpoints, and in the table of its state.
-        url: A connection string of libpq; shows in no text. The role may read the table, and create
-            tables in the schema of `state`.
-        table: Name of the table, with its schema if need be; it has a primary key.
-        key: Serde of the keys, such as `INT64`; of a tuple where the key has several columns.
-        row: Type of the rows, as for `changes`.
+        name: The name of the log, for its positions in checkpoints and in the state table.
+        url: A libpq connection string; logs and errors do not show it. The role must be able to
+            read the table, and to create tables in the schema of `state`.
+        table: The name of the table, with an optional schema; it must have a primary key.
+        key: The serde of the keys, such as `INT64`; of a tuple if the key has several columns.
+        row: The type of the rows, as for `changes`.
         time: The column with a row's time, a `timestamptz`.
-        transaction: The column with the number of a row's transaction: one of type `xid8`, whose
-            default is `pg_current_xact_id()`, with an index. `xmin`, which each row has, is found
-            by looking through the table each time, and serves until the server's numbers go
-            round, after four billion transactions.
-        look_every: How often to look for rows.
-        state: Table of what is known of logs, a row each; made if it is not there.
-        give_up_after: How long to try again while the database does not answer.
+        transaction: The column with the number of a row's transaction: a column of type `xid8` with
+            the default `pg_current_xact_id()` and an index. The system column `xmin` needs a scan
+            of the table at each poll, and works until the server's transaction numbers wrap around
+            after four billion transactions.
+        look_every: How often to poll for rows.
+        state: The table with the state of logs, one row per log; created if it does not exist.
+        give_up_after: How long to retry while the database does not answer.
 
     Raises:
         CompileError: A name is empty.
-        TypeError: `row` is no type that columns can be decoded to.
+        TypeError: Columns cannot be decoded to the type `row`.
         ValueError: `look_every` is negative.
 
-    Source: Kafka Connect's JDBC source in its mode `timestamp+incrementing`, which misses rows
-    that commit late.
+    Source: Kafka Connect's JDBC source in the mode `timestamp+incrementing`, which misses rows that
+    commit late.
     """
     return PostgresRows(
         name,

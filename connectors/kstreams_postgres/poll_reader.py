@@ -26,10 +26,10 @@ class PollReader:
     """Implements `kstreams.log.LogReader`.
 
     Args:
-        database: Where the table is.
-        names: What it is called.
-        key: Serde of the keys.
-        wanted: Columns that values need; None for all.
+        database: The database of the table.
+        names: The names of the table and its columns.
+        key: The serde of the keys.
+        wanted: The columns that values need; None for all.
     """
 
     def __init__(

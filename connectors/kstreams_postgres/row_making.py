@@ -31,13 +31,13 @@ _MOST_FORMS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row to write.
+    """A row to write.
 
     Attributes:
-        number: Of the result that it comes of; without one, its place among a batch's rows.
-        key: Values of the key's columns.
-        names: Columns that it has, the key's first; empty to delete.
-        values: Theirs.
+        number: The number of the row's result; without one, the row's position in the batch.
+        key: The values of the key columns.
+        names: The columns, key columns first; empty to delete.
+        values: The values of the columns.
         record: The result.
     """
 
@@ -49,14 +49,14 @@ class Row:
 
 
 Made = tuple[int, object, "Columns | Exception | None", Record[Any, Any]]
-"""Number, key, columns or what went wrong, and the record that it comes of."""
+"""The number, the key, the columns or the error, and the record of a row."""
 
 
 class Given(Protocol[K_contra, V_contra]):
-    """How rows are made."""
+    """A function that builds rows from results."""
 
     def made(self, records: Sequence[Record[K_contra, V_contra]]) -> Iterator[Made]:
-        """Yield what is to be written, in order."""
+        """Yield the rows to write, in order."""
         ...
 
 
@@ -83,18 +83,18 @@ class PerBatch(Generic[K, V]):
     rows: Callable[[Sequence[Record[K, V]]], Iterable[tuple[object, Columns | None]]]
 
     def made(self, records: Sequence[Record[K, V]]) -> Iterator[Made]:
-        """Yield the rows; what is raised fails the batch."""
+        """Yield the rows; an exception fails the batch."""
         last = records[-1]
         for number, (key, columns) in enumerate(self.rows(records)):
             yield number, key, columns, Record(key, columns, last.timestamp)
 
 
 class RowMaker:
-    """Makes rows for a table, and says what is none.
+    """Builds rows of a table and rejects invalid ones.
 
     Args:
-        key: Columns of the key.
-        columns: All columns that there are.
+        key: The columns of the key.
+        columns: All columns of the table.
     """
 
     def __init__(self, key: tuple[str, ...], columns: Iterable[str]) -> None:
@@ -103,7 +103,7 @@ class RowMaker:
         self._known: dict[tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def rows(self, made: Iterable[Made]) -> tuple[list[Row], list[RefusedRow]]:
-        """Return rows, in order, and those that are refused before any is written."""
+        """Return the rows, in order, and those rejected before any is written."""
         rows: list[Row] = []
         wrong: list[RefusedRow] = []
         for number, key, columns, record in made:
@@ -154,7 +154,7 @@ class RowMaker:
         return own
 
     def _names(self, given: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return all columns of rows with given ones, and those that are not the key's."""
+        """Return all columns of rows with the given columns, and the non-key columns."""
         unknown = [name for name in given if name not in self._columns]
         if unknown:
             known = ", ".join(sorted(self._columns))
@@ -169,7 +169,7 @@ class RowMaker:
 
 
 def refused(row: Row, key: tuple[str, ...], reason: str, code: str) -> RefusedRow:
-    """Return what is said of a row that cannot be written: its letter has JSON of it."""
+    """Return a rejected row; its dead letter has the row as JSON."""
     own = dict(zip(key, row.key, strict=False)) if key else None
     has = dict(zip(row.names, row.values, strict=True)) if row.names else None
     return refused_row(row.number, row.record, reason, code, key=own, value=has)

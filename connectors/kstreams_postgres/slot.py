@@ -1,4 +1,4 @@
-"""A replication slot with what is known of it for ever: which change has which offset."""
+"""A replication slot and its stored state, which maps changes to offsets."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _ALONE = " A slot has one reader."
 
 @dataclass(frozen=True)
 class SlotNames:
-    """What a log has in its database.
+    """The database objects of a log.
 
     Attributes:
         slot: The replication slot.
-        table: The table whose changes are read, with its schema if need be.
-        state: Table of what is known of slots, a row each.
-        publication: A user's own; None makes one of the table, named as the slot.
+        table: The table whose changes are read, with an optional schema.
+        state: The table with the state of slots, one row per slot.
+        publication: The user's publication; None creates one of the table, named like the slot.
     """
 
     slot: str
@@ -52,7 +52,7 @@ class SlotNames:
 
     @property
     def copy(self) -> sql.Identifier:
-        """The table of rows that were there before the slot, beside that of the state."""
+        """The table with the rows that existed before the slot, in the schema of the state."""
         *schema, _ = self.state.split(".")
         return sql.Identifier(*schema, f"kstreams_copy_{self.slot}")
 
@@ -63,29 +63,28 @@ class SlotNames:
 
 
 def table_name(name: str) -> sql.Identifier:
-    """Return the name of a table, quoted; a schema stands before a dot."""
+    """Return the quoted name of a table; a schema comes before a dot."""
     return sql.Identifier(*name.split("."))
 
 
 class SlotState(NamedTuple):
-    """What the database says of a slot.
+    """The state of a slot in the database.
 
     Attributes:
-        log_id: Id of the log, which another slot of this name would not have.
-        oid: The table's.
-        key: Columns of the table's primary key.
-        reader: Who reads it for good; empty while nobody does.
-        copied: How many rows the table had before the slot; their offsets come first.
-        copied_ms: When that was, ms since the epoch.
-        lsn: Up to here the slot was let go of.
-        offset: Of the first record behind that, or of the first copied row that is needed.
-        slot_lsn: Where the slot stands; None where it is gone.
-        wal: What the server says of what the slot needs: `reserved`, `extended`, `unreserved` or
-            `lost`.
-        written: How far the log is written.
-        kept: How much of the log the server keeps for the slot, in bytes.
-        room: How much more may be written before the slot is lost, in bytes; None: all is kept.
-        present: Oid of what has the table's name now; None: nothing.
+        log_id: The id of the log; another slot with the same name has another id.
+        oid: The oid of the table.
+        key: The columns of the table's primary key.
+        reader: The app that has claimed the slot; empty if there is none.
+        copied: The number of rows that existed before the slot; their offsets come first.
+        copied_ms: The time of the copy, in ms since the epoch.
+        lsn: The position up to which the app has committed.
+        offset: The offset of the first record after `lsn`, or of the first copied row still needed.
+        slot_lsn: The position of the slot; None if it does not exist.
+        wal: The server's `wal_status`: `reserved`, `extended`, `unreserved` or `lost`.
+        written: The end of the server's log.
+        kept: The bytes of the log retained for the slot.
+        room: The bytes that can be written before the slot is lost; None without a limit.
+        present: The oid of the object that now has the table's name; None if there is none.
     """
 
     log_id: str
@@ -109,11 +108,11 @@ class SlotState(NamedTuple):
         return max(self.offset, self.copied)
 
     def check(self, names: SlotNames) -> None:
-        """See that all is there that was not let go of.
+        """Check that everything uncommitted still exists.
 
         Raises:
-            DataLossError: It is not.
-            SourceError: The table is another one.
+            DataLossError: It does not.
+            SourceError: The table was replaced by another one.
         """
         slot = names.slot
         if self.slot_lsn is None:
@@ -150,10 +149,10 @@ WHERE s.slot = %s AND s.copied IS NOT NULL
 
 
 def slot_state(connection: Connection, names: SlotNames) -> SlotState | None:
-    """Return what is known of a slot; None where it was not made, or not to the end.
+    """Return the state of a slot; None if it was not created, or not completely.
 
     Raises:
-        SourceError: It is that of another table.
+        SourceError: The slot belongs to another table.
     """
     if not is_table(connection, table_name(names.state)):
         return None
@@ -209,10 +208,10 @@ class Transaction(NamedTuple):
     """A transaction that changed the table.
 
     Attributes:
-        end: Behind its commit in the log.
-        time_ms: When it committed, ms since the epoch.
-        offsets: How many it takes.
-        size: Of its changes, in bytes.
+        end: The position after its commit in the log.
+        time_ms: The time of the commit, in ms since the epoch.
+        offsets: The number of offsets it takes.
+        size: The size of its changes, in bytes.
     """
 
     end: int
@@ -224,7 +223,7 @@ class Transaction(NamedTuple):
 def transactions(
     connection: Connection, names: SlotNames, state: SlotState
 ) -> Sequence[Transaction]:
-    """Return the transactions that were not let go of, in the order of their commits."""
+    """Return the uncommitted transactions in commit order."""
     query = sql.SQL(_COUNTED).format(
         _peek(names, state.written), oid=sql.Literal(state.oid.to_bytes(4, "big"))
     )
@@ -240,7 +239,7 @@ def transactions(
 
 
 def changes_query(names: SlotNames, upto: int) -> sql.Composed:
-    """Return what asks for the messages of a slot, up to the transaction that ends there."""
+    """Return the query for the messages of a slot, up to a transaction's end position."""
     return sql.SQL("SELECT data FROM {}").format(_peek(names, upto))
 
 
@@ -253,7 +252,7 @@ def _peek(names: SlotNames, upto: int) -> sql.Composed:
 
 
 def advance(connection: Connection, names: SlotNames, lsn: int, offset: int) -> None:
-    """Let go of what comes before a place: the offset behind it is noted first."""
+    """Release the log before a position; the offset at the position is stored first."""
     update = sql.SQL(
         "UPDATE {} SET lsn = %s::pg_lsn, next_offset = %s "
         "WHERE slot = %s AND lsn <= %s::pg_lsn AND next_offset <= %s"

@@ -1,4 +1,4 @@
-"""What a slot holds of a table's changes: counts them, plans, and lets go of what was read."""
+"""The contents of a slot: counts changes, plans batches and releases committed changes."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _LOG = logging.getLogger(__name__)
 _LARGE = 10_000
 """A transaction of so many offsets is a piece of its own, which is read on from batch to batch."""
 _QUIET_BYTES = 1024 * 1024
-"""So much of the log is let go of where it has nothing of the table."""
+"""How much of the log, without changes of the table, accumulates before it is released."""
 _MEAN_COPIED_BYTES = 200.0
 _LOOK_SHARE = 10
 """While records wait, looking takes one part in so many of the time."""
 
 
 class SlotContents:
-    """Implements `kstreams.log.LogContents`, `ReadOnce` and `Keeps`, of one partition.
+    """Implements `kstreams.log.LogContents`, `ReadOnce` and `Keeps` with one partition.
 
     Args:
-        database: Where the slot is.
-        names: What it is called.
-        making: How it is made where it is not there.
+        database: The database of the slot.
+        names: The names of the slot and its tables.
+        making: How to create the slot if it does not exist.
     """
 
     def __init__(self, database: Database, names: SlotNames, making: Making) -> None:
@@ -71,15 +71,15 @@ class SlotContents:
         return self._took_s * _LOOK_SHARE if self._done < self._end else 0.0
 
     def beginnings(self) -> dict[int, int]:
-        """Return the first offset that was not let go of."""
+        """Return the first offset that was not committed."""
         return {0: self._known().offset}
 
     def ends(self) -> dict[int, int]:
-        """Count what is new, and return the offset after the last change.
+        """Count the new changes, and return the offset after the last one.
 
         Raises:
-            DataLossError: The slot is gone, fell behind, or was moved by somebody else.
-            SourceError: The table is another one now.
+            DataLossError: The slot was dropped, fell behind, or was moved by another client.
+            SourceError: The table was replaced by another one.
         """
         began = time.monotonic()
         self._database.retried(self._look)
@@ -110,7 +110,7 @@ class SlotContents:
         return found or make_slot(connection, self._names, self._making)
 
     def _take(self, state: SlotState) -> None:
-        """Give offsets to what was found and was not let go of."""
+        """Assign offsets to the uncommitted transactions found."""
         self._state, self._seen = state, state.written
         self._found = [each for each in self._found if each.end > state.lsn]
         sizes = accumulate((each.offsets for each in self._found), initial=state.base)
@@ -211,9 +211,9 @@ class SlotContents:
             )
 
     def committed(self, positions: Mapping[int, int]) -> None:
-        """Let the server forget what was read: whole transactions, and copied rows.
+        """Release whole transactions and copied rows that were read and committed.
 
-        What was not counted by this object is left alone.
+        Transactions that this object has not counted stay.
         """
         state, position = self._known(), positions.get(0, 0)
         self._done = max(self._done, position)

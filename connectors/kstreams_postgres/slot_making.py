@@ -47,11 +47,11 @@ WHERE slot = %s
 def check_slot(
     connection: Connection, names: SlotNames, state: SlotState, required: frozenset[str]
 ) -> None:
-    """See that a slot still reads what it was made for.
+    """Check that a slot still fits its log.
 
     Raises:
-        SourceError: The primary key is another, the publication does not have the table any more,
-            or the table is not as it has to be.
+        SourceError: The primary key has changed, the publication no longer has the table, or the
+            table lacks a required column.
     """
     _, key = changed_table(connection, names.table, required)
     if key != state.key:
@@ -65,12 +65,12 @@ def check_slot(
 
 @dataclass(frozen=True)
 class Making:
-    """How a slot is made.
+    """How to create a slot.
 
     Attributes:
-        url: Of its database, for a connection that makes slots.
-        required: Columns that the table has to have.
-        snapshot: Whether rows that are there already are copied.
+        url: The URL of the database, for a replication connection.
+        required: The columns that the table must have.
+        snapshot: Whether to copy the existing rows.
     """
 
     url: str
@@ -79,18 +79,19 @@ class Making:
 
 
 def make_slot(connection: Connection, names: SlotNames, making: Making) -> SlotState:
-    """Return the state of a slot, which is made if nobody has; may be repeated after a death.
+    """Return the state of a slot, and create the slot if it does not exist; safe to repeat.
 
-    The slot exports the snapshot that it begins with, and the table is copied as it was in that:
-    no change is in both, none in neither.
+    The slot exports the snapshot it begins with, and the table is copied in that snapshot, so no
+    change is in both or in neither.
 
     Args:
-        connection: To the database.
-        names: What it is called.
-        making: How.
+        connection: A connection to the database.
+        names: The names of the slot and its tables.
+        making: How to create the slot.
 
     Raises:
-        SourceError: There is no such table, key or publication, or a slot that is not the log's.
+        SourceError: The table, its key or the publication does not exist, or a slot of that name
+            does not belong to the log.
     """
     with slot_held(connection, f"{names.slot} is made"):
         known = slot_state(connection, names)

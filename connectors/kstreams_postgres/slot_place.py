@@ -1,4 +1,4 @@
-"""Where a reader finds changes: what a plan says of a piece of a slot."""
+"""The position of a reader in a slot, as a plan stores it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kstreams.errors import StateCorruptError
 __all__ = ("COPY", "SlotPlace")
 
 COPY = "copy"
-"""Stands for the rows that the table had before the slot."""
+"""The place of the rows that existed before the slot."""
 
 _FORM = re.compile(r"(\d{1,19})-(\d{1,19}):(\d{1,18})-(\d{1,18})")
 
@@ -31,7 +31,7 @@ class SlotPlace(NamedTuple):
     stop: int
 
     def __str__(self) -> str:
-        """Return it as one text."""
+        """Return the place as text."""
         return f"{self.start_lsn}-{self.stop_lsn}:{self.first}-{self.stop}"
 
     @classmethod

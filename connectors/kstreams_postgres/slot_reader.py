@@ -48,13 +48,13 @@ _GONE = "a slot has one reader, which reads each change once; see that no other 
 
 
 class SlotReader:
-    """Implements `kstreams.log.LogReader`; goes on within a piece that is read in parts.
+    """Implements `kstreams.log.LogReader`; it continues within a piece that is read in parts.
 
     Args:
-        database: Where the slot is.
-        names: What it is called.
-        key: Serde of the keys.
-        wanted: Columns that values need; None for all.
+        database: The database of the slot.
+        names: The names of the slot and its tables.
+        key: The serde of the keys.
+        wanted: The columns that values need; None for all.
     """
 
     def __init__(
@@ -149,10 +149,10 @@ class SlotReader:
 
 
 class _OpenPiece:
-    """Transactions that the server has decoded, read from first to last.
+    """Decoded transactions of a piece, read from first to last.
 
     Attributes:
-        next: The offset to go on at.
+        next: The next offset.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class _OpenPiece:
         self._waiting: ChangeRow | None = None
 
     def goes_on(self, connection: Connection, place: SlotPlace, start: int) -> bool:
-        """Tell whether an offset of a piece is the next one."""
+        """Return whether an offset of a piece is the next one."""
         return self._connection is connection and self._place == place and self.next == start
 
     def take(self, start: int, stop: int, max_bytes: int) -> list[ChangeRow]:

@@ -45,11 +45,11 @@ def stage(
 def publish(
     connection: Connection, table: Table, receipts: Mapping[CommitId, Sequence[str]]
 ) -> None:
-    """Show the staged rows of a batch, all at once; those that are shown stay as they are.
+    """Move the staged rows of a batch to the table in one transaction; repeated calls do nothing.
 
     Raises:
-        SinkError: A receipt is none of ours, or the rows do not go in any more.
-        psycopg.Error: The database does not answer, or refuses.
+        SinkError: A receipt was not written by this sink, or the table now rejects the rows.
+        psycopg.Error: The database does not answer, or rejects the statement.
     """
     with connection.transaction():
         table.begin(connection)
@@ -95,5 +95,5 @@ def _read(receipt: str, table: Table) -> tuple[str, int, list[str]]:
 
 
 def _lane(commit: CommitId) -> str:
-    """Return what all batches of a task have in common."""
+    """Return the lane of a commit, which all batches of the task share."""
     return json.dumps([commit.life, commit.sink, commit.task])

@@ -1,4 +1,4 @@
-"""A table as a sink: what a user says of it."""
+"""The PostgreSQL sink and its options."""
 
 from __future__ import annotations
 
@@ -28,37 +28,37 @@ Visible = Literal["at-write", "at-commit"]
 
 @dataclass(frozen=True, repr=False)
 class PostgresTable(Generic[K, V]):
-    """Keeps a row a key in a table of PostgreSQL, or appends rows to it, exactly once.
+    """Writes one row per key to a PostgreSQL table, or appends rows to it, exactly once.
 
-    Without a key rows are appended, and `None` for a row leaves the result out. With one, the
-    last row of a key in a batch is what counts, and `None` deletes it. Rows that the table does
-    not take (a value too large, a constraint, a trigger) are refused one by one, and go by the
-    sink's `on_refused`; the others of the batch are written.
+    Without a key, rows are appended, and `None` for a row skips the result. With a key, the last
+    row of a key in a batch is written, and `None` deletes it. Rows that the table rejects (a value
+    out of range, a constraint, a trigger) are rejected individually and handled by the sink's
+    `on_refused`; the other rows of the batch are written.
 
-    A batch is one transaction a task. `at-write`, the default with a key, ends it before the
-    batch is committed: where the batch runs again, with the same rows, nothing is written twice.
-    `at-commit`, the default without a key, keeps rows in a table of their own, and shows those
-    of all tasks together after the commit: it writes three times as much, and holds for
-    processors whose second run would give other rows, too.
+    A batch is one transaction per task. `at-write`, the default with a key, ends the transaction
+    before the batch commits; if the batch runs again with the same rows, nothing is written twice.
+    `at-commit`, the default without a key, stages rows in a separate table and shows the rows of
+    all tasks together after the commit. It writes three times as much, and also works for
+    processors whose second run would return other rows.
 
     Args:
-        url: A connection string of libpq, such as `postgresql://user:password@host/database`.
-            It shows in no text. What it leaves out comes from the environment of each worker.
-        table: Name of the table, with its schema if need be: `shop.totals`. It has to be there.
-        key: Columns of its primary key, or of a unique constraint; () appends.
-        row: Makes the columns of a row from key and value. The record's key is that of the row: a
-            tuple where the row's has several columns. A column that is left out keeps its value,
-            or gets its default.
-        visible: When others see a batch's rows.
-        fence: Table of the fences, one row a task; made by `prepare` if it is not there.
-        give_up_after: How long to try again while the database does not answer, is starting or
-            holds a lock; then the batch fails.
+        url: A libpq connection string, such as `postgresql://user:password@host/database`. Logs and
+            errors do not show it. Missing parts come from the environment of each worker.
+        table: The name of the table, with an optional schema: `shop.totals`. It must exist.
+        key: The columns of its primary key, or of a unique constraint; () appends.
+        row: Builds the columns of a row from key and value. The record's key is the row's key: a
+            tuple if the key has several columns. A column that is left out keeps its value, or gets
+            its default.
+        visible: When other transactions see a batch's rows.
+        fence: The table of fences, one row per task; `prepare` creates it if it does not exist.
+        give_up_after: How long to retry while the database does not answer, is starting or holds a
+            lock; after that the batch fails.
         lock_timeout: How long a statement waits for a lock.
 
     Raises:
-        ValueError: The url or a name is empty, or a column is named twice.
+        ValueError: The URL or a name is empty, or a column is named twice.
 
-    Source: Kafka Connect's JDBC sink in its mode `upsert`, with deletes; that one is at least
+    Source: Kafka Connect's JDBC sink in the mode `upsert`, with deletes; that sink is at least
     once, and Flink's exactly-once sink needs prepared transactions.
     """
 
@@ -94,16 +94,16 @@ class PostgresTable(Generic[K, V]):
         give_up_after: timedelta = timedelta(seconds=30),
         lock_timeout: timedelta = timedelta(seconds=30),
     ) -> PostgresTable[K, V]:
-        """Return a sink whose rows are made of all that a task gives in a batch.
+        """Return a sink whose rows are built from all results of a task's batch.
 
         Args:
-            url: As for `PostgresTable`, and so are the others.
-            table: Name of the table.
-            key: Columns of its key.
-            rows: Makes pairs of key and columns from records, in the order of forwarding; None
-                for columns deletes. It should give the same for the same records.
-            visible: When others see a batch's rows.
-            fence: Table of the fences.
+            url: As for `PostgresTable`, like the other arguments.
+            table: The name of the table.
+            key: The columns of its key.
+            rows: Builds pairs of key and columns from records, in the order of forwarding; None for
+                columns deletes the row. It should be deterministic.
+            visible: When other transactions see a batch's rows.
+            fence: The table of fences.
             give_up_after: How long to retry.
             lock_timeout: How long a statement waits for a lock.
         """

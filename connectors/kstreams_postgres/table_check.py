@@ -1,4 +1,4 @@
-"""See that a table can be a source: its primary key, its columns, what its changes tell."""
+"""Checks that a table can be a source: its primary key, columns and replica identity."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ def described_table(
 def changed_table(
     connection: Connection, table: str, required: frozenset[str]
 ) -> tuple[int, tuple[str, ...]]:
-    """Return the same of a table whose changes are read.
+    """Return the oid and the key of a table whose changes are read.
 
     Raises:
-        SourceError: As above, or its changes do not tell rows apart.
+        SourceError: The table does not exist, lacks a primary key or a required column, or its
+            replica identity lacks the primary key.
     """
     oid, key, identity, is_index = _described(connection, table, required)
     if identity == "n" or (identity == "i" and not is_index):

@@ -26,11 +26,11 @@ class PostgresWriter(Generic[K, V]):
     """A `Writer` with one connection.
 
     Args:
-        database: Where to.
-        names: The tables.
-        key: Columns of the key.
-        given: How rows are made.
-        stages: Whether rows wait for the commit.
+        database: The database to write to.
+        names: The names of the tables.
+        key: The columns of the key.
+        given: How rows are built.
+        stages: Whether rows are staged until the commit.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class PostgresWriter(Generic[K, V]):
             return bulk.write(rows)
 
     def _opened(self, connection: Connection) -> tuple[Table, BulkWriter, RowMaker]:
-        """Return what belongs to a connection, made once for each."""
+        """Return the objects of a connection, created once per connection."""
         if self._known is None or self._known[0] is not connection:
             table = described(connection, self._names, self._key)
             bulk = BulkWriter(connection, table)

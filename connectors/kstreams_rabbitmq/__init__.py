@@ -1,9 +1,9 @@
-"""Streams of RabbitMQ, as a source and as a sink, exactly once.
+"""RabbitMQ streams as a source and an exactly-once sink.
 
 `RabbitStreamLog` reads a stream, or the partitions of a super stream, by the offsets that the
-broker gives. `RabbitStream` appends results to a stream after their commit, under names and
-numbers by which the broker drops what it has already. Depends on rstream, of which it takes the
-frames of the protocol, and on the core's contracts. Queues and exchanges are `kstreams_amqp`'s.
+broker gives. `RabbitStream` appends results to a stream after their commit, under names and numbers
+by which the broker drops what it has already. Depends on rstream, of which it takes the frames of
+the protocol, and on the core's contracts. Queues and exchanges are `kstreams_amqp`'s.
 
 Example:
     >>> from kstreams import NONE, TEXT

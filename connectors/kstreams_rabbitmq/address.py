@@ -1,4 +1,4 @@
-"""Addresses of brokers, and what goes wrong at them as the library's errors."""
+"""Broker addresses, and the conversion of broker errors to library errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PASSING = ("StreamNotAvailable", "InternalError", "LeaderNotAvailable")
 
 
 class RefusedError(Exception):
-    """The broker refuses what was asked.
+    """The broker rejected a request.
 
     Attributes:
         code: The protocol's name for the reason.
@@ -28,10 +28,10 @@ class RefusedError(Exception):
 
 
 class NotYetError(RefusedError):
-    """A stream has less than it had, as it has while its leader starts.
+    """A stream is shorter than before, which is temporary while its leader starts.
 
     Attributes:
-        otherwise: What to raise where it stays so.
+        otherwise: The error to raise if the stream stays short.
     """
 
     def __init__(self, otherwise: KStreamsError) -> None:
@@ -40,19 +40,19 @@ class NotYetError(RefusedError):
 
 
 FAILURES = (RefusedError, OSError)
-"""What a session raises for a broker, its connection and what it refuses."""
+"""The exceptions a session raises for connection failures and rejected requests."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where a broker listens for the stream protocol, and as whom to speak to it.
+    """The address of a broker's stream listener and the credentials for it.
 
     Attributes:
-        host: Its name.
-        port: Its port.
-        tls: Whether it speaks TLS.
-        user: Who asks.
-        password: Theirs.
+        host: The host.
+        port: The port.
+        tls: Whether the broker uses TLS.
+        user: The user name.
+        password: The password of the user.
         vhost: The virtual host.
     """
 
@@ -85,7 +85,7 @@ class Address:
         return cls(parts.hostname, port, tls, user, password, vhost)
 
     def context(self) -> ssl.SSLContext | None:
-        """Return what TLS is spoken by; None without TLS."""
+        """Return the TLS context; None without TLS."""
         return ssl.create_default_context() if self.tls else None
 
 
@@ -98,28 +98,28 @@ class StreamFaults:
     """Implements `kstreams_rows.retrying.Failures`.
 
     Attributes:
-        faults: What can go wrong at any place.
-        kinds: What a session raises.
+        faults: The failures common to all connectors.
+        kinds: The exceptions of a session.
     """
 
     faults: Faults
     kinds: tuple[type[Exception], ...] = FAILURES
 
     def may_pass(self, exc: Exception) -> bool:
-        """Tell whether it may go well another time."""
+        """Return whether a failure is temporary."""
         return self.faults.may_pass(exc)
 
     def error(self, exc: Exception) -> KStreamsError:
-        """Return what to raise for an exception of a session's."""
+        """Return the library error for an exception of a session."""
         return exc.otherwise if isinstance(exc, NotYetError) else self.faults.error(exc)
 
 
 def faults_of(address: Address, *, read: bool) -> StreamFaults:
-    """Return what can go wrong at a broker.
+    """Return the failures of a broker.
 
     Args:
-        address: Its own.
-        read: Whether it is a source, and no sink.
+        address: The address of the broker.
+        read: Whether it belongs to a source rather than a sink.
     """
     faults = Faults(
         "RabbitMQ",

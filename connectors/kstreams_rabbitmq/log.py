@@ -23,38 +23,38 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, repr=False)
 class RabbitStreamLog(Generic[K, V]):
-    """A stream of RabbitMQ, or a super stream, as a `Log`: offsets are the broker's.
+    """A RabbitMQ stream, or a super stream, as a `Log` with the broker's offsets.
 
-    A message's body is the record's value, its application properties are the headers. A record's
-    time is that of the chunk in which the broker wrote it. Messages whose body is no bytes, text
-    or value, or which are compressed by more than gzip, are `unreadable`: the source's `on_error`
-    says what becomes of them.
+    A message's body is the record's value, and its application properties are the headers. A
+    record's time is the time of its chunk in the broker. Messages whose body is not bytes, text or
+    a value, or that use a compression other than gzip, are unreadable: the source's `on_error`
+    handles them.
 
-    What the stream's retention deleted before it was read is an error that counts it. A stream
-    that was deleted and made anew is known as another: by a mark among the offsets that the broker
-    keeps for consumers (under the name `kstreams`), for which the user needs the right to write.
-    Where it has none, the mark is not there, and streams are told apart by their ends alone.
+    Messages deleted by the stream's retention before they were read are an error that counts them.
+    The log detects a stream that was deleted and created again by a mark, stored in the broker as
+    the offset of a consumer named `kstreams`, which needs the right to write. Without that right,
+    the log can only compare the ends of streams.
 
-    The broker must have the plugin `rabbitmq_stream`, and workers must reach it at the host and
-    port that it advertises.
+    The broker needs the plugin `rabbitmq_stream`, and workers must reach it at its advertised host
+    and port.
 
     Args:
-        url: `rabbitmq-stream://user:password@host:port/vhost`, or `rabbitmq-stream+tls://` for
-            TLS. It shows in no text.
-        name: Of its positions in checkpoints.
-        stream: Its name.
-        key: Serde of the keys; `NONE` without a `key_property`.
-        value: Serde of the values.
-        super_stream: Whether `stream` names a super stream: each stream of it is a partition, in
-            the broker's order, which is never to be changed.
-        key_property: The application property that has the key; it is no header then.
-        look_every: How often to look for new messages; zero is at each batch.
-        give_up_after: How long to try again while the broker does not answer.
+        url: `rabbitmq-stream://user:password@host:port/vhost`, or `rabbitmq-stream+tls://` for TLS.
+            Logs and errors do not show it.
+        name: The name of the log's positions in checkpoints.
+        stream: The name of the stream.
+        key: The serde of the keys; `NONE` without a `key_property`.
+        value: The serde of the values.
+        super_stream: Whether `stream` names a super stream: each of its streams is a partition, in
+            the broker's order, which must never change.
+        key_property: The application property with the key; it is not a header then.
+        look_every: How often to poll for new messages; zero polls at each batch.
+        give_up_after: How long to retry while the broker does not answer.
 
     Raises:
-        ValueError: The url or the stream's name is none, or a time is negative.
+        ValueError: The URL or the stream's name is invalid, or a time is negative.
 
-    Source: RabbitMQ's stream protocol; a stream's offsets have gaps where the broker notes its own.
+    Source: RabbitMQ's stream protocol; offsets have gaps where the broker stores its own entries.
     """
 
     url: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""What streams of RabbitMQ hold, as the driver sees it."""
+"""The contents of RabbitMQ streams, as the driver reads them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class StreamContents:
     """Implements `kstreams.sources.LogContents`.
 
     Args:
-        places: Where streams are; closed with this.
-        name: Of the stream.
-        look_every_s: How often to look for messages, in seconds.
-        divided: Whether the name is that of a super stream.
+        places: The sessions; closed with this object.
+        name: The name of the stream.
+        look_every_s: How often to poll for messages, in seconds.
+        divided: Whether the name is the name of a super stream.
     """
 
     def __init__(self, places: Places, name: str, look_every_s: float, *, divided: bool) -> None:
@@ -46,7 +46,7 @@ class StreamContents:
 
     @property
     def look_every_s(self) -> float:
-        """How often to look for messages, in seconds."""
+        """How often to poll for messages, in seconds."""
         return self._look_every_s
 
     def beginnings(self) -> dict[int, int]:
@@ -59,9 +59,9 @@ class StreamContents:
         """Return the offset after the last message, by partition.
 
         Raises:
-            TopicRecreatedError: A stream was deleted and made anew.
-            DataLossError: It has lost its last messages; while a leader starts it may look so,
-                and is looked at again.
+            TopicRecreatedError: A stream was deleted and created again.
+            DataLossError: A stream has lost its last messages. While a leader starts this can be
+                temporary, so the stream is checked again first.
         """
         return self._places.retried(self._ends)
 

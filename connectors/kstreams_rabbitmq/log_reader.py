@@ -23,14 +23,14 @@ _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 @dataclass
 class _Read:
-    """What was read of a piece.
+    """The messages read from a piece.
 
     Attributes:
-        offsets: Of messages.
-        times: Of their chunks.
-        messages: What they have.
-        size: Their bytes.
-        gaps: Where offsets have no message: starts and lengths.
+        offsets: The offsets of the messages.
+        times: The times of their chunks.
+        messages: The messages.
+        size: Their size in bytes.
+        gaps: The starts and lengths of offset ranges without messages.
     """
 
     offsets: list[int] = field(default_factory=list)
@@ -44,8 +44,8 @@ class StreamReader:
     """Implements `kstreams.sources.LogReader`.
 
     Args:
-        places: Where streams are; closed with this.
-        key_property: The application property that has the key.
+        places: The sessions; closed with this object.
+        key_property: The application property with the key.
     """
 
     def __init__(self, places: Places, key_property: str | None) -> None:

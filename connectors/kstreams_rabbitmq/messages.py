@@ -17,12 +17,12 @@ _SIZES = {0x4: 0, 0x5: 1, 0x6: 2, 0x7: 4, 0x8: 8, 0x9: 16}
 
 @dataclass(frozen=True)
 class Message:
-    """What a message has.
+    """A decoded message.
 
     Attributes:
-        body: Its bytes.
-        headers: Its application properties, by name: text as it is, all others as JSON.
-        wrong: Why it cannot be read; empty if it can.
+        body: The body.
+        headers: The application properties, by name: text unchanged, other values as JSON.
+        wrong: Why the message cannot be read; empty if it can.
     """
 
     body: bytes = b""

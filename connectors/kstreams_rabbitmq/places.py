@@ -22,12 +22,12 @@ _MARK_TRIES = 3
 
 
 class Places:
-    """Sessions by stream, while they are of use.
+    """The open sessions, by stream.
 
     Args:
-        address: Of a broker.
+        address: The address of a broker.
         give_up_after: How long to retry.
-        read: Whether streams are a source, and no sink.
+        read: Whether the streams belong to a source rather than a sink.
     """
 
     def __init__(self, address: Address, give_up_after: timedelta, *, read: bool = True) -> None:
@@ -67,10 +67,10 @@ class Places:
         return 0 if last is None else last.chunk_first_offset + last.num_records
 
     def mark(self, stream: str) -> str:
-        """Return what tells a stream from another of its name; empty where there is nothing.
+        """Return the mark that distinguishes a stream from others with its name; empty without one.
 
-        It is the time of the first chunk when somebody first looked, kept by the broker as the
-        offset of a consumer: all who look at the same time come to the same.
+        The mark is the time of the first chunk at the first read, stored in the broker as the
+        offset of a consumer, so concurrent readers agree on it.
         """
         session = self.session(stream)
         for _ in range(_MARK_TRIES):

@@ -16,18 +16,18 @@ _FRAME_OVERHEAD, _ENTRY_OVERHEAD = 64, 12
 def publish(
     session: Session, stream: str, entries: Sequence[tuple[int, bytes]], *, name: str = ""
 ) -> None:
-    """Publish entries in their order; return when all are confirmed.
+    """Publish entries in order; return when all are confirmed.
 
     Args:
-        session: With who leads the stream.
-        stream: Where to.
-        entries: Their numbers, which rise, and their bytes.
-        name: By which the broker knows numbers that it has: it drops those, and confirms them.
-            It knows none without a name.
+        session: A session with the leader of the stream.
+        stream: The stream.
+        entries: The publishing ids, which increase, and the bytes.
+        name: The publisher name: the broker confirms and drops entries whose ids it already has.
+            Without a name it does not deduplicate.
 
     Raises:
-        RefusedError: The broker refuses some.
-        OSError: It is not known what became of some.
+        RefusedError: The broker rejects some entries.
+        OSError: It is unknown whether some entries were published.
     """
     number = session.number()
     declared = schema.DeclarePublisher(number, _PUBLISHER, name, stream)

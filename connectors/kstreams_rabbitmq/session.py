@@ -1,4 +1,4 @@
-"""A connection to a broker by the stream protocol: one request after the other, without threads.
+"""A connection to a broker by the stream protocol: one request at a time, without threads.
 
 The frames are rstream's. Its producer and consumer are not used: they belong to an event loop,
 connect again by themselves, and go on at offsets of their own.
@@ -42,15 +42,15 @@ class Session:
     """A connection to the broker that leads a stream.
 
     Args:
-        address: Any broker of the cluster.
-        stream: The stream; None for the broker itself.
+        address: The address of any broker of the cluster.
+        stream: The stream; None connects to the broker itself.
 
     Attributes:
-        frame_bytes: How large a frame may be.
+        frame_bytes: The maximum size of a frame.
 
     Raises:
-        RefusedError: The broker lets nobody in by this name, or has no such stream.
-        OSError: It does not answer.
+        RefusedError: The broker rejects the login, or has no such stream.
+        OSError: The broker does not answer.
     """
 
     def __init__(self, address: Address, stream: str | None = None) -> None:
@@ -69,15 +69,15 @@ class Session:
                 self._connect(address, *leader)
 
     def request(self, kind: type[F], frame: schema.Frame, *, codes: tuple[int, ...] = (_OK,)) -> F:
-        """Send a request, and return its answer; what comes before it waits.
+        """Send a request and return its response; frames that arrive before it are queued.
 
         Args:
-            kind: Of the answer.
+            kind: The type of the response.
             frame: The request, numbered by `number`.
-            codes: Codes of answers; all others are errors.
+            codes: Response codes to accept; all others are errors.
 
         Raises:
-            RefusedError: The broker refuses.
+            RefusedError: The broker rejects the request.
             OSError: The connection is lost.
         """
         self.send(frame)
@@ -107,13 +107,13 @@ class Session:
     def chunks(
         self, stream: str, place: OffsetType, value: int | None = None, *, ahead: int = 1
     ) -> Generator[schema.Deliver]:
-        """Yield what the stream has from a place on, up to its present end.
+        """Yield the chunks of a stream from a position up to its current end.
 
         Args:
-            stream: Which one.
-            place: Where to begin.
-            value: The offset, or the time in ms, where the place is one.
-            ahead: How many chunks the broker sends before they are asked for.
+            stream: The stream.
+            place: The type of the start position.
+            value: The offset, or the time in ms, if the position type needs one.
+            ahead: The number of chunks the broker sends in advance.
         """
         self._subscriptions = (self._subscriptions + 1) % 256
         number = self._subscriptions
@@ -228,6 +228,6 @@ class Session:
 
 
 def refused(code: int, what: str) -> RefusedError:
-    """Return the error of a code of the protocol's."""
+    """Return the error of a response code."""
     kind = ServerError.from_code(code)
     return RefusedError(kind.__name__ if kind is not ServerError else f"code {code}", what)

@@ -24,14 +24,14 @@ _LONGEST_NAME = 255
 
 @dataclass(frozen=True)
 class Staged:
-    """Where the messages of one attempt lie.
+    """The location of one attempt's staged messages.
 
     Attributes:
-        stream: In which stream.
-        attempt: What its messages begin with, in hexadecimal digits.
-        start: No message of it lies before this offset.
-        stop: None lies at this one or behind it.
-        count: How many there are.
+        stream: The stream.
+        attempt: The prefix of the attempt's messages, in hexadecimal digits.
+        start: The first offset to read.
+        stop: The offset after the last message.
+        count: The number of messages.
     """
 
     stream: str

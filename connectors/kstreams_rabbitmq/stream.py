@@ -30,28 +30,30 @@ _FRAME_ROOM = 4096
 
 @dataclass(frozen=True, repr=False)
 class RabbitStream(Generic[K, V]):
-    """Appends results to a stream of RabbitMQ after their commit, exactly once and in order.
+    """Appends results to a RabbitMQ stream after their commit, exactly once and in order.
 
-    A task's messages are kept in a stream of their own until the batch is committed; then they are
-    published under the task's name, each numbered by batch and row: the broker drops the numbers
-    that it has, from whoever they come again. It knows the last number of 255 names a stream: a
-    sink of more tasks than 200 is refused. The stream of what waits is made by `prepare`, has
-    `staged_bytes` at most, and its oldest messages go first.
+    A task's messages are staged in a separate stream until the batch commits. Then they are
+    published under the task's name, with publishing ids made of batch and row, so the broker drops
+    duplicates from any attempt. The broker remembers the last id of 255 names per stream: a sink
+    with more than 200 tasks is rejected. `prepare` creates the staging stream, which keeps at most
+    `staged_bytes` and deletes its oldest messages first.
 
     Args:
         url: As for `RabbitStreamLog`.
-        stream: Name of the stream, which is there already.
-        body: Makes the message of key and value; None leaves the result out.
-        staged: Name of the stream of what waits for the commit; by default the stream's, with
-            `-staged` behind it. Several sinks may have one.
-        staged_bytes: How much it keeps: more than the results of two batches have.
-        max_bytes: Of a message; a larger one is refused. The broker's `stream.frame_max` is more.
-        give_up_after: How long to try again while the broker does not answer.
+        stream: The name of the stream, which must exist.
+        body: Builds the message from key and value; None skips the result.
+        staged: The name of the staging stream; by default the stream's name with `-staged`. Several
+            sinks may share one.
+        staged_bytes: The maximum size of the staging stream; must exceed the results of two
+            batches.
+        max_bytes: The maximum size of a message; larger messages are rejected. The broker's
+            `stream.frame_max` must be larger.
+        give_up_after: How long to retry while the broker does not answer.
 
     Raises:
-        ValueError: The url or a name is none, or a bound is not positive.
+        ValueError: The URL or a name is invalid, or a limit is not positive.
 
-    Source: deduplication by publisher names and publishing ids, of RabbitMQ's stream protocol.
+    Source: deduplication by publisher names and publishing ids in RabbitMQ's stream protocol.
     """
 
     url: str = field(repr=False)
@@ -90,11 +92,12 @@ class RabbitStream(Generic[K, V]):
         return "exactly-once"
 
     def prepare(self) -> None:
-        """See that the stream is there, and make that of what waits.
+        """Check that the stream exists, and create the staging stream.
 
         Raises:
             SinkUnavailableError: The broker does not answer.
-            SinkError: There is no such stream, it may not be written, or messages may be too large.
+            SinkError: The stream does not exist, access to it is denied, or `max_bytes` is too
+                large.
         """
         with closing(self._places()) as places:
             places.retried(lambda: self._prepare(places))
@@ -117,11 +120,11 @@ class RabbitStream(Generic[K, V]):
         return StreamWriter(self._places(), self.staged, self.body, self.max_bytes)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
-        """Append the messages of a batch's tasks to the stream, in the order of tasks.
+        """Append the messages of a batch's tasks to the stream, in task order.
 
         Raises:
             SinkUnavailableError: The broker does not answer.
-            SinkError: It does not have what was staged any more.
+            SinkError: The staged messages no longer exist.
         """
         with closing(self._places()) as places:
             for commit in sorted(receipts, key=lambda each: (each.task, each.order)):

@@ -28,10 +28,10 @@ class StreamWriter(Generic[K, V]):
     """A `Writer` with one connection.
 
     Args:
-        places: Where the stream is; closed with this.
-        staged: Name of the stream of what waits.
-        body: Makes messages.
-        max_bytes: Of a message.
+        places: The sessions; closed with this object.
+        staged: The name of the staging stream.
+        body: Builds messages.
+        max_bytes: The maximum size of a message.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
-"""Results in Redis, or in what speaks its protocol (Valkey, ...), and streams of it, exactly once.
+"""Exactly-once sinks and stream sources for Redis and servers with its protocol, such as Valkey.
 
-Read `RedisKeys` first: a sink that keeps a value or a hash a key. `RedisStream` appends entries
-to a stream, after the commit. A script does some rows together with a fence that says how far a
-task's rows are written, so that an attempt that comes again, or late, changes nothing.
-`RedisStreamLog` is a source: streams whose entries another script has numbered. Depends on redis
-and on the core's contracts, on nothing of Spark.
+Read `RedisKeys` first: a sink that keeps a value or a hash a key. `RedisStream` appends entries to
+a stream, after the commit. A script does some rows together with a fence that says how far a task's
+rows are written, so that an attempt that comes again, or late, changes nothing. `RedisStreamLog` is
+a source: streams whose entries another script has numbered. Depends on redis and on the core's
+contracts, on nothing of Spark.
 
 Example:
     >>> from kstreams_redis import RedisKeys

@@ -18,12 +18,12 @@ _HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry, and its place in the log.
+    """An entry and its offset in the log.
 
     Attributes:
-        offset: Its own.
-        id: The server's.
-        fields: Names and values, in turn.
+        offset: The offset.
+        id: The server's id.
+        fields: Alternating names and values.
     """
 
     offset: int
@@ -32,18 +32,18 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """The size in bytes."""
         return sum(map(len, self.fields))
 
 
 @dataclass(frozen=True)
 class EntryForm:
-    """What makes records of entries.
+    """How records are built from entries.
 
     Attributes:
-        key_field: Whose value is the key; None where keys are null.
-        value_field: Whose value is the value, all others are headers; None where the value is a
-            JSON object of all fields but the key's.
+        key_field: The field with the key; None if keys are null.
+        value_field: The field with the value, all others are headers; None if the value is a JSON
+            object of all fields except the key.
     """
 
     key_field: str | None
@@ -91,7 +91,7 @@ class EntryForm:
 
 @dataclass(frozen=True)
 class _Record:
-    """What becomes of an entry."""
+    """The record of an entry."""
 
     key: bytes | None = None
     value: bytes | None = None

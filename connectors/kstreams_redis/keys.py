@@ -52,30 +52,30 @@ return 1
 
 @dataclass(frozen=True, repr=False)
 class RedisKeys(Generic[K, V]):
-    """Keeps the last value of each key in Redis, exactly once.
+    """Writes the last value of each key to Redis, exactly once.
 
-    The last result of a key in a batch counts; None deletes the key, and so does a hash without
-    fields. What has no form in Redis (a bool, None in a hash, more than 512 MB) is refused alone,
-    before anything of the batch is written. Rows go in by up to 1,000 at once, each time by one
-    script that also moves the fence of the task: others see a large batch grow.
+    The last result of a key in a batch is written; None, and a hash without fields, delete the key.
+    Values that Redis cannot store (a bool, None in a hash, more than 512 MB) are rejected
+    individually, before anything of the batch is written. Up to 1,000 rows are written by one
+    script that also moves the task's fence, so readers see a large batch grow.
 
-    A place keeps what it says as well as its server does: on one without `appendonly yes`, a
-    crash takes back rows of batches that are committed. The fences expire never; a server that
-    evicts keys when its memory is full should evict those alone that expire (`volatile-...`).
+    The guarantee depends on the durability of the server: without `appendonly yes`, a crash can
+    lose rows of committed batches. Fences never expire; a server that evicts keys when its memory
+    is full must only evict keys with an expiry (`volatile-...`).
 
     Args:
-        url: `redis://user:password@host:port/number`, `rediss://` or `unix://`. It shows in no
-            text. It must be one server, not a cluster.
-        value: Makes the value of a key: text, bytes or a number, or a mapping of them, which is
-            kept as a hash in place of what was there.
-        key: Makes the name of a key; the record's key as it is unless given.
-        prefix: What the names of all keys begin with.
-        expire_after: How long a key stays after it was written; for ever unless given.
-        fence: What the names of fences begin with, one a task.
-        give_up_after: How long to try again while the server does not answer, is loading or full.
+        url: `redis://user:password@host:port/number`, `rediss://` or `unix://`. Logs and errors do
+            not show it. It must be a single server, not a cluster.
+        value: Builds the value of a key: text, bytes or a number, or a mapping of them, which is
+            stored as a hash and replaces the old value.
+        key: Builds the name of a key; by default the record's key is used.
+        prefix: The prefix of the names of all keys.
+        expire_after: The expiry of a key after it is written; by default keys do not expire.
+        fence: The prefix of the names of fences, one per task.
+        give_up_after: How long to retry while the server does not answer, is loading or full.
 
     Raises:
-        ValueError: The url is none, or a time is not positive.
+        ValueError: The URL is invalid, or a time is not positive.
     """
 
     url: str = field(repr=False)
@@ -152,7 +152,7 @@ class _KeysWriter(Generic[K, V]):
         return Position.of(found.decode()) if found else None
 
     def fitting(self, rows: Sequence[Change[bytes, _Row]], start: int) -> int:
-        """Return how far a script goes, which nobody else may interrupt."""
+        """Return the end of the rows for one script, which blocks the server while it runs."""
         return fitting(rows, start, _ROWS_AT_ONCE, _BYTES_AT_ONCE)
 
     def apply(

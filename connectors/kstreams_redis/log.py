@@ -24,40 +24,42 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, repr=False)
 class RedisStreamLog(Generic[K, V]):
-    """Streams of Redis, as a `Log`: each is a partition, each entry a record.
+    """Redis streams as a `Log`: each stream is a partition, each entry a record.
 
-    Entries get numbers when they are found, once for all who read them: in a hash beside the
-    stream, about 5 bytes an entry, by a script that the server runs whole. A group without
-    consumers marks the stream as the one that is numbered. A record's time is that of its
-    entry's id. Other readers and groups of the stream are left alone.
+    Entries are numbered once, when they are found, for all readers: in a hash beside the stream,
+    about 5 bytes per entry, by an atomic script. A consumer group without consumers marks the
+    numbered stream. A record's time is the time in its entry's id. Other readers and groups of the
+    stream are not affected.
 
-    What is deleted or trimmed before it was read is an error, which counts it: exactly on Redis
-    7 and later, which counts what was added; before, "at least 1" where a stream was trimmed past
-    all that had numbers. The server must be 6.2 or later, one, not a cluster, and let the app
-    run scripts and write its hash. A place keeps what it says as well as its server does: numbers
-    that a crash or a failover takes back may be given again, to others.
+    Entries that are deleted or trimmed before they were read are an error that counts them. The
+    count is exact on Redis 7 and later, which counts added entries; before, it is "at least 1" if a
+    stream was trimmed past all numbered entries. The server must be 6.2 or later, a single server
+    and not a cluster, and allow the app to run scripts and write the hash. The guarantee depends on
+    the durability of the server: numbers that a crash or a failover loses may be assigned again, to
+    other entries.
 
     Args:
         url: As for `RedisKeys`.
-        name: Of its positions in checkpoints.
-        streams: The keys of the streams, one a partition; their order is never to be changed.
-            One that is not there is made, empty.
-        key: Serde of the keys; `NONE` without a `key_field`.
-        value: Serde of the values.
-        key_field: The field that has the key.
-        value_field: The field that has the value; all others are headers. Unless given, the value
-            is a JSON object of all fields but the key's, as texts.
-        deleted: `"fail"`, or `"pass"`: what is gone is left out with a warning. A batch that is
+        name: The name of the log's positions in checkpoints.
+        streams: The keys of the streams, one per partition; their order must never change. A stream
+            that does not exist is created, empty.
+        key: The serde of the keys; `NONE` without a `key_field`.
+        value: The serde of the values.
+        key_field: The field with the key.
+        value_field: The field with the value; all others are headers. By default, the value is a
+            JSON object of all fields except the key, as texts.
+        deleted: `"fail"`, or `"pass"`: deleted entries are skipped with a warning. A batch that is
             read again may then have fewer records than before.
-        index: What the keys of the numbers begin with; all who read the streams by it read the
-            same offsets.
-        look_every: How often to look for new entries; zero is at each batch.
-        give_up_after: How long to try again while the server does not answer.
+        index: The key prefix of the numbers; all readers with the same prefix read the same
+            offsets.
+        look_every: How often to poll for new entries; zero polls at each batch.
+        give_up_after: How long to retry while the server does not answer.
 
     Raises:
-        ValueError: The url is none, there is no stream or one twice, or a time is negative.
+        ValueError: The URL is invalid, no stream is given or one is given twice, or a time is
+            negative.
 
-    Source: a topic whose partitions are streams; ids are what Redis gives, offsets are ours.
+    Source: a topic whose partitions are streams; Redis assigns ids, the library assigns offsets.
     """
 
     url: str = field(repr=False)

@@ -1,4 +1,4 @@
-"""What streams of Redis hold, as the driver sees it."""
+"""The contents of Redis streams, as the driver reads them."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class StreamContents:
     """Implements `kstreams.sources.LogContents`.
 
     Args:
-        server: Where streams are; closed with this.
-        streams: Their keys, one a partition.
-        index: What the keys of numbers begin with.
-        look_every_s: How often to look for entries, in seconds.
+        server: The server of the streams; closed with this object.
+        streams: The keys of the streams, one per partition.
+        index: The key prefix of the numbers.
+        look_every_s: How often to poll for entries, in seconds.
     """
 
     def __init__(
@@ -36,17 +36,17 @@ class StreamContents:
 
     @property
     def log_id(self) -> str:
-        """What names the numberings of all streams.
+        """The id of the numberings of all streams.
 
         Raises:
-            SourceError: The server does not let the app number the entries.
+            SourceError: The server does not allow the app to number the entries.
         """
         known = self._known or self._look()
         return known[0].log_id if len(known) == 1 else _joined([each.log_id for each in known])
 
     @property
     def look_every_s(self) -> float:
-        """How often to look for entries, in seconds."""
+        """How often to poll for entries, in seconds."""
         return self._look_every_s
 
     def beginnings(self) -> dict[int, int]:
@@ -55,10 +55,10 @@ class StreamContents:
         return {partition: self._beginning(partition, each) for partition, each in enumerate(known)}
 
     def ends(self) -> dict[int, int]:
-        """Give new entries numbers, and return the offset after the last, by partition.
+        """Assign numbers to new entries, and return the offset after the last, by partition.
 
         Raises:
-            TopicRecreatedError: A stream was deleted and made anew.
+            TopicRecreatedError: A stream was deleted and created again.
         """
         before = self.log_id if self._known else ""
         self._look()

@@ -26,11 +26,11 @@ class StreamReader:
     """Implements `kstreams.sources.LogReader`.
 
     Args:
-        server: Where streams are; closed with this.
-        streams: Their keys, one a partition.
-        index: What the keys of numbers begin with.
-        form: What makes records.
-        passes: Whether deleted entries are left out, and no error.
+        server: The server of the streams; closed with this object.
+        streams: The keys of the streams, one per partition.
+        index: The key prefix of the numbers.
+        form: How records are built.
+        passes: Whether deleted entries are skipped instead of an error.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class StreamReader:
         return found
 
     def _numbered(self, piece: Piece) -> tuple[Numbers, list[EntryId | None]]:
-        """Return the ids of a piece's entries, if they are still those that were planned."""
+        """Return the ids of a piece's entries, if they are still the planned ones."""
         key = self._index + self._streams[piece.partition]
         numbers, _ = numbers_at(self._server, key, 0, 0)
         if numbers is None or numbers.log_id != piece.place:

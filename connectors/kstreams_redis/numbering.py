@@ -1,11 +1,11 @@
-"""The numbers of a stream's entries: given once, in a hash beside the stream.
+"""The numbers of a stream's entries, assigned once, in a hash beside the stream.
 
-An id of Redis has 128 bits, and a position of a log is the number of a record. A script that the
-server runs whole numbers new entries, so several drivers and apps agree without a lock. The ids
-that have numbers are kept by the thousand (about 5 bytes each), and given up with their entries.
-What was added and deleted before it was numbered is a hole: offsets of nothing. A consumer group
-without consumers marks the stream itself, and goes where it goes: a stream that was deleted and
-made anew has none.
+A Redis id has 128 bits, and a position of a log is the number of a record. An atomic script numbers
+new entries, so several drivers and apps agree without a lock. The ids of numbered entries are
+stored in blocks of a thousand (about 5 bytes each) and deleted with their entries. Entries that
+were added and deleted before they were numbered are holes: offsets without records. A consumer
+group without consumers marks the stream itself and is deleted with it, so a stream that was deleted
+and created again has no mark.
 """
 
 from __future__ import annotations
@@ -145,20 +145,21 @@ class EntryId(NamedTuple):
         return cls(int(ms), int(place))
 
     def __str__(self) -> str:
-        """Return it as the server takes it."""
+        """Return the id in the server's format."""
         return f"{self.ms}-{self.place}"
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """What is numbered.
+    """The numbering of a stream.
 
     Attributes:
-        log_id: Of the numbering; another one has other numbers.
-        count: How many entries have had numbers.
-        first: The first of them whose id is still known, or nearly so.
-        holes: Before which of them how many were lost, and whether there may be more; rising.
-        head: The first entry that is there.
+        log_id: The id of the numbering; another numbering has other numbers.
+        count: The number of entries numbered so far.
+        first: The first entry whose id is still stored, approximately.
+        holes: Increasing entry numbers, with the count of entries lost before each, and whether
+            there may be more.
+        head: The first existing entry.
     """
 
     log_id: str
@@ -173,7 +174,7 @@ class Numbers:
         return self.offset(self.count)
 
     def offset(self, number: int) -> int:
-        """Return the offset of an entry: its number, and what was lost before it."""
+        """Return the offset of an entry: its number plus the entries lost before it."""
         return number + sum(lost for at, lost, _ in self.holes if at <= number)
 
     def number(self, offset: int) -> int:
@@ -186,17 +187,17 @@ class Numbers:
         return max(offset - lost, least)
 
     def unsure(self, start: int, stop: int) -> bool:
-        """Tell whether more may be gone between entries than was counted."""
+        """Return whether more entries may be lost in a range than were counted."""
         return any(more and start <= at <= stop for at, _, more in self.holes)
 
 
 def look(server: Server, stream: str, index: str) -> Numbers:
-    """Give new entries numbers, and return what has them.
+    """Assign numbers to new entries, and return the numbering.
 
     Args:
-        server: Where the stream is.
-        stream: Its key; made if it is not there.
-        index: Key of the hash.
+        server: The server of the stream.
+        stream: The key of the stream; created if it does not exist.
+        index: The key of the hash.
     """
     while True:
         found = server.ask(_LOOK, (stream, index), uuid4().hex, _CHUNK, _PER_SCRIPT)
@@ -209,11 +210,11 @@ def look(server: Server, stream: str, index: str) -> Numbers:
 def numbers_at(
     server: Server, index: str, start: int, stop: int
 ) -> tuple[Numbers | None, list[EntryId | None]]:
-    """Return what has numbers, and the ids of some entries by number; None where it is forgotten.
+    """Return the numbering, and the ids of entries by number; None if an id is not stored.
 
     Args:
-        server: Where the stream is.
-        index: Key of the hash.
+        server: The server of the stream.
+        index: The key of the hash.
         start: The first number.
         stop: The number after the last one.
     """

@@ -48,12 +48,12 @@ class Script:
 
 
 class Server:
-    """A server, with one connection to it while it is of use.
+    """A server with one connection, replaced after it fails.
 
     Args:
-        url: Its address.
+        url: The URL of the server.
         give_up_after: How long to retry.
-        read: Whether it is a source, and no sink.
+        read: Whether it belongs to a source rather than a sink.
     """
 
     def __init__(self, url: str, give_up_after: timedelta, *, read: bool = False) -> None:
@@ -71,11 +71,12 @@ class Server:
         )
 
     def retried(self, work: Callable[[], T]) -> T:
-        """Return what work on this server gives, trying for a while.
+        """Return the result of an operation on the server; retry temporary failures.
 
         Raises:
-            SinkUnavailableError, SourceUnavailableError: It did not answer in all that time.
-            SinkError, SourceError: It refuses, and would again.
+            SinkUnavailableError, SourceUnavailableError: The server did not answer within
+                `give_up_after`.
+            SinkError, SourceError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, self.close)
 
@@ -147,10 +148,10 @@ def check_sink(url: str, give_up_after: timedelta) -> None:
 
 
 def check_url(url: str) -> None:
-    """Refuse what is no address of a server.
+    """Check the URL of a server.
 
     Raises:
-        ValueError: It is none; the text shows nothing of it.
+        ValueError: The URL is invalid; the error does not show any of it.
     """
     try:
         parts = urlsplit(url)

@@ -55,23 +55,24 @@ return 1
 
 @dataclass(frozen=True, repr=False)
 class RedisStream(Generic[K, V]):
-    """Appends results to a stream of Redis after their commit, exactly once and in order.
+    """Appends results to a Redis stream after their commit, exactly once and in order.
 
-    A task's entries are kept in a list of their own, and added to the stream when the batch is
-    committed, by up to 500 at once, together with a fence; the server gives them their ids. What
-    `RedisKeys` says of what a server keeps holds here too.
+    A task's entries are staged in a separate list, and added to the stream when the batch commits,
+    up to 500 at once, together with a fence; the server assigns their ids. The durability limits of
+    `RedisKeys` apply here too.
 
     Args:
         url: As for `RedisKeys`.
-        stream: Name of the stream; made with its first entry.
-        fields: Makes the fields of an entry from key and value, at least one and at most 1,000;
-            None leaves the result out.
-        most: About how many entries the stream keeps, older ones go; all unless given.
-        fence: What the names of fences and staged entries begin with.
-        give_up_after: How long to try again while the server does not answer, is loading or full.
+        stream: The name of the stream; created with its first entry.
+        fields: Builds the fields of an entry from key and value, at least one and at most 1,000;
+            None skips the result.
+        most: The approximate number of entries the stream keeps; older ones are trimmed. By default
+            all are kept.
+        fence: The prefix of the names of fences and staged entries.
+        give_up_after: How long to retry while the server does not answer, is loading or full.
 
     Raises:
-        ValueError: The url is none, a name is empty, or `most` is not positive.
+        ValueError: The URL is invalid, a name is empty, or `most` is not positive.
     """
 
     url: str = field(repr=False)
@@ -152,7 +153,7 @@ class _Shown(Generic[K, V]):
         return Position.of(found.decode()) if found else None
 
     def fitting(self, rows: Sequence[int], start: int) -> int:
-        """Return how far a script goes, which nobody else may interrupt."""
+        """Return the end of the rows for one script, which blocks the server while it runs."""
         return min(len(rows), start + _ENTRIES_AT_ONCE)
 
     def apply(self, lane: str, rows: Sequence[int], was: Position | None, now: Position) -> bool:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 __all__ = ("Fields", "Scalar", "Value", "as_bytes", "as_fields")
 
 Scalar: TypeAlias = str | bytes | int | float
-"""What Redis keeps as bytes: text in UTF-8, numbers in decimal."""
+"""A value that Redis stores as bytes: text as UTF-8, numbers in decimal."""
 Fields: TypeAlias = Mapping[str, Scalar]
 """Fields of a hash, or of an entry of a stream."""
 Value: TypeAlias = Scalar | Fields
@@ -23,11 +23,11 @@ def as_bytes(value: object, what: str) -> bytes:
 
     Args:
         value: Text, bytes or a number.
-        what: What it is, for the error.
+        what: A name of the value, for the error.
 
     Raises:
-        TypeError: It is something else.
-        ValueError: It is larger than Redis takes.
+        TypeError: The value has another type.
+        ValueError: The value is larger than Redis allows.
     """
     match value:
         case bytes():

@@ -1,12 +1,11 @@
-"""What sinks that keep rows share: rows of results, refusals, another try, and the fence.
+"""Shared parts of connectors: rows, rejections, retries and fences.
 
-For connectors alone: none of it is what a user of one writes. `encoding` makes rows of results
-and says which are none; `refusing` makes what is said of those; `retrying` tries again what may
-pass, and keeps secrets out of errors; `fence` writes rows once into a place that moves a fence
-together with some rows. For tables of files: `column_types` and `columnar` make columns of types
-and rows, `table_writer` and `staging` write files that nobody sees, `publishing` gives a table
-those of a batch once, `file_table` is such a sink. Depends on the core's contracts and pyarrow
-alone.
+Only connectors use this package; users of a connector do not. `encoding` builds rows from results
+and finds invalid ones; `refusing` describes them; `retrying` retries temporary failures and keeps
+secrets out of errors; `fence` writes rows once into a store that moves a fence together with rows.
+For tables of files: `column_types` and `columnar` convert types and rows to columns, `table_writer`
+and `staging` write files that readers do not see, `publishing` adds the files of a batch to a table
+once, and `file_table` is the base of such sinks. Depends on the core's contracts and pyarrow only.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which columns a type has, and whether a table has those."""
+"""The columns of a type, and the check that a table has them."""
 
 from __future__ import annotations
 
@@ -89,10 +89,11 @@ def _type(hint: object) -> pa.DataType | None:
 
 
 class ToColumns:
-    """Makes rows, mappings or objects of dataclasses, mappings by column.
+    """Converts rows, which are mappings or dataclass objects, to mappings by column.
 
     Args:
-        schema: Of the rows: where no column is nested, what is in objects is not copied.
+        schema: The schema of the rows; without nested columns, the values of objects are not
+            copied.
     """
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -123,15 +124,16 @@ def missing_columns(rows: pa.Schema, table: pa.Schema) -> list[pa.Field]:
 
 
 def check_columns(rows: pa.Schema, table: pa.Schema, name: str) -> None:
-    """See that a table takes rows: those with values that fit.
+    """Check that a table can store rows with these columns.
 
     Args:
-        rows: Columns of the rows.
-        table: Columns of the table; its types may be wider or narrower than those of the rows.
-        name: Of the table.
+        rows: The columns of the rows.
+        table: The columns of the table; its types may be wider or narrower than those of the rows.
+        name: The name of the table.
 
     Raises:
-        SinkError: A column is missing, has another kind of type, or needs a value that no row has.
+        SinkError: A column is missing, has another kind of type, or requires a value that rows do
+            not have.
     """
     problems = [f"it has no column {each.name!r}" for each in missing_columns(rows, table)]
     for each in table:

@@ -1,4 +1,4 @@
-"""Rows as columns of a schema, without those that do not fit."""
+"""Conversion of rows to columns of a schema, without the rows that do not fit."""
 
 from __future__ import annotations
 

@@ -17,19 +17,20 @@ N = TypeVar("N")
 R = TypeVar("R")
 """A row as its place takes it."""
 E = TypeVar("E")
-"""What a place says of a row that it refuses."""
+"""The type of a rejection's description."""
 M = TypeVar("M")
-"""What is written of a result."""
+"""The type that is written for a result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change(Generic[N, R]):
-    """What is to become of one key.
+    """The change of one key.
 
     Attributes:
-        key: The key as the place has it, hashable: of rows with equal ones the last counts.
+        key: The key in the form of the store, hashable; of changes with equal keys the last is
+            written.
         row: The row; None deletes.
-        size: About how many bytes it takes.
+        size: The approximate size in bytes.
     """
 
     key: N
@@ -40,12 +41,12 @@ class Change(Generic[N, R]):
 def made(
     records: Sequence[Record[Any, Any]], make: Callable[[Record[Any, Any]], M | None]
 ) -> tuple[list[tuple[int, M]], list[RefusedRow]]:
-    """Return what is to be written, with numbers of results, and the results that cannot be.
+    """Return the values to write, with the numbers of their results, and the rejected results.
 
     Args:
         records: A task's results of a batch.
-        make: Makes what is written as the place has it, or nothing. What it raises is a fault of
-            the record; it calls functions of the user's.
+        make: Builds the value to write, or None to skip the result. It calls user functions; an
+            exception rejects the record.
     """
     found: list[tuple[int, M]] = []
     wrong: list[RefusedRow] = []
@@ -69,15 +70,14 @@ def in_rounds(
     found: Iterable[tuple[int, Change[N, R]]],
     write: Callable[[Sequence[tuple[int, Change[N, R]]]], Mapping[int, E]],
 ) -> dict[int, E]:
-    """Write the last change of each key; where the place refuses it, the one before it.
+    """Write the last change of each key; if it is rejected, write the one before it.
 
     Args:
         found: Numbers and changes, in order.
-        write: Writes changes of unlike keys; returns what is said of those that are refused, by
-            number.
+        write: Writes changes of distinct keys; returns the rejections, by number.
 
     Returns:
-        What is said of all that are refused.
+        All rejections, by number.
     """
     by_key: dict[N, list[tuple[int, Change[N, R]]]] = {}
     for number, change in found:

@@ -23,13 +23,13 @@ _FIELDS = 4
 
 @dataclass(frozen=True)
 class Position:
-    """How far a task's rows are written.
+    """How many of a task's rows are written.
 
     Attributes:
-        batch: The batch that was written last, in part or whole.
-        revision: Of its plan.
-        rows: How many of its rows, in their order, are written.
-        fingerprint: Of the topology that made them.
+        batch: The last batch that was written, completely or partly.
+        revision: The revision of its plan.
+        rows: The number of its rows that are written, in order.
+        fingerprint: The fingerprint of the topology that produced them.
     """
 
     batch: int
@@ -39,19 +39,19 @@ class Position:
 
     @property
     def order(self) -> tuple[int, int]:
-        """What a later commit has more of."""
+        """The sort key: a later commit has a larger one."""
         return self.batch, self.revision
 
     def __str__(self) -> str:
-        """Return it as the place keeps it; equal positions are equal texts."""
+        """Return the text to store; equal positions have equal texts."""
         return f"{self.batch}:{self.revision}:{self.rows}:{self.fingerprint}"
 
     @classmethod
     def of(cls, text: str) -> Position:
-        """Read what a place has kept.
+        """Parse a stored position.
 
         Raises:
-            SinkError: It was not written by the library.
+            SinkError: The text was not written by the library.
         """
         parts = text.split(":", _FIELDS - 1)
         try:
@@ -78,25 +78,25 @@ class FencedPlace(Protocol[R_contra]):
     def apply(
         self, lane: str, rows: Sequence[R_contra], was: Position | None, now: Position
     ) -> bool:
-        """Write rows and move the fence, if that is still where it was; tell whether it was."""
+        """Write rows and move the fence if it is still at `was`; return whether it was."""
         ...
 
 
 def lane_of(commit: CommitId) -> str:
-    """Return what all commits of a task to a sink have in common."""
+    """Return the lane of a commit, which all commits of a task to a sink share."""
     return f"{commit.life}/{commit.sink}/{commit.task}"
 
 
 def write_once(place: FencedPlace[R], commit: CommitId, rows: Sequence[R]) -> None:
-    """Write a commit's rows that are not written yet; one that is older writes nothing.
+    """Write the rows of a commit that are not written yet; an old commit writes nothing.
 
-    Several attempts may do so at the same time: each row is written by one of them. Begun
-    again after a lost answer, it goes on behind the last row that went in.
+    Several attempts may run at the same time: each row is written by one of them. An attempt that
+    restarts after a lost response continues after the last written row.
 
     Args:
-        place: Where to.
-        commit: What names the rows.
-        rows: The same, in the same order, for each attempt.
+        place: The store to write to.
+        commit: The commit of the rows.
+        rows: The rows, equal and in equal order for each attempt.
     """
     lane = lane_of(commit)
     at = place.position(lane)

@@ -25,19 +25,19 @@ T = TypeVar("T")
 """The type of an operation's result."""
 
 NewColumns: TypeAlias = Literal["fail", "add"]
-"""What becomes of columns of the rows that the table does not have."""
+"""What to do about columns of the rows that the table lacks."""
 
 
 class TableStorage(Protocol):
-    """Where a table is."""
+    """The storage of a table."""
 
     def retried(self, work: Callable[[], T], forget: Callable[[], None] = ...) -> T:
-        """Return what work gives, trying for a while; `forget` gives up what it has opened."""
+        """Return the result of an operation; retry temporary failures after `forget`."""
         ...
 
 
 class FileTable(ABC, Generic[K, V]):
-    """What such sinks, dataclasses of their own settings, have in common."""
+    """The common base of table sinks, which are dataclasses of their settings."""
 
     rows: type | pa.Schema
     row: Callable[[K, V], object | None]
@@ -95,6 +95,6 @@ class FileTable(ABC, Generic[K, V]):
         return schema_of(self.rows)
 
     def __getstate__(self) -> dict[str, object]:
-        """Travel without what is open."""
+        """Return the state for pickling, without open connections."""
         settings: Any = self
         return {each.name: getattr(self, each.name) for each in fields(settings)}

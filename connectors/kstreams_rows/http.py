@@ -25,10 +25,10 @@ class BusyError(Exception):
 
 
 class RefusedError(Exception):
-    """The server refuses a request, and would again.
+    """The server rejected a request; a retry would be rejected too.
 
     Attributes:
-        status: Its HTTP status.
+        status: The HTTP status.
     """
 
     def __init__(self, text: str, status: int) -> None:
@@ -38,7 +38,7 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True)
 class Answer:
-    """What a server has answered."""
+    """The response of a server."""
 
     status: int
     body: bytes = field(repr=False)
@@ -50,15 +50,15 @@ class Answer:
 
 
 class HttpServer:
-    """A server by its address, and what each request has.
+    """A server and the headers of its requests.
 
     Args:
-        url: `http://` or `https://`; a name and a password in it become a header.
-        headers: Of each request.
-        timeout: How long to wait for a connection, and for each part of an answer.
+        url: `http://` or `https://`; a user name and a password in it become a header.
+        headers: The headers of each request.
+        timeout: How long to wait for a connection, and for each part of a response.
 
     Raises:
-        ValueError: The url or a header is none; the text shows nothing of it.
+        ValueError: The URL or a header is invalid; the error does not show any of it.
     """
 
     def __init__(self, url: str, headers: Mapping[str, str], timeout: timedelta) -> None:
@@ -70,7 +70,7 @@ class HttpServer:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no text may show."""
+        """Texts that logs and errors must not show."""
         values = [*self._headers.values(), *(v.partition(" ")[2] for v in self._headers.values())]
         password = unquote(self._parts.password or "")
         return tuple(each for each in (*values, self._parts.query, password) if len(each) > 3)
@@ -84,17 +84,17 @@ class HttpServer:
         *,
         answers: Container[int] = (),
     ) -> Answer:
-        """Send a request, and return its answer, also one that refuses.
+        """Send a request and return its response, including error responses.
 
         Args:
-            method: Such as `POST`.
-            path: What follows the address, with a slash in front.
-            body: Of the request.
-            headers: Of this request.
-            answers: Statuses that are answers here, though elsewhere another try may do.
+            method: The method, such as `POST`.
+            path: The path after the URL, with a leading slash.
+            body: The body.
+            headers: Additional headers of this request.
+            answers: Statuses to return here that are otherwise temporary failures.
 
         Raises:
-            BusyError: The status says that another try may do.
+            BusyError: The status is a temporary failure.
             OSError, http.client.HTTPException: The connection is lost.
         """
         try:
@@ -136,10 +136,10 @@ class HttpServer:
 
 
 def _whole(given: http.client.HTTPResponse) -> bytes:
-    """Return the body of an answer, which may be cut in its headers, too: nobody else looks.
+    """Return the body of a response, and check that it, and its headers, are complete.
 
     Raises:
-        http.client.IncompleteRead: It is cut.
+        http.client.IncompleteRead: The response is truncated.
     """
     stays = "close" not in (given.getheader("Connection") or "").lower()
     if given.version == _HTTP_1_1 and given.length is None and not given.chunked and stays:

@@ -1,4 +1,4 @@
-"""Gives a table the files of a batch once, whoever comes again or late."""
+"""Adds the files of a batch to a table once, even if the batch is repeated or late."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TableLog(ABC, Generic[T]):
 
     @property
     def opened(self) -> bool:
-        """Tell whether it is open."""
+        """Return whether the table is open."""
         return self._table is not None
 
     @property
@@ -80,16 +80,16 @@ class TableLog(ABC, Generic[T]):
 def publish_once(
     log: TableLog[Any], receipts: Mapping[CommitId, Sequence[str]], *, after_a_pause: bool
 ) -> None:
-    """Give a table what tasks have staged in a batch, by one version of it.
+    """Add the files that tasks have staged in a batch to a table, in one version of it.
 
     Args:
-        log: The table's; after an error it has to be opened again.
-        receipts: What each task's writer has returned.
-        after_a_pause: Whether this may be long after files were staged, so that a clean-up of the
-            table may have taken them.
+        log: The table's log; after an error it must be reopened.
+        receipts: The receipts of each task's writer.
+        after_a_pause: Whether the files may have been staged long ago, so a clean-up of the table
+            may have deleted them.
 
     Raises:
-        SinkError: It has.
+        SinkError: Staged files were deleted.
     """
     found = {commit: [Receipt.of(text) for text in texts] for commit, texts in receipts.items()}
     log.look()

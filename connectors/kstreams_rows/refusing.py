@@ -1,4 +1,4 @@
-"""What is said of a result that a place does not take."""
+"""Descriptions of results that a store rejects."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _MOST_BYTES = 1024 * 1024
 
 
 class Refusals:
-    """Refuses rows of a batch once, though what writes them may have to begin again.
+    """Rejects rows of a batch once, even if the write is retried.
 
     Args:
         results: The batch's results.
-        place: What the place is called.
+        place: The name of the store in errors.
     """
 
     def __init__(self, results: Results[Any, Any], place: str) -> None:
@@ -63,15 +63,15 @@ def refused(
     key: object = None,
     value: object = None,
 ) -> RefusedRow:
-    """Return what is said of a row that cannot be written: its letter has JSON of it.
+    """Return a rejected row; its dead letter has the row as JSON.
 
     Args:
-        number: Of the result among the batch's.
+        number: The number of the result in the batch.
         record: The result.
-        reason: Why.
-        code: The place's name for that.
-        key: What names the row; the record's key unless it is given.
-        value: What the row has; the record's value unless it is given.
+        reason: The reason.
+        code: The store's error code.
+        key: The row's key; by default the record's key.
+        value: The row's value; by default the record's value.
     """
     own = _json(record.key if key is None else key)
     has = _json(record.value if value is None else value)

@@ -1,4 +1,4 @@
-"""Another try of what may pass, and errors of a place as the library's."""
+"""Retries of temporary failures, and the conversion of client errors to library errors."""
 
 from __future__ import annotations
 
@@ -31,34 +31,34 @@ _WAIT = "check that it runs and that workers reach it; the batch comes again."
 
 
 class Failures(Protocol):
-    """What can go wrong, whether it passes, and what to raise for it."""
+    """The failures of a client: which are temporary, and which error to raise."""
 
     @property
     def kinds(self) -> tuple[type[Exception], ...]:
-        """Exceptions of a client; all others are none of the place's."""
+        """The exceptions of the client; all others are not failures of the store."""
         ...
 
     def may_pass(self, exc: Exception, /) -> bool:
-        """Tell whether one is of the connection or the server, not of what is asked."""
+        """Return whether an exception is temporary: of the connection or the server."""
         ...
 
     def error(self, exc: Exception, /) -> KStreamsError:
-        """Return what to raise for one."""
+        """Return the library error for an exception."""
         ...
 
 
 @dataclass(frozen=True)
 class Faults:
-    """What can go wrong in a place.
+    """The failures of a store.
 
     Attributes:
-        place: What the place is called in errors.
-        kinds: Exceptions of its client; all others are none of the place's.
-        may_pass: Tells whether one is of the connection or the server, not of what is asked.
-        code: The place's name for one.
-        text: Says one without a secret.
-        check: What to see to where the place refuses.
-        read: Whether the place is a source, and no sink.
+        place: The name of the store in errors.
+        kinds: The exceptions of its client; all others are not failures of the store.
+        may_pass: Returns whether an exception is temporary: of the connection or the server.
+        code: Returns the store's error code of an exception.
+        text: Returns the text of an exception without secrets.
+        check: What to check if the store rejects a request.
+        read: Whether the store is a source rather than a sink.
     """
 
     place: str
@@ -70,7 +70,7 @@ class Faults:
     read: bool = False
 
     def error(self, exc: Exception) -> SinkError | SourceError:
-        """Return what to raise for an exception of the client's."""
+        """Return the library error for an exception of the client."""
         passes, code = self.may_pass(exc), self.code(exc)
         what = "does not answer" if passes else "refuses"
         said = f"{self.place} {what}: {self.text(exc)}"
@@ -86,16 +86,17 @@ def retried(
     give_up_after: timedelta,
     forget: Callable[[], None],
 ) -> T:
-    """Return what some work gives, trying for a while; pauses double and are random in part.
+    """Return the result of an operation; retry temporary failures with backoff and jitter.
 
     Args:
-        work: Must be safe to repeat.
-        faults: What can go wrong.
-        give_up_after: No new try begins later than this.
-        forget: Gives up the connection, after whatever was raised but a refusal of a record's.
+        work: The operation; it must be safe to repeat.
+        faults: The failures of the store.
+        give_up_after: No retry begins later than this.
+        forget: Closes the connection; called after every error except a rejected record.
 
     Raises:
-        KStreamsError: As `faults` say: the place did not answer in all that time, or refuses.
+        KStreamsError: As `faults` defines: the store did not answer in time, or rejected the
+            request.
     """
     end = time.monotonic() + give_up_after.total_seconds()
     pause = _FIRST_PAUSE_S

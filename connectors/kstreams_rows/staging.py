@@ -1,8 +1,8 @@
-"""Files of a table that a batch has written and nobody sees yet.
+"""Files of a table that a batch has written and readers do not see yet.
 
-An attempt first writes a manifest, which names the files that it is about to write; once the table
-has them, the manifest is deleted. So a manifest of an earlier batch is of an attempt that never
-counted, and its files go.
+An attempt first writes a manifest with the names of the files that it will write. When the table
+has the files, the manifest is deleted. So a manifest of an earlier batch belongs to an attempt that
+did not commit, and its files are deleted.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SWEEPS = 2
 
 
 class Files(Protocol):
-    """Where a table's files are. Errors are the storage's own."""
+    """The storage of a table's files. It raises the storage's own errors."""
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file of a new name, whole."""
@@ -66,7 +66,7 @@ class Attempt:
 
     @property
     def name(self) -> str:
-        """What all its names have."""
+        """The common prefix of the attempt's file names."""
         return f"{self.batch:012d}-{self.id}"
 
     @property
@@ -77,18 +77,18 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What `publish` needs of an attempt.
+    """The input of `publish` for an attempt.
 
     Attributes:
         manifest: The name of its manifest.
-        entries: Its files, as the table's log is to have them.
+        entries: Its files, as log entries of the table.
     """
 
     manifest: str
     entries: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return it as text."""
+        """Return the receipt as text."""
         return json.dumps([self.manifest, *self.entries])
 
     @staticmethod
@@ -112,10 +112,10 @@ class Receipt:
 
 
 class Staging:
-    """Writes files that nobody sees, and removes those that never counted.
+    """Writes staged files, and deletes those of attempts that did not commit.
 
     Args:
-        files: Where the table is.
+        files: The storage of the table.
     """
 
     def __init__(self, files: Files) -> None:
@@ -174,7 +174,7 @@ class Staging:
 
 
 def lane_name(commit: CommitId) -> str:
-    """Return what names of all files of a task have in common, and no others."""
+    """Return the prefix of the names of all files of a task, and of no others."""
     named = json.dumps([commit.life, commit.sink]).encode()
     return f"{hashlib.sha256(named).hexdigest()[:_DIGITS]}-{commit.task:05d}"
 

@@ -28,11 +28,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class DataFiles:
-    """Files that a table is to have.
+    """Files to add to a table.
 
     Attributes:
-        data: The bytes of each by its name.
-        entries: What the table's log is to say of them, as text.
+        data: The bytes of each file, by name.
+        entries: The log entries of the files, as text.
     """
 
     data: Mapping[str, bytes]
@@ -44,7 +44,7 @@ class TableFormat(Protocol):
 
     @property
     def place(self) -> str:
-        """What the table's kind is called in errors."""
+        """The name of the table format in errors."""
         ...
 
     @property
@@ -87,7 +87,7 @@ class TableWriter(Generic[K, V]):
         self._opened: tuple[TableFormat, Staging, ToColumns] | None = None
 
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Stage a batch's results; return what their table is to be told."""
+        """Stage a batch's results; return the receipt."""
         if self._opened is None:
             table = self._retried(self._open)
             self._opened = table, Staging(table.files), ToColumns(table.schema)

@@ -1,4 +1,4 @@
-"""An SFTP client that takes every name as it comes, and tells what the server's refusals are."""
+"""An SFTP client that accepts any file name and maps the server's status codes to errors."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _ERRNOS = {
     protocol.SFTP_OP_UNSUPPORTED: errno.EOPNOTSUPP,
 }
 _FAILURE = errno.EIO
-"""For what SFTP has no word for: a disk that is full, a name that is taken."""
+"""The error number of failures without an SFTP status code: a full disk, an existing name."""
 
 
 class _Answer(paramiko.Message):
     """An answer whose texts may be any bytes, as names of files may be."""
 
     def get_text(self) -> str:
-        """Return a text, with what is no UTF-8 as Python has it in names of files."""
+        """Return a text; bytes that are not UTF-8 are escaped as in Python's file names."""
         return self.get_string().decode(errors="surrogateescape")
 
 
@@ -51,7 +51,7 @@ class Client(paramiko.SFTPClient):
         return kind, None if message is None else _Answer(message.get_remainder())
 
     def _convert_status(self, msg: paramiko.Message) -> None:
-        """Raise what a status says, with a number for each kind of refusal."""
+        """Raise the error of a status, with an error number for each kind."""
         code = msg.get_int()
         text = msg.get_string().decode(errors="backslashreplace")
         if code == protocol.SFTP_EOF:
@@ -61,18 +61,18 @@ class Client(paramiko.SFTPClient):
 
 
 class Connection:
-    """A login, and the client that goes through it.
+    """A login and its SFTP client.
 
     Args:
-        settings: Where to.
+        settings: The settings of the server.
 
     Raises:
-        Exception: What paramiko says where there is no server, or it does not let us in.
-        HostKeyError: It is not known to be the server.
+        Exception: An exception of paramiko: the server does not answer, or rejects the login.
+        HostKeyError: The server's key is unknown.
         LoginError: The user's key cannot be read.
 
     Attributes:
-        client: To ask the server by.
+        client: The SFTP client.
     """
 
     def __init__(self, settings: Sftp) -> None:

@@ -1,4 +1,4 @@
-"""What can be wrong with an SFTP server, by what its operator does next."""
+"""Errors of an SFTP server, by what its operator must do next."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ("HostKeyError", "LoginError", "SftpError", "SftpUnavailableError")
 
 
 class SftpError(StoreError, SourceError):
-    """The server refuses, or does not do what is needed: a missing right, a full disk."""
+    """The server rejects a request or lacks a feature: a missing right, a full disk."""
 
 
 class SftpUnavailableError(SftpError, SourceUnavailableError):
@@ -16,7 +16,7 @@ class SftpUnavailableError(SftpError, SourceUnavailableError):
 
 
 class HostKeyError(SftpError):
-    """Whoever answers is not known to be the server; no login was sent."""
+    """The server's key is unknown; no login was sent."""
 
 
 class LoginError(SftpError):

@@ -49,30 +49,30 @@ def sftp_folder(
     look_every: timedelta = timedelta(seconds=5),
     when_read: WhenRead = "leave",
 ) -> FileLog[K, V]:
-    """Return the log that the files of a server's directory are.
+    """Return the log of the files in a server's directory.
 
-    As `kstreams.sources.folder`: names that begin with `.` or `_`, or end with `.part`,
-    `.partial`, `.tmp`, `.crdownload` or `~`, are left out; so are all links, files and
-    directories. A file's version is its size and its time of change, in seconds: one that is
-    written over within a second by as many bytes is not noticed.
+    As for `kstreams.sources.folder`, names that begin with `.` or `_`, or end with `.part`,
+    `.partial`, `.tmp`, `.crdownload` or `~`, are ignored; so are links to files and directories. A
+    file's version is its size and its modification time in seconds: a file that is overwritten
+    within a second with the same size is not noticed.
 
     Args:
-        name: Of the log, for its positions in checkpoints.
-        place: Server and directory.
-        format: What makes records of a file.
-        index: Where it is written down which file has which offsets: `Directory(path)`, or
-            objects in S3. Not on the server: SFTP cannot create a file whole and once.
-        pattern: What names of files have to be like: `*.csv`.
-        recursive: Whether files of directories below count.
-        partitions: How many tasks may read at once, each another file; never to be changed.
-        steady_for: How long a file must have had the same size and time before it is read, where
-            whoever writes it does not rename it. The first look waits so long.
-        look_every: How often to look for new files.
-        when_read: What becomes of a file after the commit of what was made of it: `"leave"`,
-            `"delete"` or `MoveTo("_done")`; see `FileLog`.
+        name: The name of the log, for its positions in checkpoints.
+        place: The server and the directory.
+        format: How a file's records are built.
+        index: Where the offsets of files are stored: `Directory(path)`, or objects in S3. It cannot
+            be the server, because SFTP cannot create a file atomically.
+        pattern: The pattern of file names: `*.csv`.
+        recursive: Whether to read subdirectories.
+        partitions: How many tasks can read at once, each another file; must never change.
+        steady_for: How long a file must have had the same size and time before it is read, if its
+            writer does not rename it. The first poll waits that long.
+        look_every: How often to poll for new files.
+        when_read: What to do with a file after the commit of its results: `"leave"`, `"delete"` or
+            `MoveTo("_done")`; see `FileLog`.
 
     Raises:
-        CompileError: The name or the number of partitions cannot be.
+        CompileError: The name or the number of partitions is invalid.
         ValueError: `steady_for` or `look_every` is negative.
     """
     return FileLog(
@@ -176,11 +176,11 @@ class _SftpFiles:
 
 
 class _SftpData(FileData):
-    """The bytes of a file, opened again at its version where a connection was lost.
+    """The bytes of a file, reopened at its version after a lost connection.
 
     Args:
-        place: Where it is.
-        file: What it has to be.
+        place: The directory.
+        file: The expected file.
     """
 
     def __init__(self, place: Sftp, file: FileInfo) -> None:
@@ -245,7 +245,7 @@ class _SftpData(FileData):
             )
 
     def check(self) -> None:
-        """Raise `FileChangedError` unless the file is what it was."""
+        """Raise `FileChangedError` if the file has changed."""
         self._session.run(
             f"look at {self.name!r}", lambda client: self._compare(self._handle(client).stat())
         )

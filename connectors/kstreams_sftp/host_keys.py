@@ -1,4 +1,4 @@
-"""Which keys a server is known by."""
+"""The known keys of a server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COMPARE = (
 
 
 def learn_keys(client: SSHClient, settings: Sftp) -> None:
-    """Tell a client which keys are the server's; others it refuses, unless any is believed.
+    """Load the server's known keys into a client; it rejects others unless any key is allowed.
 
     Raises:
         HostKeyError: The file of known keys cannot be read.
@@ -51,7 +51,7 @@ def learn_keys(client: SSHClient, settings: Sftp) -> None:
 
 
 class _Unknown(paramiko.MissingHostKeyPolicy):
-    """What is done where no key of the server is known."""
+    """The policy for servers without a known key."""
 
     def __init__(self, settings: Sftp) -> None:
         self._settings = settings

@@ -13,7 +13,7 @@ __all__ = ("exists", "make_parents")
 
 
 def exists(client: Client, path: str) -> bool:
-    """Tell whether there is a file, a directory or a link."""
+    """Return whether a file, a directory or a link exists."""
     try:
         client.lstat(path)
     except FileNotFoundError:

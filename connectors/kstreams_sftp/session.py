@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ("Session",)
 
 T = TypeVar("T")
-"""What is asked for."""
+"""The type of a request's result."""
 
 _LASTING = (
     paramiko.BadHostKeyException,
@@ -28,14 +28,14 @@ _LASTING = (
 )
 _LOST_LOGIN = ("shut down", "timeout")
 _REFUSALS = frozenset({errno.ENOENT, errno.EACCES, errno.EIO, errno.EOPNOTSUPP})
-"""What the server answers; all other errors of this kind are of the connection."""
+"""Error numbers of server responses; all other errors of this type are connection errors."""
 
 
 class Session:
-    """A process's way to a server, one request at a time; safe for threads.
+    """A process's connection to a server, one request at a time; thread-safe.
 
     Args:
-        settings: Where to.
+        settings: The settings of the server.
     """
 
     def __init__(self, settings: Sftp) -> None:
@@ -44,15 +44,15 @@ class Session:
         self._made: tuple[int, Connection] | None = None
 
     def run(self, doing: str, work: Callable[[Client], T]) -> T:
-        """Return what some work with the server gives, trying for a while.
+        """Return the result of an operation on the server; retry temporary failures.
 
         Args:
-            doing: What it is, for errors: `read 'a'`.
-            work: Must be safe to repeat.
+            doing: A description of the operation for errors: `read 'a'`.
+            work: The operation; it must be safe to repeat.
 
         Raises:
-            SftpUnavailableError: The server did not answer in all that time.
-            SftpError: It refuses, and would again.
+            SftpUnavailableError: The server did not answer within `give_up_after`.
+            SftpError: The request was rejected; a retry would be rejected too.
         """
         with self._mutex:
             faults = _Faults(self._settings, doing)
@@ -78,7 +78,7 @@ class Session:
 
 
 class _Faults:
-    """What can go wrong with a server; see `kstreams_rows.retrying.Failures`."""
+    """The failures of a server; see `kstreams_rows.retrying.Failures`."""
 
     kinds = (paramiko.SSHException, OSError, EOFError)
 
@@ -87,7 +87,7 @@ class _Faults:
         self._doing = doing
 
     def may_pass(self, exc: Exception, /) -> bool:
-        """Tell whether an error is of the connection, not of what is asked."""
+        """Return whether an error is temporary: of the connection, not the request."""
         if isinstance(exc, _LASTING):
             return False
         if isinstance(exc, paramiko.AuthenticationException):
@@ -95,7 +95,7 @@ class _Faults:
         return not (isinstance(exc, OSError) and exc.errno in _REFUSALS)
 
     def error(self, exc: Exception, /) -> SftpError:
-        """Return what to raise for one."""
+        """Return the library error for an exception."""
         settings = self._settings
         said = hidden(f"{type(exc).__name__}: {exc}", settings.secrets)
         what = f"cannot {self._doing} of {settings.place}: {said}"

@@ -1,4 +1,4 @@
-"""How an SFTP server is reached, and which directory of it is meant."""
+"""The settings of an SFTP server and its directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOME = "/~/"
 
 @dataclass(frozen=True)
 class Sftp:
-    """Settings: a directory of an SFTP server, as a place of files.
+    """The settings of a directory on an SFTP server.
 
     The server's key is compared with those that are known, before anything of the login is sent.
     Without `password` and `key_file`, the user's agent and default keys are tried, as `ssh` does.
@@ -29,17 +29,17 @@ class Sftp:
             home. The directory must exist.
         host_keys: Keys of the server, each as `ssh-keyscan` prints it: `ssh-ed25519 AAAA...`, with
             or without a host's name before it.
-        known_hosts: File of keys that are known, where `host_keys` names none.
-        any_host_key: Believe whoever answers. Only where nobody else can answer.
-        password: Of the user.
+        known_hosts: The file of known keys to use if `host_keys` is empty.
+        any_host_key: Accept any key. Use it only where no other server can answer.
+        password: The password of the user.
         key_file: The user's private key; the file is there on the driver and on each worker.
-        passphrase: Of the key's file.
+        passphrase: The passphrase of the key file.
         connect_timeout: How long to wait for a connection, and for the login.
-        answer_timeout: How long to wait for the next byte of an answer.
-        give_up_after: How long a request is tried again before it is an error.
+        answer_timeout: How long to wait for the next byte of a response.
+        give_up_after: How long to retry a request before it is an error.
 
     Raises:
-        ValueError: The URL or a key is none; a text for that never holds a secret.
+        ValueError: The URL or a key is invalid; the error never contains a secret.
 
     Example:
         >>> from kstreams_sftp import Sftp
@@ -82,17 +82,17 @@ class Sftp:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port."""
         return self._parts.port or _PORT
 
     @property
     def user(self) -> str | None:
-        """Who logs in; None is this process's user."""
+        """The user name; None is the user of this process."""
         return unquote(self._parts.username) if self._parts.username else None
 
     @property
     def root(self) -> str:
-        """The directory as the server is told of it; `.` is the user's home."""
+        """The directory in the server's form; `.` is the user's home."""
         path = unquote(self._parts.path).rstrip("/")
         if f"{path}/".startswith(_HOME):
             return path[len(_HOME) :] or "."
@@ -100,7 +100,7 @@ class Sftp:
 
     @property
     def place(self) -> str:
-        """What to call it in texts."""
+        """The name of the storage in logs and errors."""
         return self.url
 
     @property
@@ -110,7 +110,7 @@ class Sftp:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no text may show."""
+        """Texts that logs and errors must not show."""
         found = (self.password, self.passphrase, self.key_file)
         return tuple(each for each in found if each)
 

@@ -45,16 +45,16 @@ class SftpStore:
         return SftpStore, (self._settings,)
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Create a file, whole, unless its name exists already; tell whether it did.
+        """Create a file atomically unless its name exists; return whether it was created.
 
-        It is written under another name, brought to the server's disk where the server offers
-        that (`fsync@openssh.com`), and renamed. A try of this call's whose answer was lost counts
-        as the success it was.
+        The file is written under another name, flushed to the server's disk if the server supports
+        `fsync@openssh.com`, and renamed. A retry after a lost response recognizes its own earlier
+        success.
 
         Raises:
-            SftpUnavailableError: The server did not answer for long. It may have the file all the
-                same.
-            SftpError: It refuses.
+            SftpUnavailableError: The server did not answer within `give_up_after`. The file may
+                exist.
+            SftpError: The server rejects the request.
             ValueError: The name is not a relative path of plain parts.
         """
         path = self._path(name)
@@ -89,13 +89,13 @@ class SftpStore:
         return self._session.run(f"write {name!r}", create)
 
     def move(self, name: str, to: str, *, replace: bool = False) -> bool:
-        """Give a file another name, at one moment; tell whether there was one.
+        """Rename a file atomically; return whether it existed.
 
-        A file that has the other name already stays, and this one is deleted; with `replace` it
-        is the other way round.
+        If the new name exists, that file stays and this one is deleted; with `replace`, this one
+        replaces it.
 
         Raises:
-            SftpError: As `put_if_absent`.
+            SftpError: As for `put_if_absent`.
             ValueError: A name is not a relative path of plain parts.
         """
         path, target = self._path(name), self._path(to)
@@ -115,7 +115,7 @@ class SftpStore:
         return self._session.run(f"rename {name!r}", rename)
 
     def obstacle(self, name: str) -> str:
-        """Return what is in the way of a name: a file where it needs a directory, or this."""
+        """Return the path that blocks a name: a file in place of a directory, or the reverse."""
         steps = object_name_parts(name)
 
         def look(client: Client) -> str:
