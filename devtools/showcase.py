@@ -297,7 +297,7 @@ class Showcase:
             for place in self._positions
         }
 
-    # ------------------------------------------------------------ what is written beside
+    # ------------------------------------------------------------ other files
 
     def beat(self, state: AppState, heard_ms: int | None = None) -> None:
         """Write what the app is doing."""

@@ -23,7 +23,7 @@ CUSTOMER: dict[str, Any] = {
         {"name": "towns", "type": {"type": "array", "items": "string"}},
     ],
 }
-KEPT = ("name", "towns")  # what leaves has a schema of its own
+KEPT = ("name", "towns")  # the output has its own schema
 CONTACT = CUSTOMER | {"fields": [each for each in CUSTOMER["fields"] if each["name"] in KEPT]}
 
 CUSTOMERS = Topic("customers", key=TEXT, value=avro_serde(schema=CUSTOMER))

@@ -110,7 +110,7 @@ def main(url: str, home: Path) -> None:
                 app.run(until="end")
                 print(database.execute("SELECT * FROM deliveries ORDER BY id").fetchall())
         finally:
-            orders.drop()  # or the server keeps what it writes, for whoever may go on
+            orders.drop()  # otherwise the server retains its log for the slot
             customers.drop()
 
 

@@ -101,7 +101,7 @@ def buffers_of(keys: pa.Array[Any]) -> tuple[npt.NDArray[np.signedinteger[Any]],
 
 
 def _memory(buffer: pa.Buffer | None) -> memoryview:
-    # Arrow's buffers have the buffer protocol; the type stubs do not say so.
+    # Arrow's buffers have the buffer protocol; the type stubs lack it.
     return memoryview(b"") if buffer is None else cast("memoryview", buffer)
 
 

@@ -60,7 +60,7 @@ class _LatePandas:
             pa.array(np.zeros(1))  # whether this is a Series
             self._is_hidden = False
             import_module(_NAME)
-        except Exception:  # noqa: BLE001, S110  # not there, or it fails: whoever imports it hears
+        except Exception:  # noqa: BLE001, S110  # missing or broken: its real import raises the error
             pass
         finally:
             self._asked_in = 0
@@ -97,7 +97,7 @@ class _LatePandas:
         self._given = {name: getattr(times, name) for name in ("NaT", "Timedelta", "Timestamp")}
         self._given |= {"NA": missing.NA, "DateOffset": times.offsets.DateOffset}
         vars(module).update(self._given)
-        pa.array([0])  # which objects are pandas' own: asked once in a process
+        pa.array([0])  # PyArrow checks for pandas objects once per process
         module.__getattr__ = _of_whole_pandas  # type: ignore[method-assign]
         raise _EnoughError
 

@@ -76,7 +76,7 @@ def traceback_of(exc: BaseException, limit: int = _MOST) -> str:
     """Return an exception's traceback, and those of its causes: the last characters of it."""
     try:
         text = "".join(traceback.format_exception(type(exc), exc, exc.__traceback__))
-    except Exception as failure:  # noqa: BLE001  # of an exception class of the user's
+    except Exception as failure:  # noqa: BLE001  # the user's exception class may fail
         return f"(the traceback cannot be had: {kind_of(failure)})"
     return safe_end(text, limit)
 

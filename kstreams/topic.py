@@ -57,7 +57,7 @@ def partitioner_for(given: Partitioner | None, key: Serde[Any], place: str) -> P
 
 def default_partitioner(key: Serde[Any]) -> Partitioner:
     """Return the partitioner of keys of a serde, where none is given."""
-    tail: int = getattr(key, "tail_bytes", 0)  # what is no serde is reported by `build`
+    tail: int = getattr(key, "tail_bytes", 0)  # `build` reports a value that is not a serde
     return InnerKeyPartitioner(tail) if tail else _MURMUR2
 
 

@@ -46,7 +46,7 @@ def user_traceback_of(exc: BaseException) -> str:
         shown = traceback.TracebackException(type(exc), exc, exc.__traceback__)
         _shorten(shown, set())
         text = "".join(shown.format()).rstrip()
-    except Exception as failure:  # noqa: BLE001  # of an exception class of the user's
+    except Exception as failure:  # noqa: BLE001  # the user's exception class may fail
         return f"(the traceback cannot be had: {kind_of(failure)})"
     if len(text) > _MOST:
         _, begin, end = text[-_MOST:].partition("\n  File ")

@@ -16,7 +16,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-PLATFORMS = {  # tags of wheels, and what zig calls them
+PLATFORMS = {  # wheel tags and their zig targets
     "manylinux_2_17_x86_64": "x86_64-linux-gnu.2.17",
     "manylinux_2_17_aarch64": "aarch64-linux-gnu.2.17",
     "musllinux_1_2_x86_64": "x86_64-linux-musl",

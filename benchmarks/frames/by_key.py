@@ -56,7 +56,7 @@ class _Windows(StatefulProcessor):
 
 
 def _results(key: Any, results: list[tuple[int, int]]) -> pd.DataFrame:
-    # pandas would make text of Arrow's, in chunks, and Spark takes no chunks of a struct's field.
+    # pandas would build chunked Arrow text, and Spark rejects chunks in a struct field.
     keys: list[object] = [str(key[0])] * len(results)
     return pd.DataFrame(
         {

@@ -54,7 +54,7 @@ def _frames(operator: Operator, *, timers: bool = False) -> _Made:
 
 
 def _group_by(rows: DataFrame, given: Input, home: Path) -> DataFrame:
-    from pyspark.sql.functions import window  # noqa: PLC0415  # beside what uses it
+    from pyspark.sql.functions import window  # noqa: PLC0415  # only needed here
 
     size = f"{SIZE_MS // 1000} seconds"
     timed = rows.withWatermark("timestamp", "0 seconds")
@@ -154,7 +154,7 @@ def _found(query: StreamingQuery) -> Run:
 
 
 def _counted() -> tuple[Any, ...]:
-    from pyspark.sql.functions import count, lit  # noqa: PLC0415  # beside what uses it
+    from pyspark.sql.functions import count, lit  # noqa: PLC0415  # only needed here
 
     return (count(lit(1)).alias("n"),)
 

@@ -43,7 +43,7 @@ class ProcessorTime:
         return float(last - first)
 
     def _run(self) -> None:
-        before = lost = 0.0  # what a process had used that ended, and whose parent did not wait
+        before = lost = 0.0  # CPU time of ended processes whose parent did not wait for them
         while True:
             used = _tree_seconds() - time.thread_time()
             lost += max(0.0, before - used)

@@ -44,7 +44,7 @@ _FOLLOWED = ("overview", "node", "tasks", "batches", "key", "dropped", "errors",
 def measure_pages(options: argparse.Namespace) -> int:
     """Print the figures; an app of so many tasks is drawn, and served by this process."""
     with tempfile.TemporaryDirectory(prefix="kstreams-pages-") as home:
-        now = SystemClock().now_ms() + 600_000  # so that it is heard all the time
+        now = SystemClock().now_ms() + 600_000  # so the app counts as running during the benchmark
         app = Showcase(Path(home), now, partitions=max(1, options.tasks // 2)).run(options.batches)
         app.set_aside(60)
         app.beat(AppState.RUNNING)

@@ -92,7 +92,7 @@ def _watched(
     try:
         while True:
             time.sleep(_EVERY_S)
-            ended = process.ended is not None  # asked first: what it wrote before is counted
+            ended = process.ended is not None  # checked first, so its earlier output is counted
             now, count = time.monotonic(), cluster.ends(job.output)
             if count > counts[-1][1]:
                 counts.append((now, count))

@@ -78,7 +78,7 @@ class Rounds:
 
     def _pairs(self) -> list[Pair]:
         """Return what can be run; note why the rest cannot."""
-        for workload, peer in self._plan.pairs:  # in this order they stand in the report
+        for workload, peer in self._plan.pairs:  # the order of the report
             self._outcome.cell(workload.label, peer.name)
         able = {peer.name for peer in self._plan.peers if self._installed(peer)}
         pairs = []

@@ -25,10 +25,10 @@ _LASTING = (
 _LASTING_CODES = (403, 404, 530)
 """Of AMQP: no right, nothing of this name, no such virtual host."""
 _PASSING_TEXTS = (
-    "StreamLostError",  # while it was opened: pika takes that for what the broker has against it
-    "CONNECTION_FORCED",  # likewise, by a node that stops
-    "INTERNAL_ERROR",  # likewise, by one whose virtual host does not run yet
-    "is down or inaccessible",  # of a queue, under the code of what is not there
+    "StreamLostError",  # while opening: pika reports it as a rejection by the broker
+    "CONNECTION_FORCED",  # likewise: the node is stopping
+    "INTERNAL_ERROR",  # likewise: the virtual host is starting
+    "is down or inaccessible",  # a queue, with the code for "not found"
     "due to timeout",
     "stopped by supervisor",
 )

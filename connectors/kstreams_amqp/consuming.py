@@ -82,8 +82,8 @@ class Consuming:
                 self._connection.process_data_events(_POLL_S)  # pyright: ignore[reportArgumentType]  # it takes parts of a second
                 if self.failure is not None:
                     break
-            self._connection.process_data_events(time_limit=0)  # what was told before the end
-        except Exception as exc:  # noqa: BLE001  # told by the next `receive`
+            self._connection.process_data_events(time_limit=0)  # the pending acknowledgements
+        except Exception as exc:  # noqa: BLE001  # the next `receive` raises it
             self.failure = exc
         finally:
             self._hang_up()

@@ -60,7 +60,7 @@ class Publishing:
         self._returned: dict[str | None, str] = {}
         self._nacked = False
         self._connection = SelectConnection(
-            broker.parameters(0),  # nobody answers heartbeats between batches
+            broker.parameters(0),  # no thread answers heartbeats between batches
             on_open_callback=self._opened,
             on_open_error_callback=self._failed,
             on_close_callback=self._failed,

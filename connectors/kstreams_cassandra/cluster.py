@@ -115,7 +115,7 @@ class Database:
                 auth_provider=login,
                 ssl_context=ssl.create_default_context() if access.tls else None,
                 connect_timeout=_CONNECT_S,
-                protocol_version=errors.ProtocolVersion.V4,  # which all nodes speak
+                protocol_version=errors.ProtocolVersion.V4,  # supported by all nodes
                 execution_profiles={EXEC_PROFILE_DEFAULT: _profile(access)},
             )
             try:

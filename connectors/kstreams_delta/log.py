@@ -23,7 +23,7 @@ class DeltaLog(TableLog[deltalake.DeltaTable]):
 
     def __init__(
         self,
-        open: Callable[[], deltalake.DeltaTable],  # noqa: A002  # what it does
+        open: Callable[[], deltalake.DeltaTable],  # noqa: A002  # named for its effect
         check: Callable[[deltalake.DeltaTable], None],
         files: DeltaFiles,
     ) -> None:

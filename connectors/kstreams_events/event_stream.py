@@ -98,7 +98,7 @@ class _EventLine(Line):
         given = {
             **stream.headers,
             "Accept": "text/event-stream",
-            "Accept-Encoding": "identity",  # what is small here is small unpacked
+            "Accept-Encoding": "identity",  # so a size limit holds for the decoded body
             "Cache-Control": "no-store",
         }
         if identity is not None:

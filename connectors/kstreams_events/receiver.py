@@ -176,7 +176,7 @@ class _Reader:
                     self._changed.notify_all()
         except KStreamsError as exc:
             self.failure = exc
-        except Exception as exc:  # noqa: BLE001  # a fault of the client's; told by the next receive
+        except Exception as exc:  # noqa: BLE001  # a bug in the client; the next receive raises it
             self.failure = IntakeUnavailableError(f"the connection is lost: {type(exc).__name__}")
         finally:
             with self._changed:

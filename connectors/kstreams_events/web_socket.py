@@ -112,7 +112,7 @@ class _SocketLine(Line):
                 ping_timeout=seconds,
                 max_size=settings.max_bytes,
                 max_queue=16,
-                compression=None,  # what is small here is small unpacked
+                compression=None,  # so a size limit holds for the decoded message
             )
             self._socket = self._entered.enter_context(opening)
         except InvalidStatus as exc:

@@ -30,7 +30,7 @@ class IcebergLog(TableLog[Table]):
 
     def __init__(
         self,
-        open: Callable[[], Table],  # noqa: A002  # what it does
+        open: Callable[[], Table],  # noqa: A002  # named for its effect
         check: Callable[[Table], None],
     ) -> None:
         super().__init__(open, Table.refresh, check)

@@ -8,7 +8,7 @@ try:
     from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile, OutputStream
     from pyiceberg.io.pyarrow import PyArrowFileIO
 
-    # What `Table.append` makes files by: each partition's, with their statistics.
+    # The function `Table.append` writes files with: files of each partition, with statistics.
     from pyiceberg.io.pyarrow import _dataframe_to_data_files as data_files_of
     from pyiceberg.partitioning import PartitionSpec
     from pyiceberg.table import Table

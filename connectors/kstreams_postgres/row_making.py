@@ -111,7 +111,7 @@ class RowMaker:
                 continue  # nothing to append
             try:
                 rows.append(self._row(number, key, columns, record))
-            except Exception as exc:  # noqa: BLE001  # of what user code has given
+            except Exception as exc:  # noqa: BLE001  # the values come from user code
                 bad = Row(number, (key,), (), (), record)
                 wrong.append(refused(bad, self._key, reason_of(exc), ""))
         return rows, wrong

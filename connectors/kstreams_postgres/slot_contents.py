@@ -89,7 +89,7 @@ class SlotContents:
     def _look(self, connection: Connection) -> None:
         state = self._opened(connection)
         if state.slot_lsn is not None and state.slot_lsn > state.lsn:
-            state = self._opened(connection)  # it may have been let go of while it was asked for
+            state = self._opened(connection)  # the slot may have been released during the request
         state.check(self._names)
         if self._state is None:
             check_slot(connection, self._names, state, self._making.required)

@@ -132,7 +132,7 @@ def _take(found: _Read, chunk: schema.Deliver, start: int, stop: int) -> None:
     """Add the messages of a chunk that are wanted."""
     try:
         messages = [message_of(data) for data in chunk.get_messages()]
-    except Exception as exc:  # noqa: BLE001  # of whatever compresses, by whoever wrote it
+    except Exception as exc:  # noqa: BLE001  # any error of the decompression
         wrong = f"it is compressed as nobody here reads it: {type(exc).__name__}"
         messages = [Message(wrong=wrong)] * chunk.num_records
     for offset, message in enumerate(messages, chunk.chunk_first_offset):

@@ -34,7 +34,7 @@ def message_of(data: bytes) -> Message:
     """Read a message, whatever it is."""
     try:
         return _read(data)
-    except Exception as exc:  # noqa: BLE001  # the decoder's, of what anybody may have written
+    except Exception as exc:  # noqa: BLE001  # any error of the decoder
         return Message(wrong=f"it is no message of AMQP 1.0: {type(exc).__name__}")
 
 

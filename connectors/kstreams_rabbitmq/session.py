@@ -122,7 +122,7 @@ class Session:
         self.request(schema.SubscribeResponse, frame)
         try:
             while True:
-                # the broker sends what it has before it answers what was asked after that
+                # the broker sends the queued frames before the response to a later request
                 self._metadata(stream)
                 delivered = [f for f in self._waiting if isinstance(f, schema.Deliver)]
                 came = [each for each in delivered if each.subscription_id == number]

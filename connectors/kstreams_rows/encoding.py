@@ -53,7 +53,7 @@ def made(
     for number, record in enumerate(records):
         try:
             each = make(record)
-        except Exception as exc:  # noqa: BLE001  # user code, and what the place has no form for
+        except Exception as exc:  # noqa: BLE001  # user code, and unsupported values
             wrong.append(refused(number, record, reason_of(exc)))
         else:
             if each is not None:

@@ -30,7 +30,7 @@ class TableLog(ABC, Generic[T]):
 
     def __init__(
         self,
-        open: Callable[[], T],  # noqa: A002  # what it does
+        open: Callable[[], T],  # noqa: A002  # named for its effect
         newest: Callable[[T], T],
         check: Callable[[T], None],
     ) -> None:

@@ -39,7 +39,7 @@ _CHANGED = (
 def sftp_folder(
     name: str,
     place: Sftp,
-    format: Format[K, V],  # noqa: A002  # what it is
+    format: Format[K, V],  # noqa: A002  # the public name of the option
     *,
     index: ObjectStoreSettings,
     pattern: str = "*",

@@ -27,5 +27,5 @@ def make_parents(client: Client, path: str) -> None:
     if exists(client, parent):
         return
     make_parents(client, parent)
-    with suppress(OSError):  # made by another task meanwhile, or what comes next says why not
+    with suppress(OSError):  # created by another task, or the next request fails with the reason
         client.mkdir(parent)

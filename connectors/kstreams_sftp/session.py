@@ -61,7 +61,7 @@ class Session:
 
     def _attempt(self, work: Callable[[Client], T]) -> T:
         pid, connection = self._made or (0, None)
-        if connection is None or pid != os.getpid():  # of a parent's: left alone
+        if connection is None or pid != os.getpid():  # the parent process owns it
             connection = Connection(self._settings)
             self._made = os.getpid(), connection
         return work(connection.client)

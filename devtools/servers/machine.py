@@ -115,7 +115,7 @@ class Machine:
             "LANG": "C.UTF-8",
             "JAVA_HOME": str(java_home()),
             "SPARK_HOME": str(spark),
-            "SPARK_SCALA_VERSION": "2.13",  # what Spark's shell scripts find, and workers ask for
+            "SPARK_SCALA_VERSION": "2.13",  # Spark's shell scripts set it, and workers require it
             "SPARK_LOCAL_IP": self.address,
             "PYSPARK_PYTHON": self.python,
             "PYSPARK_DRIVER_PYTHON": self.python,

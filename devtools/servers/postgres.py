@@ -99,7 +99,7 @@ class PostgresServer(ServerProcess):
                 cwd=self.folder,
                 user=self._user,
             )
-        except PermissionError:  # nobody may not go where the environment is
+        except PermissionError:  # the user `nobody` may not read the environment's folder
             return self._copied(found)
         return found
 

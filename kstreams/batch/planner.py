@@ -83,7 +83,7 @@ class BatchPlanner:
             (stage, node) for stage, group in enumerate(groups) for node in group.sources
         ]
         last = feeding_tables(groups)
-        # Tables last: a row that was written before a record is seen by whoever sees the record.
+        # Tables last: a reader that sees a record also sees the rows written before the record.
         names = sorted({node.topic.name: None for _, node in self._sources}, key=last.__contains__)
         present = {topic: admin.ends(topic) for topic in names}
         self._counts = {topic: len(ends.offsets) for topic, ends in present.items()}

@@ -106,7 +106,7 @@ class QueryDriver:
         self._pending = -1 if resumed.pending is None else resumed.pending
         self._takes_over = opened.checkpoint.home.takes_over
         self._inherited = self._pending if self._takes_over else -1
-        self._recorded: Plan | None = None  # the plan of the pending batch, if it is at hand
+        self._recorded: Plan | None = None  # the plan of the pending batch, if it was read
         self._not_ahead: KStreamsError | None = None  # why the next batch has no plan
         self._kept = resumed.kept
         self._began = self._takes_over and self._pending < 0  # by the plan that took over
@@ -344,7 +344,7 @@ class QueryDriver:
         try:
             if (found := plan()) is not None:
                 self.record(batch, replace(found, ahead=True))
-        except KStreamsError as exc:  # told when the batch begins: this one is to be published
+        except KStreamsError as exc:  # raised when the next batch begins; publish this one first
             self._not_ahead = exc
 
     def _adopted(self, batch: int) -> Commit:

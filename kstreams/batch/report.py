@@ -145,7 +145,7 @@ def report_batch(
         ExecutionError: A function raised.
     """
     for line in lines:
-        print(line, flush=True)  # noqa: T201  # what a to_stdout sink is for
+        print(line, flush=True)  # noqa: T201  # a to_stdout sink prints
     for listener in on_moves if report.moves else ():
         _call("a listener of on_rebalance", listener, report.moves)
     if on_batch is not None:

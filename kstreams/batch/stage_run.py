@@ -110,7 +110,7 @@ class StageRun:
             else:
                 yield envelope.task % self._query.width, payload
         if refused:
-            return  # what came from the stage before is not all
+            return  # the input of the previous stage is incomplete
         tasks = {task: inboxes[task] for task in sorted(inboxes) if inboxes[task].is_called}
         calls = {task: self._call(task, inbox) for task, inbox in tasks.items()}
         began, began_ms = time.perf_counter(), SystemClock().now_ms()

@@ -57,7 +57,7 @@ class Sweep:
             return
         inherited = opened.plans.inherited()  # noted before any of their commits was made
         others = list(opened.commits.of(held - {commit.batch for commit in retained}))
-        # What a newer driver has written is not this one's to forget: it may keep this one away.
+        # Never delete the entries of a newer driver: they may fence this one.
         first = retained[0].batch if done is None else min(retained[0].batch, done)
         fences = {*inherited, *(number - 1 for number in kept)}
         opened.commits.forget_before(first, but={*held, *fences})
@@ -82,7 +82,7 @@ class Sweep:
             pinned=pinned,
             set_ms=self.clock.set_ms,
         )
-        # What a delivery that was changed since has staged goes with the last commit that names it.
+        # Staged data of a changed delivery is deleted with the last commit that names it.
         if any(group.loops for group in settings.groups) or any(each.sent for each in retained):
             sweep_loops(
                 opened.objects,

@@ -309,5 +309,5 @@ def _in_order(pieces: Sequence[Queue]) -> Queue:
     )
     if not tables:
         return pieces[0]
-    joined = pa.concat_tables(tables, promote_options="default")  # some say of rows what is wrong
+    joined = pa.concat_tables(tables, promote_options="default")  # some have error columns
     return pieces[0].with_table(joined)

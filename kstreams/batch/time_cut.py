@@ -81,7 +81,7 @@ class TimeCuts:
         self._first_since = first_since
         self._rank = rank
         self._before = [_NO_TIME]
-        self._span = 1  # the first answer tells where times begin
+        self._span = 1  # the first response has the smallest time
         self._aim = _AIM
 
     def find(

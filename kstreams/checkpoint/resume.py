@@ -79,7 +79,7 @@ def resume(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> Resumpti
     kept = () if newest is None else newest.kept
     if newest and (newest.positions or newest.takeover) and numbers[-1] >= batch:
         pending = numbers[-1] if numbers[-1] > batch else None
-        # What the tasks of its last plan have held back, its commit alone says.
+        # Only the commit of its last plan has the positions the tasks have held back.
         done = last.positions if last is not None and pending is None else {}
         return Resumption(last, {**newest.positions, **done}, newest.topics, pending, kept)
     if last is not None:

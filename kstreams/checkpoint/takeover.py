@@ -77,7 +77,7 @@ def take_over(
             if not claim.takeover and not give_up:
                 if number == noted:
                     return found
-                plans.inherit(number, run)  # and look again: what is there now stays
+                plans.inherit(number, run)  # then check again: the current entry stays
                 noted = number
                 continue
             if not claim.takeover:

@@ -120,7 +120,7 @@ class _Calls(Generic[K, V, V2]):
         waiting = iter(self._in_turn(records))
 
         async def work() -> None:
-            for turn in waiting:  # shared: each taker gets the next that nobody has
+            for turn in waiting:  # shared: each worker gets the next free call
                 for number in turn:
                     found[number] = await self._settled(records[number])
 
@@ -149,7 +149,7 @@ class _Calls(Generic[K, V, V2]):
                 await asyncio.wait((asking,))
                 return _Failure(_late(timeout))
         finally:
-            asking.cancel()  # where this is itself cancelled
+            asking.cancel()  # in case this task is cancelled
         try:
             return asking.result()
         except asyncio.CancelledError:

@@ -123,7 +123,7 @@ class TupleSerde(CompositeSerde[T]):
             raise DeserializationError(
                 f"expected {place} bytes of {self.name}, got {len(data)}: {data[:40]!r}"
             )
-        return tuple(elements)  # type: ignore[return-value]  # T is what the parts make
+        return tuple(elements)  # type: ignore[return-value]  # the parts determine T
 
 
 class FieldsSerde(TupleSerde[T]):

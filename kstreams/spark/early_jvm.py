@@ -122,7 +122,7 @@ class EarlyJvm:
                 gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]  # PySpark's
             finally:
                 del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
-            gateway.proc = self.process  # which ends when this process closes its input
+            gateway.proc = self.process  # it exits when this process closes its input
             SparkContext._ensure_initialized(gateway=gateway)
             self.is_used = True
         return True

@@ -54,7 +54,7 @@ class ErrorChannel:
         """Wrap an error for the way to the driver."""
         try:
             return self._wrapped(exc if isinstance(exc, KStreamsError) else _in_worker(exc))
-        except Exception:  # noqa: BLE001  # an error class of the user's that is none of ours
+        except Exception:  # noqa: BLE001  # the user's error class may fail
             return self._wrapped(_in_worker(exc))
 
     def _wrapped(self, error: KStreamsError) -> WorkerFailure:
@@ -73,7 +73,7 @@ class ErrorChannel:
                 continue
             try:
                 error = from_json(json.loads(base64.b64decode(data)))
-            except (ValueError, KeyError, TypeError):  # another version of the library's
+            except (ValueError, KeyError, TypeError):  # written by another version of the library
                 continue
             if isinstance(error, ProcessingError) and error.cause_traceback:
                 error.__cause__ = WorkerFailure(error.cause_traceback.rstrip())

@@ -95,9 +95,9 @@ class Pipeline:
         self._rests = threading.Event()  # no batch runs any more, and Spark knows
         self._handing = threading.Lock()
         self._planned_at = float("-inf")
-        self._until: Mapping[TopicPartition, int] | None = None  # as it was ticked last
-        self._ticks = False  # whether it is to go on
-        self._number = -1  # of the batch that waits
+        self._until: Mapping[TopicPartition, int] | None = None  # the end of the last tick
+        self._ticks = False  # whether to continue
+        self._number = -1  # the number of the pending batch
         self._plan: Plan | None = None  # its plan
         self._stopping = False
         self._failure: BaseException | None = None
@@ -265,7 +265,7 @@ class Pipeline:
     def _plan_of(self, batch: int) -> Plan | None:
         """Return the stored or a new plan of a batch; None to stop."""
         known = self.driver.planned(batch)
-        if known is not None:  # the next start takes up what is not run here
+        if known is not None:  # the next start runs the remaining batches
             return None if self._stopping else known
         self._number = batch
         self._plan = None
@@ -275,7 +275,7 @@ class Pipeline:
         if not self._stopping and not self._given.wait(_PATIENCE_SECONDS):
             self._jobs.rest()
             self._given.wait()
-        return self._plan  # a plan that is written has to run, also in the face of a stop
+        return self._plan  # a recorded plan must run, even during a stop
 
     def _await_end(self) -> None:
         """Keep Spark from another batch until the query is stopped."""

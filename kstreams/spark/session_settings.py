@@ -14,7 +14,7 @@ OPTIONS = "spark.driver.extraJavaOptions"
 MEMORY = "1g"
 """Heap of a JVM that schedules, and sees no records."""
 
-# What its second compiler would gain is never earned back, and it takes half a core from the
+# The second compiler never pays off, and it takes half a core from the
 # workers in the first half minute.
 _ONE_COMPILER = "-XX:TieredStopAtLevel=1"
 _SMALL_HEAP = "-XX:+UseSerialGC -Xmn56m"

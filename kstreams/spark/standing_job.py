@@ -97,7 +97,7 @@ class StandingJob:
         said = self._answers(turn, dict(parts))
         if time.monotonic() > self._until:
             self._dismiss()
-            self._begin(f"after {batch}")  # beside the commit of this one and the next one's plan
+            self._begin(f"after {batch}")  # concurrently with this batch's commit and the next plan
         return said
 
     def rest(self) -> None:
@@ -244,7 +244,7 @@ class _JobThread:
             try:
                 self._spark.setJobDescription(name)
                 self._tasks.collect()
-            except BaseException as exc:  # noqa: BLE001  # raised by whoever waits for the end
+            except BaseException as exc:  # noqa: BLE001  # `wait` raises it
                 job.set_exception(exc)
             else:
                 job.set_result(None)
@@ -262,7 +262,7 @@ class _Link:
         pickle.dump(found, self._out, pickle.HIGHEST_PROTOCOL)
         self._out.flush()
 
-    def take(self) -> Any:  # noqa: ANN401  # what was given
+    def take(self) -> Any:  # noqa: ANN401  # any object
         """Return the next object; `EOFError` if there is none."""
         return pickle.load(self._in)  # noqa: S301  # this user's own processes
 

@@ -71,7 +71,7 @@ def attempt() -> int:
     return 1 if context is None else context.attemptNumber() + 1
 
 
-def load_once(digest: str, read: Callable[[], bytes]) -> Any:  # noqa: ANN401  # what was pickled
+def load_once(digest: str, read: Callable[[], bytes]) -> Any:  # noqa: ANN401  # any pickled object
     """Unpickle, once a worker for the same digest."""
     found = _loaded.get(digest)
     if found is None:

@@ -34,7 +34,7 @@ def main() -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver
     listener = socket.socket(fileno=int(sys.argv[2]))
-    sys.argv[1:] = _WORKERS  # which module of workers the daemon takes
+    sys.argv[1:] = _WORKERS  # the daemon's worker module
     for name in (_DAEMON, *_line().split()):
         with suppress(Exception):
             importlib.import_module(name)

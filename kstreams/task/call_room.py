@@ -101,7 +101,7 @@ class _RecursionLimit:
     @classmethod
     def _set(cls) -> None:
         present = sys.getrecursionlimit()
-        if present != cls._made:  # somebody else has set it: that is what is added to
+        if present != cls._made:  # changed by other code: add to the current value
             cls._base = present
         cls._made = cls._base + max(cls._raised, default=0)
         sys.setrecursionlimit(cls._made)

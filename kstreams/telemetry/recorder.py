@@ -87,7 +87,7 @@ class Recorder:
         self._minutes: dict[str, Minute] = {}
         self._fails = False
 
-    # ------------------------------------------------------------ what the app says
+    # ------------------------------------------------------------ events of the app
 
     def begin(self) -> None:
         """Begin to write."""

@@ -144,7 +144,7 @@ class TopologyTestDriver(DriverOutside):
         }
         self._tasks: dict[str, list[DriverTask]] = {}
         self._tables = DriverTables(topology, self._tasks.__getitem__)
-        for group in topology.groups:  # those that fill global tables first
+        for group in topology.groups:  # groups with global tables first
             self._tasks[group.name] = [
                 self._task(group, number) for number in range(self._counts[group.name])
             ]

@@ -100,7 +100,7 @@ class DriverTask:
     def undo(self) -> None:
         """Roll back to the last commit, with new processors."""
         self.state.undo()
-        with suppress(KStreamsError):  # what failed may well not close either
+        with suppress(KStreamsError):  # a failed task may also fail to close
             self.runner.discard()
 
     def close(self) -> None:

@@ -201,7 +201,7 @@ class SerdeContract(Generic[T]):
 
         self._for_all(check)
 
-    # ------------------------------------------------------------ what is refused
+    # ------------------------------------------------------------ rejected values
 
     def test_bad_bytes_are_refused_in_bulk_with_the_same_error(self) -> None:
         serde = self.serde()
@@ -241,7 +241,7 @@ class SerdeContract(Generic[T]):
             error_of(SerializationError, partial(serde.serialize_many, values))
         assert serde.serialize_many([good]).to_pylist() == [serde.serialize(good)]
 
-    # ------------------------------------------------------------ what it promises
+    # ------------------------------------------------------------ guarantees
 
     def test_it_pickles(self) -> None:
         serde = self.serde()
@@ -315,7 +315,7 @@ class SerdeContract(Generic[T]):
             data = serde.serialize_many(self.values())
             self._assert_all_same(reader.deserialize_many(data), list(self.values()))
 
-    # ------------------------------------------------------------ with what
+    # ------------------------------------------------------------ fixtures
 
     def _for_all(self, check: Callable[[list[T]], None]) -> None:
         check(list(self.values()))

@@ -65,7 +65,7 @@ class QueryStore:
         self.stamp = stamp
         self._viewed = viewed
         self._spec = spec
-        self._partitions: int | None = None  # before the first batch nobody knows
+        self._partitions: int | None = None  # unknown before the first batch
 
     @property
     def checkpoint(self) -> object:

@@ -153,7 +153,7 @@ class Reader(Generic[S]):
         except NoCheckpointError:  # between a reset and the next start
             self._begin_again()
             raise
-        with self.lock:  # nobody takes a version for one of another line
+        with self.lock:  # never confuse versions of two histories
             before, self._place = self._place, found
             self._partitioner = found.partitioner(self._settings.partitioner)
             if found.checkpoint != before.checkpoint:
@@ -184,7 +184,7 @@ class Reader(Generic[S]):
             for partition in self._version.states:
                 found.states[partition] = self._state(found, partition)
         except StateCorruptError:
-            found.states.clear()  # whoever reads the partition is told
+            found.states.clear()  # readers of the partition get the error
         with self.lock:
             if self._scans:
                 return

@@ -97,7 +97,7 @@ class TopicReader(Generic[K, V]):
             self._disconnect()
             raise
 
-    # ------------------------------------------------------------ what the view asks
+    # ------------------------------------------------------------ calls of the view
 
     @property
     def life(self) -> str:
@@ -239,7 +239,7 @@ class TopicReader(Generic[K, V]):
             )
         return [self._copies[number].state.live() for number in partitions]
 
-    # ------------------------------------------------------------ how it moves
+    # ------------------------------------------------------------ position
 
     def _look(self) -> None:
         """Update the copies as far as a read requires."""

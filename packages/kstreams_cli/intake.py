@@ -146,7 +146,7 @@ def _completing(target: str | None) -> Callable[[Delivery], Delivery] | None:
         found = load_object(target)
         if not callable(found):
             raise WrongUsageError(f"{target} is {type(found).__name__}, expected a function")
-    return cast("Callable[[Delivery], Delivery]", found)  # what it returns is checked
+    return cast("Callable[[Delivery], Delivery]", found)  # the return value is checked
 
 
 def _policy(on_error: Refusal | None, dead_letters: str | None) -> OnRefusal | None:

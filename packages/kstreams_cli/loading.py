@@ -98,7 +98,7 @@ def _module(name: str) -> ModuleType:
     except ModuleNotFoundError as exc:
         missing = exc.name or ""
         if name != missing and not name.startswith(f"{missing}."):
-            raise  # the module is there; what it imports is not
+            raise  # the module exists; one of its imports does not
         raise WrongUsageError(f"there is no module {missing!r}{_near_modules(missing)}") from None
 
 

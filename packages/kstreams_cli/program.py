@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
-from kstreams_cli.consoles import stdout  # isort: skip  # tells of a missing extra
+from kstreams_cli.consoles import stdout  # isort: skip  # reports a missing extra
 
 import typer
 

@@ -58,7 +58,7 @@ class ServeBeside:
                 environment[TOKEN] = self._token
             self._process = subprocess.Popen(  # noqa: S603  # our own program
                 [sys.executable, "-c", _PROGRAM, "serve", checkpoint, *self._options],
-                stdin=subprocess.PIPE,  # which ends when this process does
+                stdin=subprocess.PIPE,  # closed when this process exits
                 env=environment,
             )
 

@@ -77,7 +77,7 @@ def _retained(app: ReplayedApp) -> Iterator[tuple[str, int, TaskId]]:
                 try:
                     replay = BatchReplay(opened, batch)
                 except ReplayError:
-                    continue  # the first that is retained; those of before an upgrade
+                    continue  # the first retained commit, or commits before an upgrade
                 yield from ((query, batch, task) for task in replay.tasks if task.group in stores)
 
 

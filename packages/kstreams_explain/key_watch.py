@@ -85,7 +85,7 @@ def _tell(store: StoreOverlay, touched: TouchedKey) -> None:
         touched.by_bytes = True
         keep_bytes()
 
-    store.put = told_put  # type: ignore[method-assign]  # bound by whoever opens the store
+    store.put = told_put  # type: ignore[method-assign]  # the opener of the store binds it
     store.put_many = partial(told, put_many)  # type: ignore[method-assign]
     store.delete_range = partial(told, delete_range)  # type: ignore[method-assign]
     store.delete_ranges = partial(told, delete_ranges)  # type: ignore[method-assign]

@@ -138,7 +138,7 @@ class RecordWatch(EdgeWatch):
         assert self._services is not None  # noqa: S101  # begun before anything is bound
         try:
             return store.of(self._services.store(store.spec))
-        except Exception:  # noqa: BLE001  # the record's key is no key of the store's
+        except Exception:  # noqa: BLE001  # the record's key is not a key of the store
             return ()
 
     def bind_output(self, node: str, take: RecordCall, mark: Callable[[], int]) -> RecordCall:

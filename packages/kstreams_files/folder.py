@@ -28,7 +28,7 @@ V = TypeVar("V")
 def folder(
     name: str,
     path: str | os.PathLike[str],
-    format: Format[K, V],  # noqa: A002  # what it is
+    format: Format[K, V],  # noqa: A002  # the public name of the option
     *,
     pattern: str = "*",
     recursive: bool = False,

@@ -129,7 +129,7 @@ class Appender:
 
     def close(self) -> None:
         """Close the topics."""
-        with suppress(KStreamsError):  # each record's own has been told
+        with suppress(KStreamsError):  # each record's error was reported
             self._writer.close()
 
     def _append(self, place: _Place, records: Sequence[_Bytes]) -> list[KStreamsError | None]:

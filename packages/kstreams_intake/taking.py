@@ -142,7 +142,7 @@ class Taking:
         self._known = end.known
         self._batch = end.batch
         self._before = None if end.last is None else end.last.id
-        self._owed: set[str | None] = set()  # given back; without an id nobody sees them come again
+        self._owed: set[str | None] = set()  # ids of returned messages; None if one has no id
 
     def take(self, deliveries: Sequence[Delivery]) -> None:
         """Write messages, and settle those in the topic.

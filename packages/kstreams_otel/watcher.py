@@ -101,7 +101,7 @@ class OtelWatcher:
         for name, (unit, text, observe) in gauges.items():
             meter.create_observable_gauge(name, [_called(observe)], unit, text)
 
-    # ------------------------------------------------------------ what the app says
+    # ------------------------------------------------------------ events of the app
 
     def begin(self) -> None:
         """Do nothing: no query has started."""

@@ -23,7 +23,7 @@ _LOOK_SECONDS = 0.2
 _MOST_BYTES = 1 << 30
 _MOST_ANSWER = 16 * 1024 * 1024
 _MOST_ERROR = 2_000
-_SECRET = "KSTREAMS_SERVE"  # noqa: S105  # what the names of variables begin with
+_SECRET = "KSTREAMS_SERVE"  # noqa: S105  # the prefix of environment variables
 _START = "start the server with --topology, and --connection where topics are not in ./data."
 
 

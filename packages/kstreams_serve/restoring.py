@@ -69,7 +69,7 @@ class Restoring:
     def _ended(self, name: object, done: asyncio.Future[object]) -> None:
         del self._under_way[name]
         if not done.cancelled():
-            done.exception()  # who still waits gets it; else the next request meets it again
+            done.exception()  # a waiting request raises it; otherwise the next request fails again
 
     def close(self) -> None:
         """Begin nothing any more."""

@@ -88,8 +88,8 @@ class _Endpoint:
         except (Problem, KStreamsError) as problem:
             return action.refuse(request, problem)
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody reads it
-        except Exception:  # noqa: BLE001  # of a serde, or a fault of ours: the caller is told
+            return Response(status_code=400)  # the client has disconnected
+        except Exception:  # noqa: BLE001  # a serde failed, or a bug: send it to the caller
             _LOG.exception("%s %s failed", action.method, action.path)
             return action.refuse(request, Problem(500, "this failed; the server's log says why"))
 

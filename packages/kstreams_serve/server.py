@@ -133,6 +133,6 @@ class Server:
         """
         self._begun = begun
         gc.collect()
-        gc.freeze()  # a full collection of what was imported would hold every read up
+        gc.freeze()  # a full collection of imported modules would delay all reads
         sys.setswitchinterval(_SWITCH_SECONDS)  # the thread that decodes gives way sooner
         uvicorn.Server(self.config).run(sockets=[self.socket])

@@ -109,7 +109,7 @@ class WebhookReceiver(Receiver):
     def _run(self) -> None:
         try:
             asyncio.run(self._serve())
-        except BaseException as exc:  # noqa: BLE001  # told by the runner's thread
+        except BaseException as exc:  # noqa: BLE001  # the runner's thread raises it
             self._failure = text_of(exc)
 
     async def _serve(self) -> None:
@@ -131,7 +131,7 @@ class WebhookReceiver(Receiver):
         except Problem as problem:
             return answer_of(problem)
         except ClientDisconnect:
-            return Response(status_code=400)  # nobody reads it
+            return Response(status_code=400)  # the client has disconnected
         return Response(status_code=204)
 
     async def _take(self, request: Request) -> None:

@@ -106,7 +106,7 @@ def _primitive(node: Primitive) -> WriteColumn:
             def write(column: pa.Array) -> pa.Array:
                 numbers = column.view(raw)
                 if conversion is not None:
-                    conversion.column(numbers)  # which checks the range
+                    conversion.column(numbers)  # checks the range
                 return _longs(numbers.to_numpy())
 
             return write

@@ -49,7 +49,7 @@ def value_from_json(node: Node, content: Json) -> object:
         case Union(), _:
             return _branch(node, content)
         case _:
-            return content  # which writing judges
+            return content  # the writer checks it
 
 
 def _scalar(node: Primitive | Fixed, content: Json) -> object:

@@ -36,7 +36,7 @@ DecHook = Callable[[type, Any], Any]
 
 _SHOWN_BYTES = 40
 _ENCODE_ERRORS = (TypeError, ValueError, OverflowError, RecursionError, AttributeError)
-_DECODE_ERRORS = (  # msgspec's own, and what hooks and constructors raise of strange input
+_DECODE_ERRORS = (  # errors of msgspec, and of hooks and constructors for invalid input
     *(ValueError, RecursionError, TypeError),
     *(LookupError, AttributeError, ArithmeticError),
 )
@@ -203,7 +203,7 @@ class TypedSerde(Serde[T]):
             valid = column.is_valid().to_pylist()
             return pa.array([next(found) if good else None for good in valid], kind)
         except (*_DECODE_ERRORS, pa.ArrowException):
-            return super().field(column, name, kind)  # which names what is wrong
+            return super().field(column, name, kind)  # it names the error
 
     def to_json(self, value: T) -> object:
         """Return an object in its JSON form, for readers."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 try:
-    import ptars  # noqa: F401  # what columns are made by
+    import ptars  # noqa: F401  # converts columns
     from google.protobuf import json_format
     from google.protobuf.message import DecodeError, EncodeError, Message
 except ImportError as exc:

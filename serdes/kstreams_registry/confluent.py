@@ -265,7 +265,7 @@ class ConfluentSerde(FramedSerde[T]):
         found = self._frames(data)
         bad = np.flatnonzero(found.numbers == -2)
         if len(bad):
-            self.deserialize(data[int(bad[0])].as_py())  # which says why not
+            self.deserialize(data[int(bad[0])].as_py())  # raises the reason
         if not found.frames:
             return data
         if len(found.frames) == 1:
@@ -298,7 +298,7 @@ class ConfluentSerde(FramedSerde[T]):
         """
         known = self._readings.get(frame.data, self)
         if known is not self:
-            return known  # type: ignore[return-value]  # the serde stands for what is not known
+            return known  # type: ignore[return-value]  # the serde replaces unknown values
         if frame.data == self._written:
             return None
         writer = self._registry.schema(frame.name)

@@ -16,7 +16,7 @@ _DECLARATION = re.compile(
     rb"\A\s*<\?xml\s+version\s*=\s*['\"]1\.[0-9]['\"]"
     rb"(?:\s+encoding\s*=\s*['\"](?i:utf-8)['\"])?(?:\s+standalone\s*=\s*['\"]\w+['\"])?\s*\?>"
 )
-_BETWEEN = f"between-{uuid4().hex}"  # which no sender of documents can know
+_BETWEEN = f"between-{uuid4().hex}"  # senders of documents cannot know it
 _THREAD = threading.local()
 
 

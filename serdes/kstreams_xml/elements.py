@@ -68,7 +68,7 @@ class Element:
     content: _Field | None = None
     children: dict[str, _Field] = field(default_factory=dict)
 
-    def read(self, element: etree._Element) -> Any:  # noqa: ANN401  # what msgspec converts
+    def read(self, element: etree._Element) -> Any:  # noqa: ANN401  # input of msgspec.convert
         """Return text, a number or a dict for an element.
 
         Raises:

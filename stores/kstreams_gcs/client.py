@@ -37,7 +37,7 @@ def _credentials(settings: GCS) -> Credentials | None:
         found: Credentials = service_account.Credentials.from_service_account_file(  # type: ignore[no-untyped-call]  # as above
             settings.credentials_file, scopes=[_SCOPE]
         )
-    except Exception as exc:  # noqa: BLE001  # whose texts may have the path or the key
+    except Exception as exc:  # noqa: BLE001  # its text may contain the path or the key
         raise GcsAccessError(
             f"the credentials for {settings.place} cannot be read: {type(exc).__name__}",
             hint="credentials_file= names the key of a service account, as JSON, on this machine.",

@@ -24,7 +24,7 @@ V = TypeVar("V")
 def objects(
     name: str,
     place: GCS,
-    format: Format[K, V],  # noqa: A002  # what it is
+    format: Format[K, V],  # noqa: A002  # the public name of the option
     *,
     pattern: str = "*",
     recursive: bool = True,

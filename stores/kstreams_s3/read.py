@@ -108,7 +108,7 @@ def _read(
         if status == 412:
             raise Unsettled(f"{key} was replaced while it was read") from error
         raise
-    with closing(found["Body"]) as body:  # as a context by itself it gives what it wraps
+    with closing(found["Body"]) as body:  # as a context manager it returns the wrapped stream
         data = body.read()
     total = found.get("ContentRange", "").rpartition("/")[2]
     size = int(total) if total.isdigit() else len(data)

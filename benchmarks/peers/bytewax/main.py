@@ -22,12 +22,12 @@ from bytewax.recovery import RecoveryConfig, init_db_dir
 from confluent_kafka import Consumer, TopicPartition
 
 ALIGNED = datetime(2024, 1, 1, tzinfo=timezone.utc)
-# A key's clock goes on with the machine's: records read late are not to be late.
+# A key's clock advances with the machine's; records read late must not be late records.
 CLOCK = win.EventClock(
     ts_getter=lambda click: datetime.fromtimestamp(click.timestamp[1] / 1000, timezone.utc),
     wait_for_system_duration=timedelta(seconds=10),
 )
-# Where topics, or partitions that meet, are not read in step, a window ends with the input.
+# If topics or joined partitions are read unevenly, a window ends with the input.
 AT_THE_END = replace(CLOCK, wait_for_system_duration=timedelta(days=2))
 GAP = timedelta(seconds=30)
 SIZE = timedelta(seconds=10)
@@ -83,7 +83,7 @@ def _addresses(count: int) -> list[str]:
 def _flow(brokers: list[str], sources: list[str], sink: str) -> Dataflow:
     flow = Dataflow("bench")
     workload = os.environ["BENCH_WORKLOAD"]
-    # W5 takes what its table has at the start, all else is read as it comes.
+    # W5 reads its table completely at the start; the other inputs are read as they arrive.
     read = sources[:1] if workload == "W5" else sources
     keyed = [_keyed(flow, number, source, brokers) for number, source in enumerate(read)]
     if workload == "W5":

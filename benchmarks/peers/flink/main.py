@@ -49,7 +49,7 @@ CREATE TABLE output (`key` STRING, {columns}) WITH (
 )
 """
 RAW = "`value` BYTES"
-# What Flink's page on performance says to set for aggregates that have no window, but for the
+# The settings Flink's performance page recommends for aggregates without a window, except the
 # latency: as long as a checkpoint lasts here.
 MINI_BATCH = {
     "table.exec.mini-batch.enabled": "true",

@@ -16,7 +16,7 @@ from benchmarks.suite.workload import Workload
 
 __all__ = ("PEERS",)
 
-_PROTOBUF = "spark-protobuf"  # what PySpark's client of the state needs, and nothing else here
+_PROTOBUF = "spark-protobuf"  # only PySpark's state client needs it
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ class EmbeddedIO:
         group: PartitionGroup,
         *,
         producer: str,
-        batch: int,  # what is staged has names of its own
+        batch: int,  # staged files have their own names
         revision: int = 0,  # as above
     ) -> list[Output]:
         """Stage a batch's output: a file for each piece, sink, topic and partition."""

@@ -84,7 +84,7 @@ class Savepoints:
                     hint="choose another name, or delete that one first.",
                 )
             # Clean-up forgets commits before it reads the savepoints: if ours are still in
-            # the log now, whoever forgets them later will see the savepoint.
+            # the log now, a later clean-up will see the savepoint.
             if self._are_retained(commits):
                 return savepoint
             self.delete(name)

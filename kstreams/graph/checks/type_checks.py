@@ -51,7 +51,7 @@ def _outputs(ordered: list[AnyNode]) -> dict[str, _Types]:
                 types[node.name] = _token(key_serde), _token(value_serde)
             case ProcessorNode(types_out=(key, value)):
                 if key in (object, Any) and node.keeps_key:
-                    # Whether a null key goes on is not known: an inner join drops it.
+                    # Whether a null key is forwarded is unknown: an inner join drops it.
                     keys = {without_none(types[parent][0]) for parent in node.parents}
                     key = keys.pop() if len(keys) == 1 else object
                 types[node.name] = (key, value)
@@ -109,7 +109,7 @@ def _sink_types(target: SinkTarget) -> _Types:
             return _token(target.key), value if target.nulls == "drop" else _optional(value)
         case StdoutSink() | FunctionSink():
             return object, object
-        case _:  # a `Sink` has no serdes: type checkers alone know what it takes
+        case _:  # a `Sink` has no serdes: only type checkers know its types
             return object, object
 
 

@@ -30,7 +30,7 @@ def _forks(
     join: JoinNode, group: PartitionGroup, children: Mapping[str, Sequence[AnyNode]]
 ) -> list[str]:
     """Return the nodes from which different ways lead to both inputs of a join."""
-    reached: dict[str, int] = {}  # which inputs a node leads to: 1 the left, 2 the right
+    reached: dict[str, int] = {}  # the inputs a node leads to: 1 the left, 2 the right
     forks = []
     names = [node.name for node in reversed(group.nodes)]
     for name in (*names, *(entry.name for entry in group.entries)):

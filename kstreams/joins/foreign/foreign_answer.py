@@ -107,7 +107,7 @@ class _Answer(JoinProcessor[Any, bytes, "Change[Any]", Any, Any]):
             self._take: Callable[[Came | Changed], None] = lambda item: self._send((item,))
         else:
             self._take = context.hold(self._send)
-        self._at_end = context.hold(lambda _: self._came.clear())  # after what is held before it
+        self._at_end = context.hold(lambda _: self._came.clear())  # after the earlier held calls
 
     def process_left(self, record: Record[Any, bytes]) -> None:
         """Keep a left row, or forget it."""

@@ -42,7 +42,7 @@ class Upcoming(Generic[E]):
         self._read_stored = read
         self._drop = drop
         self._ahead = max(1, wait_ms // _PARTS)
-        self._heap: list[tuple[Any, int, E]] = []  # what is due before `_until`
+        self._heap: list[tuple[Any, int, E]] = []  # entries due before `_until`
         self._until = self._dropped = -FAR_MS
         self._count = 0
         self.next = -FAR_MS

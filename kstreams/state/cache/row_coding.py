@@ -88,7 +88,7 @@ class RowCoding:
                 return self._value.deserialize_many(array)
         except (SerdeError, pa.ArrowException):
             pass
-        # One by one: what does not decode is named, and more than an array holds is read.
+        # One by one, to name an undecodable value and to read more than fits into an array.
         return [
             None if item is None else self.value(item, self.key(key) if encoded else key)
             for item, key in zip(data, keys, strict=True)

@@ -319,7 +319,7 @@ class StoreOverlay:
             self.resident.take()
         for handle, before in reversed(self.journal or []):
             if handle is _RANGES:
-                self._drop_deleted()  # also what is only absent because of them
+                self._drop_deleted()  # including keys that are absent only because of them
                 self.stored.deleted = before
             elif before is MISSING:
                 del self.dirty[handle]
@@ -350,7 +350,7 @@ class StoreOverlay:
         """Treat the puts as stored; they stay cached."""
         self.resident.committed(changed=bool(self.dirty or self.stored.deleted))
         self.drop_stale()
-        if self.stored.deleted:  # what has expired is not asked for
+        if self.stored.deleted:  # callers do not read expired rows
             for handle in [handle for handle, value in self.dirty.items() if value is None]:
                 del self.dirty[handle]
                 self.clean.pop(handle, None)

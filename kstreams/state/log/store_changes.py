@@ -25,7 +25,7 @@ def changes_of(log: DurableLog, refs: Sequence[ObjectRef], store: str) -> Iterat
     Raises:
         StateCorruptError: An object is damaged or gone.
     """
-    if len(refs) == 1:  # what follows a commit: no threads for that
+    if len(refs) == 1:  # the usual case after a commit: no threads needed
         if changed := log.read(refs[0]).get(store):
             yield changed
         return

@@ -87,8 +87,8 @@ class Checkout:
         self._base = store
         self._kept = kept  # None where it is closed in any case
         self._ended = False
-        self._durable: Future[ObjectRef] | None = None  # the delta, under way
-        self._snapshot_due = False  # what is to be made beside the batches
+        self._durable: Future[ObjectRef] | None = None  # the upload of the delta
+        self._snapshot_due = False  # whether to write a snapshot in the background
         self._merger_due: tuple[ObjectRef, ...] = ()
 
     def commit(self, changes: Changes, meta: Mapping[str, Any]) -> Pointer:
@@ -203,7 +203,7 @@ class Checkout:
             if not keeps:
                 self._base.close()
             if self._snapshot_due or self._merger_due:
-                durable.result()  # what is made beside stands on it
+                durable.result()  # later deltas depend on it
         except BaseException:
             wait([durable])
             raise

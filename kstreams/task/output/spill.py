@@ -34,7 +34,7 @@ class OutputRows:
         self._tables: list[pa.Table] = []
         self._held = 0
         self._file: IO[bytes] | None = None
-        self._begins: list[int] = []  # of what was moved there at once
+        self._begins: list[int] = []  # the file position of each spilled block
         self.count = 0
         self.size = 0
 

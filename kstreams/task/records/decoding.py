@@ -130,7 +130,7 @@ def formed(entry: Entry, queue: Queue, form: Form) -> pa.Table:
     key, value = serdes_of(entry)
     table = queue.table
     keys = table.column("key").combine_chunks()
-    carried(key, keys)  # an undecodable key fails here, in its turn
+    carried(key, keys)  # an undecodable key fails here, in record order
     data = table.column("value").combine_chunks()
     columns = {
         "key": keys,

@@ -25,7 +25,7 @@ class LazyRecord(Record[Any, Any]):
         headers: Headers,
         decode: Callable[[bytes], Any],
     ) -> None:
-        self.key = key  # type: ignore[misc]  # final in the base, which this stands in for
+        self.key = key  # type: ignore[misc]  # final in the base class
         self.timestamp = timestamp  # type: ignore[misc]  # as above
         self.headers = headers  # type: ignore[misc]  # as above
         self._data = data

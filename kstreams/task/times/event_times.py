@@ -167,7 +167,7 @@ class EventTimes:
         extract: Callable[[Record[Any, Any]], datetime | int | None],
     ) -> Queue:
         found = decoded(self._entries[queue.entry], queue)
-        bad = {row.row for row in found.bad}  # they are dealt with later, in their turn
+        bad = {row.row for row in found.bad}  # they are handled later, in record order
         rows = (row for row in range(queue.table.num_rows) if row not in bad)
         latest = times.latest(self._cursor.wall_time)
         stamps = np.array(objects_of(queue.table.column("timestamp")), np.int64)

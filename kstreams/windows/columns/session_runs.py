@@ -86,7 +86,7 @@ def joined_sessions(form: ColumnForm, stored: Sessions, made: Sessions, gap_ms: 
     firsts = _breaks(codes[order], starts[order], ends[order], gap_ms)
     group = np.empty(len(order), np.int64)
     group[order] = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(order)))
-    # What was stored is the earlier part, wherever it lies: it decides between equal times.
+    # The stored session is always the earlier part: the order decides between equal times.
     order = np.lexsort((starts, np.arange(len(order)) >= len(stored.rows), group))
     runs = Runs(firsts, len(order))
     sessions = Sessions(

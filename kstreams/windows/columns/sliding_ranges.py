@@ -47,7 +47,7 @@ def sliding_ranges(slices: SliceRows, span: int) -> SlidingRanges:
     times, places = slices.times, _Places(slices)
     left = np.maximum(times, span) - span
     lows, highs = places.first_from(left), places.after(left + span)
-    # Slices before `span` share the window at 0, which the first of them stands for.
+    # Slices before `span` share the window at 0; the first of them represents it.
     own = (left > 0) | (lows == np.arange(len(times)))
     right = times + 1
     low, high = places.first_from(right), places.after(right + span)

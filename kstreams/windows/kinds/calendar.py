@@ -96,7 +96,7 @@ class CalendarWindows:
     def _window(self, timestamp_ms: int) -> tuple[int, int]:
         period = self._period(self._local_date(timestamp_ms))
         start, end = self._start_ms(period), self._start_ms(period + 1)
-        # A clock put back over midnight shows yesterday's date in what is today already.
+        # A clock set back over midnight shows yesterday's date after midnight.
         while end <= timestamp_ms:
             period += 1
             start, end = end, self._start_ms(period + 1)

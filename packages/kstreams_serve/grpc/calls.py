@@ -104,7 +104,7 @@ def _answered(call: Call, gate: _Gate) -> Callable[..., Awaitable[Message]]:
             require(role, call.role)
             reply: Message = await call.run(await gate.request_of(context))
             return reply
-        except Exception as exc:  # noqa: BLE001  # the caller is told, by its kind
+        except Exception as exc:  # noqa: BLE001  # sent to the caller as a status
             return await _abort(call, role, exc, context)
 
     return answer

@@ -181,7 +181,7 @@ class ArrayStep(_BlocksStep):
 def _held(items: list[Any], container: type) -> Any:  # noqa: ANN401  # a container
     try:
         return container(items)
-    except TypeError as exc:  # what cannot be in a set
+    except TypeError as exc:  # unhashable items
         raise Malformed(str(exc)) from exc
 
 

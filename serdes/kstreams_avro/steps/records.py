@@ -106,7 +106,7 @@ class RecordStep(Step):
             raise Malformed("cut short").within(name) from None
         except Malformed as exc:
             raise exc.within(name) from None
-        except ValueError as exc:  # of what a type allows
+        except ValueError as exc:  # a constructor rejects the values
             raise Malformed(str(exc)).within(name) from exc
         values.pop()
         try:
