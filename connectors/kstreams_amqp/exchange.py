@@ -24,12 +24,12 @@ V = TypeVar("V")
 class AmqpExchange(Generic[K, V]):
     """Publishes each result as a persistent message, and waits until the broker confirms it.
 
-    Messages may come again after a death, each with the same property `message-id`: the commit's
-    name and the number of the result. `AmqpQueue`, or any consumer that compares ids, sees each
-    once. Messages of a key are in the order of the results. A result is refused, and goes by the
-    sink's `on_refused`, where no queue is bound for its routing key, where it is too large, or
-    where its headers do not go into AMQP; under `fail`, one without a queue leaves those before it
-    published.
+    After a crash, messages may be published again, each with the same `message-id` property: the
+    commit's name and the number of the result. `AmqpQueue`, and any consumer that compares ids,
+    processes each message once. Messages of a key keep the order of the results. A result is
+    rejected, and handled by the sink's `on_refused`, if no queue is bound to its routing key, if it
+    is too large, or if its headers have no AMQP type. With `on_refused="fail"`, the messages before
+    an unroutable message stay published.
 
     Args:
         url: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS. Logs and errors do not
@@ -40,8 +40,9 @@ class AmqpExchange(Generic[K, V]):
         routing_key: The routing key of all messages, or a function of key and value.
         content_type: The `content-type` property of all messages.
         max_bytes: The maximum size of a body; the broker's `max_message_size` must be at least as
-        give_up_after: How long to try again while the broker does not answer or takes nothing; then
-            the batch fails.
+            large.
+        give_up_after: How long to retry while the broker does not answer or accepts no messages;
+            after that the batch fails.
 
     Raises:
         ValueError: The URL is invalid, or a limit is not positive.

@@ -16,21 +16,21 @@ __all__ = ("AmqpQueue",)
 class AmqpQueue(Intake):
     """Consumes messages from a queue and acknowledges each after it is written to the topic.
 
-    A message's id is its property `message-id`: publishers give it, such as `AmqpExchange`. Without
-    one, a message that comes again after a death is written again. Its time is the property
-    `timestamp`; its headers become those of the record, texts as UTF-8, other values as JSON. What
-    else is known of it is in headers `amqp-routing-key`, `amqp-exchange`, `amqp-content-type`,
-    `amqp-correlation-id`, `amqp-reply-to` and `amqp-type`.
+    A message's id is its `message-id` property, which publishers such as `AmqpExchange` set. A
+    message without an id is written twice if it is redelivered after a crash. The record's time is
+    the `timestamp` property. The message's headers become the record's headers: text as UTF-8,
+    other values as JSON. The other properties are in the headers `amqp-routing-key`,
+    `amqp-exchange`, `amqp-content-type`, `amqp-correlation-id`, `amqp-reply-to` and `amqp-type`.
 
-    What is rejected goes where the queue's dead-letter exchange says, or is gone if it has none;
-    `DeadLetter(topic)` keeps it in a topic. What is given back goes to its place in the queue.
+    A rejected message goes to the queue's dead-letter exchange, or is deleted if the queue has
+    none; `DeadLetter(topic)` keeps it in a topic. A returned message goes back to its place in the
+    queue.
 
     Args:
         url: `amqp://user:password@host:port/vhost`, or `amqps://` for TLS. Logs and errors do not
             show it.
         queue: The name of the queue. The queue must exist and should be durable.
-        prefetch: How many messages the broker gives that are not acknowledged: so many are in
-            memory at most.
+        prefetch: The maximum number of unacknowledged messages, and so of messages in memory.
         heartbeat: The heartbeat interval of the connection.
         named: The name of the intake; None derives it from the queue's name.
 

@@ -101,7 +101,7 @@ class Service:
         """Return the result of an operation with the client; retry temporary failures.
 
         Raises:
-            SinkUnavailableError: Bigtable did not answer in all that time.
+            SinkUnavailableError: Bigtable did not answer within `give_up_after`.
             SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, lambda: None)

@@ -1,8 +1,8 @@
 """A sink for Cassandra and databases with its protocol, such as ScyllaDB; effectively once.
 
-Read `CassandraTable` first: a sink that keeps a row a key. What it writes has the batch's own
-timestamp, so that an older batch takes the place of no newer one, deletes included. Depends on
-cassandra-driver and on the core's contracts, on nothing of Spark.
+Read `CassandraTable` first: a sink that writes one row per key. Its writes carry the batch's own
+timestamp, so an older batch never replaces a newer one, including deletes. Depends on
+cassandra-driver and on the core's contracts, not on Spark.
 
 Example:
     >>> from kstreams_cassandra import CassandraTable

@@ -81,7 +81,7 @@ class Database:
         """Return the result of an operation with the session; retry temporary failures.
 
         Raises:
-            SinkUnavailableError: The cluster did not answer in all that time.
+            SinkUnavailableError: The cluster did not answer within `give_up_after`.
             SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, self.close)

@@ -53,7 +53,7 @@ class Storage:
         """Return the result of an operation; retry temporary failures.
 
         Raises:
-            SinkUnavailableError: The storage did not answer in all that time.
+            SinkUnavailableError: The storage did not answer within `give_up_after`.
             SinkError: The storage or the table rejected the operation; a retry would be rejected
                 too.
         """

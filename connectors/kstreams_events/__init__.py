@@ -1,8 +1,8 @@
 """Intakes for server-sent events and WebSockets.
 
-`EventStream` goes on after the last event that it has, by `Last-Event-ID`. `WebSocket` cannot: what
-comes while nobody listens is gone, which is counted as a gap. Depends on httpx and websockets, and
-on the core's contracts.
+`EventStream` resumes after the last event it received, with `Last-Event-ID`. `WebSocket` cannot
+resume: messages sent while it is disconnected are lost, and each disconnection is counted as a gap.
+Depends on httpx and websockets, and on the core's contracts.
 
 Example:
     >>> from kstreams_events import EventStream, WebSocket

@@ -63,8 +63,8 @@ class Storage:
         """Return the result of an operation; retry temporary failures.
 
         Raises:
-            SinkUnavailableError: Catalog or storage did not answer in all that time.
-            SinkError: One of them, or the table, refuses, and would again.
+            SinkUnavailableError: The catalog or the storage did not answer within `give_up_after`.
+            SinkError: One of them rejected the operation; a retry would be rejected too.
         """
 
         def forget_all() -> None:

@@ -55,7 +55,7 @@ class Server:
         """Return the result of an operation with the client; retry temporary failures.
 
         Raises:
-            SinkUnavailableError: MongoDB did not answer in all that time.
+            SinkUnavailableError: MongoDB did not answer within `give_up_after`.
             SinkError: The request was rejected; a retry would be rejected too.
         """
         return retried(work, self._faults, self._give_up_after, self.close)

@@ -1,12 +1,12 @@
 """PostgreSQL as a source of table changes and as an exactly-once sink.
 
-Read `PostgresTable` first: a sink that keeps a row a key, or appends rows. What a task gives it in
-a batch is written in one transaction together with a fence: a row that says which commit was
-written last. An attempt that comes again, or late, finds it and changes nothing.
+Read `PostgresTable` first: a sink that writes one row per key, or appends rows. It writes a task's
+results of a batch in one transaction together with a fence, a row that stores the last written
+commit. A repeated or late attempt finds the fence and changes nothing.
 
-`changes` reads a table: the rows that it has, then what becomes of them, as `Change`s, by a slot of
-logical replication. `rows` polls one to which rows are only added. Depends on psycopg, msgspec and
-the core's contracts, on nothing of Spark.
+`changes` reads a table's rows and then its changes, as `Change`s, through a logical replication
+slot. `rows` polls an append-only table. Depends on psycopg, msgspec and the core's contracts, not
+on Spark.
 
 Example:
     >>> from kstreams_postgres import PostgresTable

@@ -1,9 +1,9 @@
 """RabbitMQ streams as a source and an exactly-once sink.
 
-`RabbitStreamLog` reads a stream, or the partitions of a super stream, by the offsets that the
-broker gives. `RabbitStream` appends results to a stream after their commit, under names and numbers
-by which the broker drops what it has already. Depends on rstream, of which it takes the frames of
-the protocol, and on the core's contracts. Queues and exchanges are `kstreams_amqp`'s.
+`RabbitStreamLog` reads a stream, or the partitions of a super stream, by the broker's offsets.
+`RabbitStream` appends results to a stream after their commit, with publisher names and publishing
+ids, so the broker drops duplicates. Depends on rstream, for the protocol's frames, and on the
+core's contracts. For queues and exchanges use `kstreams_amqp`.
 
 Example:
     >>> from kstreams import NONE, TEXT

@@ -1,7 +1,7 @@
 """A connection to a broker by the stream protocol: one request at a time, without threads.
 
-The frames are rstream's. Its producer and consumer are not used: they belong to an event loop,
-connect again by themselves, and go on at offsets of their own.
+The module uses the frames of rstream but not its producer and consumer, which need an event loop,
+reconnect by themselves, and resume at their own offsets.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Exactly-once sinks and stream sources for Redis and servers with its protocol, such as Valkey.
 
-Read `RedisKeys` first: a sink that keeps a value or a hash a key. `RedisStream` appends entries to
-a stream, after the commit. A script does some rows together with a fence that says how far a task's
-rows are written, so that an attempt that comes again, or late, changes nothing. `RedisStreamLog` is
-a source: streams whose entries another script has numbered. Depends on redis and on the core's
-contracts, on nothing of Spark.
+Read `RedisKeys` first: a sink that writes one value or hash per key. `RedisStream` appends entries
+to a stream after the commit. A script writes rows together with a fence that stores how many of a
+task's rows are written, so a repeated or late attempt changes nothing. `RedisStreamLog` is a
+source: streams whose entries another script numbers. Depends on redis and on the core's contracts,
+not on Spark.
 
 Example:
     >>> from kstreams_redis import RedisKeys

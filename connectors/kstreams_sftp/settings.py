@@ -20,15 +20,15 @@ _HOME = "/~/"
 class Sftp:
     """The settings of a directory on an SFTP server.
 
-    The server's key is compared with those that are known, before anything of the login is sent.
-    Without `password` and `key_file`, the user's agent and default keys are tried, as `ssh` does.
-    No text of the library's shows a password, a passphrase or the path of a key.
+    The server's key is checked against the known keys before the login is sent. Without `password`
+    and `key_file`, the user's agent and default keys are tried, as `ssh` does. Logs and errors
+    never show a password, a passphrase or the path of a key.
 
     Args:
         url: `sftp://user@host:port/directory`; `sftp://user@host/~/directory` is below the user's
             home. The directory must exist.
-        host_keys: Keys of the server, each as `ssh-keyscan` prints it: `ssh-ed25519 AAAA...`, with
-            or without a host's name before it.
+        host_keys: The keys of the server, as `ssh-keyscan` prints them: `ssh-ed25519 AAAA...`, with
+            or without a host name before it.
         known_hosts: The file of known keys to use if `host_keys` is empty.
         any_host_key: Accept any key. Use it only where no other server can answer.
         password: The password of the user.
