@@ -23,7 +23,7 @@ MINUTE = TumblingWindows(minutes(1))
 
 
 class Click(msgspec.Struct):
-    """What is needed of a click."""
+    """The required fields of a click."""
 
     amount: int
 

@@ -23,7 +23,7 @@ DELETE = "delete from t where store = ? and k >= ? and k < ?"
 
 @dataclass(frozen=True)
 class Sqlite:
-    """Settings: what `App(state=...)` takes, and what travels to the workers."""
+    """The settings for `App(state=...)`, which are sent to the workers."""
 
     directory: str | None = None
     log: ObjectStoreSettings | None = None

@@ -1,4 +1,4 @@
-"""Set records aside that fail, with the reason in their headers, and go on.
+"""Write failed records to a dead letter topic, with the reason in their headers, and continue.
 
 python examples/dead_letters.py
 """

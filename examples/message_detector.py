@@ -18,7 +18,7 @@ from kstreams_json import json_serde
 
 @dataclass(frozen=True)
 class Tally:
-    """How many messages a person has sent and received."""
+    """The number of messages a person has sent and received."""
 
     sent: int = 0
     received: int = 0

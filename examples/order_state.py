@@ -18,7 +18,7 @@ from kstreams_json import json_serde
 
 @dataclass(frozen=True)
 class Order:
-    """What is known of an order."""
+    """The state of an order."""
 
     paid: int = 0
     shipped_by: str | None = None
@@ -31,7 +31,7 @@ ORDERS = timestamped_store("orders", key=TEXT, value=json_serde(Order))
 
 
 def on_payment(old: Order | None, record: Record[str, int]) -> Order:
-    """Add what was paid."""
+    """Add a payment."""
     order = old or Order()
     return replace(order, paid=order.paid + record.value)
 

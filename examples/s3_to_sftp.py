@@ -1,7 +1,7 @@
 """File for a file: objects of a bucket go to a partner's SFTP server, each whole, under its path.
 
 The bucket's credentials are those of the environment. The partner sees a file when its batch is
-committed; killed at any moment, the app goes on where it was.
+committed; if it is killed, the app resumes where it was.
 
 python examples/s3_to_sftp.py s3://bucket/outgoing sftp://user@host/incoming KEY_FILE KNOWN_HOSTS
 """

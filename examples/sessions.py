@@ -1,4 +1,4 @@
-"""How long each visitor stayed: sessions that end after half an hour without a click.
+"""The length of each visit: sessions that end after half an hour without a click.
 
 python examples/sessions.py
 """

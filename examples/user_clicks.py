@@ -1,4 +1,4 @@
-"""Goka's clicks: how often each user has clicked, beside what the user is doing just now.
+"""Goka's clicks example: the number of clicks of each user, with the user's current status.
 
 Two tables make a third: it changes when either does.
 
@@ -21,7 +21,7 @@ STATES = timestamped_store("status", key=TEXT, value=TEXT)
 
 
 def profile(status: str, clicks: int | None) -> str:
-    """Say what is known of a user; one who has a status may never have clicked."""
+    """Describe a user; a user with a status may never have clicked."""
     return f"{status}, {clicks or 0} clicks"
 
 

@@ -23,7 +23,7 @@ from kstreams_xml import xml_serde
 
 @dataclass(frozen=True)
 class Order:
-    """A file: what the type does not have is skipped."""
+    """A file; elements that the type does not have are skipped."""
 
     customer: str
     item: list[str]

@@ -206,7 +206,7 @@ class Log(Protocol[K, V]):
             topology.
         key: The serde of the keys; `NONE` if keys do not matter.
         value: The serde of the values.
-        label: The text beside the name in diagrams.
+        label: The text next to the name in diagrams.
 
     Source: a partitioned Kafka topic, as consumers see it.
     """
@@ -228,7 +228,7 @@ class Log(Protocol[K, V]):
 
     @property
     def label(self) -> str:
-        """The text beside the name in diagrams."""
+        """The text next to the name in diagrams."""
         ...
 
     def contents(self) -> LogContents:

@@ -41,7 +41,7 @@ class AmqpExchange(Generic[K, V]):
         content_type: The `content-type` property of all messages.
         max_bytes: The maximum size of a body; the broker's `max_message_size` must be at least as
             large.
-        give_up_after: How long to retry while the broker does not answer or accepts no messages;
+        give_up_after: The time to retry while the broker does not answer or accepts no messages;
             after that the batch fails.
 
     Raises:

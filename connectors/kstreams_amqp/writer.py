@@ -31,7 +31,7 @@ _SHORT = 255
 
 @dataclass(frozen=True)
 class Form(Generic[K, V]):
-    """How results become messages; the attributes are as for `AmqpExchange`."""
+    """The conversion of results to messages; the attributes are as for `AmqpExchange`."""
 
     body: Callable[[K, V], bytes | None]
     routing_key: str | Callable[[K, V], str]
@@ -45,8 +45,8 @@ class AmqpWriter(Generic[K, V]):
     Args:
         broker: The broker to connect to.
         exchange: The name of the exchange.
-        form: How results become messages.
-        give_up_after: How long to retry.
+        form: The conversion of results to messages.
+        give_up_after: The time to retry.
     """
 
     def __init__(

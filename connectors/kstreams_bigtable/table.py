@@ -55,7 +55,7 @@ class BigtableRows(Generic[K, V]):
         endpoint: `host:port` of an emulator, used without TLS and credentials.
         credentials_file: The key file of a service account, on the driver and on each worker.
         fence: The table of fences, one row per task; `prepare` creates it if it does not exist.
-        give_up_after: How long to retry while Bigtable does not answer.
+        give_up_after: The time to retry while Bigtable does not answer.
 
     Raises:
         ValueError: A name is empty, or a time is negative.

@@ -61,7 +61,7 @@ class Database:
 
     Args:
         access: The address and the credentials.
-        give_up_after: How long to retry.
+        give_up_after: The time to retry.
     """
 
     def __init__(self, access: Access, give_up_after: timedelta) -> None:

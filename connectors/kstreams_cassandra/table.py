@@ -50,7 +50,7 @@ class CassandraTable(Generic[K, V]):
             of it.
         tls: Whether the nodes use TLS, with certificates this machine trusts.
         lives: The table in the same keyspace that stores the starts of lives; `prepare` creates it.
-        give_up_after: How long to retry while the cluster does not answer or has no quorum.
+        give_up_after: The time to retry while the cluster does not answer or has no quorum.
 
     Raises:
         ValueError: No host is given, or a name is invalid.

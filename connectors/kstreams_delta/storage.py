@@ -33,7 +33,7 @@ class Storage:
     Args:
         uri: The path of a directory, or a URL.
         options: Storage options of deltalake; they override the sink's defaults.
-        give_up_after: How long to retry.
+        give_up_after: The time to retry.
     """
 
     def __init__(self, uri: str, options: Mapping[str, str], give_up_after: timedelta) -> None:

@@ -50,11 +50,11 @@ class DeltaTable(FileTable[K, V]):
         row: Builds a row from key and value: an object of that type, or a mapping by column; None
             skips the result.
         partition_by: The partition columns of a new table: texts, integers, bools or dates.
-        new_columns: What to do about columns that the table lacks: `"fail"` at the start, or
+        new_columns: The policy for columns that the table lacks: `"fail"` at the start, or
             `"add"` them to the table, where existing rows have nulls.
         options: Storage options of deltalake, such as `{"region": "eu-central-1"}`; logs and errors
             do not show them.
-        give_up_after: How long to retry while the storage does not answer.
+        give_up_after: The time to retry while the storage does not answer.
 
     Raises:
         ValueError: The URI contains a password, or the columns of `rows` are not supported.

@@ -65,7 +65,7 @@ class Service:
 
     Args:
         access: The address and the credentials.
-        give_up_after: How long to retry.
+        give_up_after: The time to retry.
     """
 
     def __init__(self, access: Access, give_up_after: timedelta) -> None:

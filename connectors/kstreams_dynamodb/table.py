@@ -50,7 +50,7 @@ class DynamoTable(Generic[K, V]):
         secret_key: The secret access key.
         session_token: The session token of temporary credentials.
         fence: The table of fences, one item per task; `prepare` creates it if it does not exist.
-        give_up_after: How long to retry while DynamoDB does not answer or throttles requests.
+        give_up_after: The time to retry while DynamoDB does not answer or throttles requests.
 
     Raises:
         ValueError: A name is empty, or `key` does not have one or two attributes.

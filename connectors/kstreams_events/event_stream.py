@@ -39,8 +39,8 @@ class EventStream(Intake):
         headers: Request headers, such as `Authorization`; logs and errors do not show them.
         prefetch: The maximum number of events in memory.
         max_bytes: The maximum size of an event, and of a line.
-        silence: How long nothing, comments included, may arrive before the intake reconnects.
-        pause: How long to wait before reconnecting after the server has closed a connection.
+        silence: The maximum time without data, comments included, before a reconnection.
+        pause: The time to wait before reconnecting after the server has closed a connection.
         named: The name of the intake; None derives it from the URL.
 
     Raises:

@@ -30,7 +30,7 @@ class StreamReceiver(Receiver):
         connect: Connects and resumes after an id.
         resumes: Whether the server can resume.
         prefetch: The maximum number of messages in memory.
-        pause: How long to wait before reconnecting after the server has closed a connection.
+        pause: The time to wait before reconnecting after the server has closed a connection.
         last: The last message in the topic.
     """
 

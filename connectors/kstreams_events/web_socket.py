@@ -46,8 +46,8 @@ class WebSocket(Intake):
         greetings: Messages to send after connecting, such as subscriptions.
         prefetch: The maximum number of messages in memory.
         max_bytes: The maximum size of a message.
-        ping: How often to send a ping to the server.
-        pause: How long to wait before reconnecting after the server has closed a connection.
+        ping: The interval between pings to the server.
+        pause: The time to wait before reconnecting after the server has closed a connection.
         named: The name of the intake; None derives it from the URL.
 
     Raises:

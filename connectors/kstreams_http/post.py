@@ -43,8 +43,8 @@ class HttpPost(Generic[K, V]):
         body: Builds the body from key and value; None skips the result.
         content_type: The `Content-Type` header of each request.
         headers: Additional headers; logs and errors do not show them.
-        timeout: How long to wait for a connection, and for each part of a response.
-        give_up_after: How long to retry a request.
+        timeout: The maximum time to wait for a connection, and for each part of a response.
+        give_up_after: The time to retry a request.
 
     Raises:
         ValueError: The URL or a header is invalid.
@@ -83,8 +83,8 @@ class HttpPost(Generic[K, V]):
             body: Builds the body of several records; it must be deterministic.
             content_type: The `Content-Type` header of each request.
             headers: Additional headers.
-            timeout: How long to wait for a response.
-            give_up_after: How long to retry a request.
+            timeout: The maximum time to wait for a response.
+            give_up_after: The time to retry a request.
         """
         return cls(
             url,

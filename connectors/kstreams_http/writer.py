@@ -32,7 +32,7 @@ class PostWriter(Generic[K, V]):
 
     Args:
         server: The server to post to.
-        give_up_after: How long to retry a request.
+        give_up_after: The time to retry a request.
         body: Builds the body of one result.
         bodies: If given, builds the body of several results instead.
     """

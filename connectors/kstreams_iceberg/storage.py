@@ -39,7 +39,7 @@ class Storage:
         table: The table's name in the catalog, with its namespace.
         name: The catalog's name in pyiceberg's configuration.
         properties: Properties of the catalog; they override the configuration.
-        give_up_after: How long to retry.
+        give_up_after: The time to retry.
     """
 
     def __init__(

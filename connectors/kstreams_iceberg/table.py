@@ -51,9 +51,9 @@ class IcebergTable(FileTable[K, V]):
             machine.
         catalog_name: The catalog's name in that configuration.
         partition_by: The partition columns of a new table, with the identity transform.
-        new_columns: What to do about columns that the table lacks: `"fail"` at the start, or
+        new_columns: The policy for columns that the table lacks: `"fail"` at the start, or
             `"add"` them to the table, where existing rows have nulls.
-        give_up_after: How long to retry while the catalog or the storage does not answer, or while
+        give_up_after: The time to retry while the catalog or the storage does not answer, or while
             other writers win commits.
 
     Raises:

@@ -42,7 +42,7 @@ class MongoCollection(Generic[K, V]):
         row: Builds the fields of a document from key and value.
         id: Builds the `_id` from the key; by default the record's key is used.
         fence: The collection of fences in the same database, one document per task.
-        give_up_after: How long to retry while the server does not answer.
+        give_up_after: The time to retry while the server does not answer.
 
     Raises:
         ValueError: The URL or a name is invalid.

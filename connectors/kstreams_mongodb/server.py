@@ -35,7 +35,7 @@ class Server:
 
     Args:
         url: The URL of the server.
-        give_up_after: How long to retry.
+        give_up_after: The time to retry.
     """
 
     def __init__(self, url: str, give_up_after: timedelta) -> None:

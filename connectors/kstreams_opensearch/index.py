@@ -44,8 +44,8 @@ class SearchIndex(Generic[K, V]):
         headers: Additional request headers, such as one with an API key; logs and errors do not
             show them.
         own: The name prefix of the sink's own two indexes, `-lives` and `-fence`.
-        timeout: How long to wait for a connection, and for each part of a response.
-        give_up_after: How long to retry while the cluster does not answer or rejects load.
+        timeout: The maximum time to wait for a connection, and for each part of a response.
+        give_up_after: The time to retry while the cluster does not answer or rejects load.
 
     Raises:
         ValueError: The URL, a header or a name is invalid.

@@ -32,7 +32,7 @@ class Service:
     Args:
         server: A node of the cluster, or a proxy.
         own: The name prefix of the sink's own indexes.
-        give_up_after: How long to retry.
+        give_up_after: The time to retry.
     """
 
     def __init__(self, server: HttpServer, own: str, give_up_after: timedelta) -> None:

@@ -200,7 +200,7 @@ def changes(
         snapshot: Whether the log starts with the existing rows: the table is copied in the
             database, until the app has read the copy.
         state: The table with the state of slots, one row per slot; created if it does not exist.
-        give_up_after: How long to retry while the database does not answer.
+        give_up_after: The time to retry while the database does not answer.
 
     Raises:
         CompileError: A name is invalid, or url, table or state is empty.

@@ -44,8 +44,8 @@ class Database:
 
     Args:
         url: The connection string.
-        give_up_after: How long to retry.
-        lock_timeout: How long a statement waits for a lock.
+        give_up_after: The time to retry.
+        lock_timeout: The maximum time a statement waits for a lock.
         reads: Whether it belongs to a source: errors are source errors, and values have a fixed
             text format.
     """

@@ -59,7 +59,7 @@ class PollContents:
         database: The database of the table.
         names: The names of the table and its columns.
         required: The columns that the table must have.
-        look_every_s: How often to poll for rows, in seconds.
+        look_every_s: The interval between polls for rows, in seconds.
     """
 
     def __init__(

@@ -139,9 +139,9 @@ def rows(
             the default `pg_current_xact_id()` and an index. The system column `xmin` needs a scan
             of the table at each poll, and works until the server's transaction numbers wrap around
             after four billion transactions.
-        look_every: How often to poll for rows.
+        look_every: The interval between polls for rows.
         state: The table with the state of logs, one row per log; created if it does not exist.
-        give_up_after: How long to retry while the database does not answer.
+        give_up_after: The time to retry while the database does not answer.
 
     Raises:
         CompileError: A name is empty.

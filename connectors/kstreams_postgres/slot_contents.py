@@ -45,7 +45,7 @@ class SlotContents:
     Args:
         database: The database of the slot.
         names: The names of the slot and its tables.
-        making: How to create the slot if it does not exist.
+        making: The options for creating the slot.
     """
 
     def __init__(self, database: Database, names: SlotNames, making: Making) -> None:

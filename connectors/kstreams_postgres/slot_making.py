@@ -65,7 +65,7 @@ def check_slot(
 
 @dataclass(frozen=True)
 class Making:
-    """How to create a slot.
+    """The options for creating a slot.
 
     Attributes:
         url: The URL of the database, for a replication connection.
@@ -87,7 +87,7 @@ def make_slot(connection: Connection, names: SlotNames, making: Making) -> SlotS
     Args:
         connection: A connection to the database.
         names: The names of the slot and its tables.
-        making: How to create the slot.
+        making: The options for creating the slot.
 
     Raises:
         SourceError: The table, its key or the publication does not exist, or a slot of that name

@@ -51,9 +51,9 @@ class PostgresTable(Generic[K, V]):
             its default.
         visible: When other transactions see a batch's rows.
         fence: The table of fences, one row per task; `prepare` creates it if it does not exist.
-        give_up_after: How long to retry while the database does not answer, is starting or holds a
+        give_up_after: The time to retry while the database does not answer, is starting or holds a
             lock; after that the batch fails.
-        lock_timeout: How long a statement waits for a lock.
+        lock_timeout: The maximum time a statement waits for a lock.
 
     Raises:
         ValueError: The URL or a name is empty, or a column is named twice.
@@ -104,8 +104,8 @@ class PostgresTable(Generic[K, V]):
                 columns deletes the row. It should be deterministic.
             visible: When other transactions see a batch's rows.
             fence: The table of fences.
-            give_up_after: How long to retry.
-            lock_timeout: How long a statement waits for a lock.
+            give_up_after: The time to retry.
+            lock_timeout: The maximum time a statement waits for a lock.
         """
         return cls(url, table, key, _no_row, visible, fence, give_up_after, lock_timeout, rows)
 

@@ -29,7 +29,7 @@ class PostgresWriter(Generic[K, V]):
         database: The database to write to.
         names: The names of the tables.
         key: The columns of the key.
-        given: How rows are built.
+        given: The conversion of results to rows.
         stages: Whether rows are staged until the commit.
     """
 

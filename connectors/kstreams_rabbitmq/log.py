@@ -48,8 +48,8 @@ class RabbitStreamLog(Generic[K, V]):
         super_stream: Whether `stream` names a super stream: each of its streams is a partition, in
             the broker's order, which must never change.
         key_property: The application property with the key; it is not a header then.
-        look_every: How often to poll for new messages; zero polls at each batch.
-        give_up_after: How long to retry while the broker does not answer.
+        look_every: The interval between polls for new messages; zero polls at each batch.
+        give_up_after: The time to retry while the broker does not answer.
 
     Raises:
         ValueError: The URL or the stream's name is invalid, or a time is negative.

@@ -20,7 +20,7 @@ class StreamContents:
     Args:
         places: The sessions; closed with this object.
         name: The name of the stream.
-        look_every_s: How often to poll for messages, in seconds.
+        look_every_s: The interval between polls for messages, in seconds.
         divided: Whether the name is the name of a super stream.
     """
 
@@ -46,7 +46,7 @@ class StreamContents:
 
     @property
     def look_every_s(self) -> float:
-        """How often to poll for messages, in seconds."""
+        """The interval between polls for messages, in seconds."""
         return self._look_every_s
 
     def beginnings(self) -> dict[int, int]:

@@ -26,7 +26,7 @@ class Places:
 
     Args:
         address: The address of a broker.
-        give_up_after: How long to retry.
+        give_up_after: The time to retry.
         read: Whether the streams belong to a source rather than a sink.
     """
 

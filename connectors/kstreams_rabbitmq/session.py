@@ -35,7 +35,7 @@ _LARGEST_BYTES = 512 * 1024 * 1024
 _NO_LEADER = 65535
 _OK = 1
 _PARTITIONS, _PARTITIONS_ANSWER = b"\0\x19", b"\x80\x19"
-"""How a broker before 3.11 begins this answer, and how it should."""
+"""The header of this response from brokers before 3.11, and the correct header."""
 
 
 class Session:

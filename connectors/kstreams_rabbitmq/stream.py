@@ -48,7 +48,7 @@ class RabbitStream(Generic[K, V]):
             batches.
         max_bytes: The maximum size of a message; larger messages are rejected. The broker's
             `stream.frame_max` must be larger.
-        give_up_after: How long to retry while the broker does not answer.
+        give_up_after: The time to retry while the broker does not answer.
 
     Raises:
         ValueError: The URL or a name is invalid, or a limit is not positive.

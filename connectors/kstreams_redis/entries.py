@@ -38,7 +38,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class EntryForm:
-    """How records are built from entries.
+    """The conversion of entries to records.
 
     Attributes:
         key_field: The field with the key; None if keys are null.

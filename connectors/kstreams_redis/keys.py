@@ -72,7 +72,7 @@ class RedisKeys(Generic[K, V]):
         prefix: The prefix of the names of all keys.
         expire_after: The expiry of a key after it is written; by default keys do not expire.
         fence: The prefix of the names of fences, one per task.
-        give_up_after: How long to retry while the server does not answer, is loading or full.
+        give_up_after: The time to retry while the server does not answer, is loading or full.
 
     Raises:
         ValueError: The URL is invalid, or a time is not positive.

@@ -52,8 +52,8 @@ class RedisStreamLog(Generic[K, V]):
             read again may then have fewer records than before.
         index: The key prefix of the numbers; all readers with the same prefix read the same
             offsets.
-        look_every: How often to poll for new entries; zero polls at each batch.
-        give_up_after: How long to retry while the server does not answer.
+        look_every: The interval between polls for new entries; zero polls at each batch.
+        give_up_after: The time to retry while the server does not answer.
 
     Raises:
         ValueError: The URL is invalid, no stream is given or one is given twice, or a time is

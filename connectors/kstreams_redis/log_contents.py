@@ -22,7 +22,7 @@ class StreamContents:
         server: The server of the streams; closed with this object.
         streams: The keys of the streams, one per partition.
         index: The key prefix of the numbers.
-        look_every_s: How often to poll for entries, in seconds.
+        look_every_s: The interval between polls for entries, in seconds.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class StreamContents:
 
     @property
     def look_every_s(self) -> float:
-        """How often to poll for entries, in seconds."""
+        """The interval between polls for entries, in seconds."""
         return self._look_every_s
 
     def beginnings(self) -> dict[int, int]:

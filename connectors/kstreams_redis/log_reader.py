@@ -29,7 +29,7 @@ class StreamReader:
         server: The server of the streams; closed with this object.
         streams: The keys of the streams, one per partition.
         index: The key prefix of the numbers.
-        form: How records are built.
+        form: The conversion of entries to records.
         passes: Whether deleted entries are skipped instead of an error.
     """
 

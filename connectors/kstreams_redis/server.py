@@ -52,7 +52,7 @@ class Server:
 
     Args:
         url: The URL of the server.
-        give_up_after: How long to retry.
+        give_up_after: The time to retry.
         read: Whether it belongs to a source rather than a sink.
     """
 

@@ -69,7 +69,7 @@ class RedisStream(Generic[K, V]):
         most: The approximate number of entries the stream keeps; older ones are trimmed. By default
             all are kept.
         fence: The prefix of the names of fences and staged entries.
-        give_up_after: How long to retry while the server does not answer, is loading or full.
+        give_up_after: The time to retry while the server does not answer, is loading or full.
 
     Raises:
         ValueError: The URL is invalid, a name is empty, or `most` is not positive.

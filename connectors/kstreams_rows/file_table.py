@@ -25,7 +25,7 @@ T = TypeVar("T")
 """The type of an operation's result."""
 
 NewColumns: TypeAlias = Literal["fail", "add"]
-"""What to do about columns of the rows that the table lacks."""
+"""The policy for columns of the rows that the table lacks."""
 
 
 class TableStorage(Protocol):

@@ -55,7 +55,7 @@ class HttpServer:
     Args:
         url: `http://` or `https://`; a user name and a password in it become a header.
         headers: The headers of each request.
-        timeout: How long to wait for a connection, and for each part of a response.
+        timeout: The maximum time to wait for a connection, and for each part of a response.
 
     Raises:
         ValueError: The URL or a header is invalid; the error does not show any of it.

@@ -59,7 +59,7 @@ def sftp_folder(
     Args:
         name: The name of the log, for its positions in checkpoints.
         place: The server and the directory.
-        format: How a file's records are built.
+        format: The format of the files.
         index: Where the offsets of files are stored: `Directory(path)`, or objects in S3. It cannot
             be the server, because SFTP cannot create a file atomically.
         pattern: The pattern of file names: `*.csv`.
@@ -67,8 +67,8 @@ def sftp_folder(
         partitions: How many tasks can read at once, each another file; must never change.
         steady_for: How long a file must have had the same size and time before it is read, if its
             writer does not rename it. The first poll waits that long.
-        look_every: How often to poll for new files.
-        when_read: What to do with a file after the commit of its results: `"leave"`, `"delete"` or
+        look_every: The interval between polls for new files.
+        when_read: The policy for a file after the commit of its results: `"leave"`, `"delete"` or
             `MoveTo("_done")`; see `FileLog`.
 
     Raises:

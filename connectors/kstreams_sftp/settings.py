@@ -34,9 +34,9 @@ class Sftp:
         password: The password of the user.
         key_file: The user's private key; the file is there on the driver and on each worker.
         passphrase: The passphrase of the key file.
-        connect_timeout: How long to wait for a connection, and for the login.
-        answer_timeout: How long to wait for the next byte of a response.
-        give_up_after: How long to retry a request before it is an error.
+        connect_timeout: The maximum time to wait for a connection, and for the login.
+        answer_timeout: The maximum time to wait for the next byte of a response.
+        give_up_after: The time to retry a request before it is an error.
 
     Raises:
         ValueError: The URL or a key is invalid; the error never contains a secret.

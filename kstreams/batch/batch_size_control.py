@@ -26,7 +26,7 @@ class Pace:
         self._least = min(_FIRST, most)
         self._most = most
         self.records = self._least
-        """How many the next batch may read."""
+        """The maximum number of records of the next batch."""
 
     def took(self, records: int, seconds: float) -> None:
         """Take in how long a batch took for so many records, from its beginning to its commit."""

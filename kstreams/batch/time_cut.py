@@ -18,7 +18,7 @@ FirstSince = Callable[[Collection[TopicPartition], int], Mapping[tuple[str, int]
 """`TopicAdmin.first_since`."""
 
 _AIM, _NEARER, _MOST = 0.85, 0.04, 0.97
-"""How full a batch is to be, of what it may be: more by and by, where records come evenly."""
+"""The target size of a batch as a share of the maximum; it grows while records are even in time."""
 _MISSED = 0.03
 """The tolerance for an exact hit of the target."""
 _ENOUGH = (0.6, 0.6, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)

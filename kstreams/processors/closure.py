@@ -13,9 +13,8 @@ from kstreams.record import Record
 __all__ = ("ClosureProcessor", "HandsOn")
 
 HandsOn = Literal["one", "all", "some", "any"]
-"""How a processor forwards: `one` record for each record, to all children; to `all` children; each
-record to `some` named child; or in `any` way.
-"""
+"""The ways a processor forwards: `one` record per record, to all children; to `all` children; each
+record to `some` named child; or in `any` way."""
 
 
 class ClosureProcessor(Processor[KIn, VIn, KOut, VOut]):

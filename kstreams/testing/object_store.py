@@ -30,7 +30,7 @@ class ObjectStoreContract:
                 return Mine(bucket, prefix=place.name)
 
     Attributes:
-        races: How many races for one name are run; fewer will do where each takes seconds.
+        races: The number of races for one name to run; use fewer if each takes seconds.
     """
 
     races = 20

@@ -50,9 +50,9 @@ class SerdeContract(Generic[T]):
 
     Attributes:
         recorded_name: The name that stores have recorded, if it must stay.
-        sorts: Stores find keys in the order of the objects, not of their bytes alone. It is checked
-            without being said where `ordered` is another serde.
-        examples: How many lists of values hypothesis tries in each test.
+        sorts: Stores find keys in the order of the objects, not of their bytes alone. It is always
+            checked if `ordered` is another serde.
+        examples: The number of lists of values hypothesis tries in each test.
     """
 
     recorded_name: str = ""

@@ -40,11 +40,11 @@ class IntakeContract:
                     put_into_queue("orders", value, identity)
 
     Attributes:
-        patience: How long a message may take to come, or to come again.
+        patience: The maximum time until a message is delivered, or redelivered.
         has_ids: Whether messages have ids.
-        comes_again: Whether the source gives again what was not settled.
-        resumes: Whether it goes on behind the last message that the topic has.
-        secret: A text that is to be seen nowhere.
+        comes_again: Whether the source redelivers unsettled messages.
+        resumes: Whether the source resumes after the last message in the topic.
+        secret: A text that must not appear in logs and errors.
     """
 
     patience: timedelta = timedelta(seconds=20)

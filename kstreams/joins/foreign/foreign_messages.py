@@ -41,16 +41,16 @@ __all__ = (
 )
 
 ENTER, MOVE, LEAVE, LEAVE_RESULT = range(4)
-"""What a subscription says: the row names this foreign key; it does, and has named another; it
-names it no more; it names it no more, and its result goes with that."""
+"""The kinds of subscriptions: the row refers to this foreign key; it does, and referred to another
+before; it no longer does; it no longer does, and its result is deleted."""
 
 _HEAD = struct.Struct(">BII")
 _HEADS = np.dtype([("says", ">u1"), ("prefix", ">u4"), ("own", ">u4")])
 """The header: the kind of the change, and the lengths of the prefix and of the left row's key."""
 
 NO_ROW, ROW, NO_ROW_NOW, ROW_NOW = (bytes((number,)) for number in range(4))
-"""How a response begins: whether there is a result, and whether the left row has changed in this
-batch. What a task has said of a row before it has left is older than what says `NOW`."""
+"""The first byte of a response: whether there is a result, and whether the left row has changed in
+this batch. A response about a row that a task sent before the row left is older than a `NOW` one."""
 
 _HAS_ROW, _NOW = 1, 2
 

@@ -5,9 +5,9 @@
     versions/<version>-<lineage>   link to the attempt that made it; or, `<name>@<version>`,
                                    an earlier one, from which the log's deltas lead to it
 
-All below a directory that is the user's alone (`open_local_home`): whoever could write here
-could plant state. An attempt becomes a version in one step, by the link, once it is closed.
-What is neither linked nor locked is left over from a process that died, and is removed.
+All of them are in a directory that only the user may access (`open_local_home`): anyone with write
+access could plant state. After an attempt is closed, the link makes it a version atomically.
+Folders that are neither linked nor locked belong to a dead process, and are removed.
 """
 
 from __future__ import annotations
