@@ -2,8 +2,8 @@
 
 The rules are in `docs/writing.md`. Docstrings, comments, documentation pages and test names may
 have one finding in a thousand words, texts of errors none. `--show` prints each finding.
-`--since REV` counts only texts with lines that are new since a commit. `make check` counts kinds
-that are within their limits: `--kind error`.
+`--since REV` counts only texts with lines that are new since a commit. `make check` counts the
+kinds that are within their limits: `--kind error`, and `--kind comment` outside of the tests.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _habit(name: str, pattern: str, flags: re.RegexFlag = re.IGNORECASE) -> Habi
 
 
 HABITS = (
-    # "Return what waits": a clause in place of a noun. Questions, "what's new" and "no matter
+    # `Return what waits`: a clause in place of a noun. Questions, "what's new" and "no matter
     # what" are not meant.
     _habit(
         "clause for a noun",

@@ -50,7 +50,7 @@ _HEADS = np.dtype([("says", ">u1"), ("prefix", ">u4"), ("own", ">u4")])
 
 NO_ROW, ROW, NO_ROW_NOW, ROW_NOW = (bytes((number,)) for number in range(4))
 """The first byte of a response: whether there is a result, and whether the left row has changed in
-this batch. A response about a row that a task sent before the row left is older than a `NOW` one."""
+this batch. A response about a row that a task sent before it left is older than a `NOW` one."""
 
 _HAS_ROW, _NOW = 1, 2
 
