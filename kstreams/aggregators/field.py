@@ -29,7 +29,7 @@ class Field(Generic[N]):
 def field(name: str, number: Serde[N]) -> Field[N]:
     """Return a function that reads a number from each value, for `over`.
 
-    Aggregation by columns decodes no other field of a value.
+    Columnar aggregation decodes no other field of a value.
 
     Args:
         name: Name of the attribute, or the key in a dict.

@@ -59,7 +59,7 @@ class QueryLimits:
         self.any = bool(self._limits)
 
     def passed(self, tasks: Mapping[TaskId, str]) -> Counts:
-        """Return how many records have passed each limit, by the pointers of tasks."""
+        """Return the number of records that have passed each limit, from the tasks' pointers."""
         own = {self._groups[limit.stage] for limit in self._limits.values()}
         return merged_counts(
             (task.partition, TaskMeta.from_json(Pointer.from_json(text).meta).passed)

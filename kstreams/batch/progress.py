@@ -21,7 +21,7 @@ __all__ = (
 )
 
 WAIT: Final = "wait"
-"""For records, for the trigger's time, or for the user's `on_batch`."""
+"""The query waits for records, for the trigger, or for the user's `on_batch`."""
 PLAN: Final = "plan"
 """The input of the batch is planned, and the plan is stored."""
 JOB: Final = "job"

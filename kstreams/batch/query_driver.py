@@ -43,9 +43,9 @@ _MOST_LOOPED_BYTES = 256 * 1024 * 1024
 class QueryDriver:
     """Plans the batches of one query and commits them, with any runner of their tasks.
 
-    Each batch is planned, run and committed before the next one is planned, or that one is planned
-    during the write to the log, by the committing thread. So planning and committing may use
-    different threads, but never run at the same time.
+    The next batch is planned after the commit of the current one, or by the committing thread while
+    the commit is written to the log. So planning and committing may use different threads, but
+    never run at the same time.
 
     Args:
         settings: The settings of the query.

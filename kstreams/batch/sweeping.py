@@ -41,7 +41,7 @@ class Sweep:
     clock: WatchedClock
 
     def run(self, done: int | None, kept: Collection[int]) -> None:
-        """Do it, in this order: a savepoint that finds its commits in the log is seen here.
+        """Run the clean-up, in an order that sees all savepoints with commits in the log.
 
         Args:
             done: The last batch that this driver has committed; None before any.

@@ -52,7 +52,7 @@ class TaskTimers:
         )
 
     def note(self, task: TaskId, due_ms: int | None) -> None:
-        """Take in when a task has wall-clock work next; None for never."""
+        """Record the next time at which a task has wall-clock work; None for never."""
         place = (self._stages[task.group], task.partition)
         if due_ms is None:
             self._due.pop(place, None)

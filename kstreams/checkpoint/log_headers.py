@@ -43,7 +43,7 @@ def begin_log(
 def begin_logs(
     checkpoint: Checkpoint, objects: ObjectStore, lasts: Mapping[str, Commit | None]
 ) -> Checkpoint:
-    """Begin the logs of all queries that have not begun; return the checkpoint that knows.
+    """Begin the logs of all queries that have none; return the checkpoint with these beginnings.
 
     That is: the logs of a new checkpoint, and of one from before logs had beginnings.
 

@@ -44,7 +44,7 @@ def merged_ranges(form: Merging, state: Columns, lows: Ints, highs: Ints) -> Col
 
 
 def merged_before(form: Merging, state: Columns, lows: Ints, highs: Ints, last: Columns) -> Columns:
-    """Merge the states of each range of rows, which may be empty, with one more after it."""
+    """Merge the states of each range of rows, which may be empty, then one state of `last` each."""
     rows = np.flatnonzero(highs > lows)
     earlier = merged_ranges(form, state, lows[rows], highs[rows])
     return _replaced(last, rows, form.merge(earlier, _taken(last, rows)))

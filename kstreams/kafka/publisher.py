@@ -146,7 +146,7 @@ class Publisher:
             return self._repeat(topic, batch, read, check)
 
     def close(self) -> None:
-        """Close the producer, unless a batch is being published, which ends by itself."""
+        """Close the producer, unless a batch is being published: then its end closes it."""
         if self._lock.acquire(timeout=_LAST_STEP_S):
             try:
                 self._abandon()

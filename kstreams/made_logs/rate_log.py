@@ -60,7 +60,7 @@ class RateLog:
         return to_ms(self.start) + number * 1000 // self.per_second
 
     def values(self, numbers: range) -> Sequence[int]:
-        """Return the numbers."""
+        """Return the values of rows with these numbers: the numbers themselves."""
         return numbers
 
     def contents(self, clock: Clock | None = None) -> LogContents:

@@ -42,7 +42,7 @@ class NoneSerde(Serde[None]):
         return pa.nulls(len(values), pa.binary())
 
     def deserialize_many(self, data: pa.Array) -> list[None]:
-        """Return as many None."""
+        """Return one None per item of `data`."""
         return [None] * len(data)
 
     def to_arrow(self, data: pa.Array) -> pa.Array:

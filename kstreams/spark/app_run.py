@@ -1,4 +1,4 @@
-"""One run of an app: its states, and its queries taken forward in the app's thread."""
+"""One run of an app: its states, and its queries, which the app's thread runs."""
 
 from __future__ import annotations
 

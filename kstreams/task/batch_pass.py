@@ -88,7 +88,7 @@ class BatchPass:
         return queue.with_table(queue.table.filter(readable))
 
     def _left(self, queues: Sequence[Queue], last: Mapping[TopicPartition, int]) -> Left:
-        """Return the resume position of each source partition, and revert its drop counts after it.
+        """Return each source partition's resume position, and revert drop counts of later records.
 
         Args:
             queues: The queues of the batch, including nulls.

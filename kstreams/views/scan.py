@@ -19,9 +19,9 @@ _NO_ROW = object()
 
 
 class ViewScan(Generic[T]):
-    """Yields rows; as long as it is open, its view stays where it is.
+    """Yields rows; while the iterator is open, the view stays at its version.
 
-    It ends with its last row, with `close`, or when nothing refers to it any more.
+    The iterator ends with its last row, with `close`, or when it is garbage collected.
 
     Args:
         rows: The rows.

@@ -142,7 +142,7 @@ class RecordWatch(EdgeWatch):
             return ()
 
     def bind_output(self, node: str, take: RecordCall, mark: Callable[[], int]) -> RecordCall:
-        """Return a call that notes what leaves the task."""
+        """Return a function that notes the records that leave the task."""
         noted = super().bind_output(node, take, mark)
 
         def watched(record: Record[Any, Any]) -> None:

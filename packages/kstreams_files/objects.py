@@ -134,7 +134,7 @@ class _ObjectData(FileData):
         return data
 
     def blocks(self, start: int) -> Iterator[bytes]:
-        """Yield all from `start` on, some blocks a request."""
+        """Yield all blocks from `start` on, several blocks per request."""
         while part := self.read(start, self._files.part_bytes):
             for cut in range(0, len(part), BLOCK_BYTES):
                 yield part[cut : cut + BLOCK_BYTES]

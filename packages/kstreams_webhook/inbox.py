@@ -72,14 +72,16 @@ class Inbox:
         data.clear()
 
     async def put(self, data: bytearray, make: Callable[[int], Delivery]) -> None:
-        """Hand a message to the runner, and wait until it is settled; takes over the body's place.
+        """Pass a message to the runner, and wait until it is settled.
+
+        The message takes over the size that was reserved for its body.
 
         Args:
             data: The body.
             make: Makes the delivery of a receipt.
 
         Raises:
-            Problem: It is not taken, or not in time.
+            Problem: The message is not accepted, or not in time.
         """
         if self._closed or len(self._sizes) >= _MOST_WAITING:
             self.forget(data)

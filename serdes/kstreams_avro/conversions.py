@@ -47,7 +47,7 @@ _DIGITS = 38
 
 
 class Conversion(ABC):
-    """A logical type at one type of the schema language.
+    """A logical type of one underlying Avro type.
 
     Attributes:
         name: The name of the logical type.
@@ -325,7 +325,7 @@ class TextUuid(Conversion):
         return str(_checked_uuid(value))
 
     def column(self, raw: pa.Array) -> pa.Array:
-        """Check the form."""
+        """Check that each text has the form of a UUID."""
         if not pc.all(pc.match_substring_regex(raw, f"^{_UUID_FORM}$"), min_count=0).as_py():
             raise Malformed("a text is no UUID")
         if len(raw) and pc.max(pc.binary_length(raw)).as_py() != 36:

@@ -107,7 +107,7 @@ class Reading:
         return plain_array(plain, self.arrow_type)
 
     def field(self, data: pa.Array, name: str) -> pa.Array | None:
-        """Make a column of one field, and of no other; None where that cannot be, or is wrong."""
+        """Decode only one field to a column; None if that is impossible or the data is invalid."""
         if name not in self._fields:
             step = self._plain
             found = step.only(name) if isinstance(step, RecordStep) else None

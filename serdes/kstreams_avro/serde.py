@@ -252,7 +252,7 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
             raise SerializationError(f"expected {self.name}: {exc}") from exc
 
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Convert a column of `arrow_type`, without objects where that can be; bytes stay."""
+        """Convert a column of `arrow_type`, without objects if possible; bytes are unchanged."""
         if self._write_column is not None and column.type == self.arrow_type:
             try:
                 return written(self._write_column, column)
@@ -280,13 +280,13 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
             raise ValueError("a schema whose types lie too deep in one another") from exc
 
     def from_json(self, content: object) -> T:
-        """Return the value that somebody means who types it as JSON.
+        """Convert a JSON value to a value of the serde.
 
         Dates and times are ISO 8601, decimals text or numbers, bytes text of the characters up
         to U+00FF, as in defaults.
 
         Raises:
-            ValueError: It is nothing of the kind; names the field.
+            ValueError: The JSON does not match the type; the error names the field.
         """
         value: Any = value_from_json(self._reader, content)
         if self._options[0] is None:

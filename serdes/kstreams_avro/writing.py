@@ -45,7 +45,7 @@ def writer_of(node: Node) -> Write:
 
 
 class _Writers:
-    """Makes writers; those of records once, as records can be in themselves."""
+    """Makes writers, one per record type, because a record type may contain itself."""
 
     def __init__(self) -> None:
         self._records: dict[int, _RecordWriter] = {}

@@ -309,7 +309,7 @@ class BatchJoin:
         waits: Bools,
         clocks: Clocks,
     ) -> None:
-        """Add the records to the tail, and remove those that no record can meet any more.
+        """Add the records to the recent records, and remove those that nothing can join any more.
 
         Records that expire in the batch are never stored.
         """

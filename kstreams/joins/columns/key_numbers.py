@@ -29,7 +29,7 @@ class KeyNumbers:
 
     @classmethod
     def of(cls, keys: pa.Array) -> KeyNumbers:
-        """Return the numbers of a column of keys."""
+        """Return the number assigned to each key of a column."""
         if not isinstance(keys.type, pa.BaseExtensionType):
             return cls._encoded(keys)
         if pa.types.is_struct(keys.storage.type):  # objects that are equal if their fields are

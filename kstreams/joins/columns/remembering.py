@@ -19,7 +19,7 @@ __all__ = ("RemembersStreams",)
 
 
 class RemembersStreams(EachRow):
-    """Base of joins of streams by columns.
+    """The base of columnar stream-stream joins.
 
     Args:
         within: The window and the grace.

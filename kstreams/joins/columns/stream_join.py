@@ -1,4 +1,4 @@
-"""Join two streams by columns."""
+"""The columnar join of two streams."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class StreamJoinColumns(RemembersStreams, ColumnJoinProcessor):
         self.held.clear()
 
     def _close(self, now: int) -> None:
-        """Forward the records that have closed by a stream time, ms."""
+        """Forward unmatched records whose join window has closed at a stream time, ms."""
         outcome = self._run(Came.none(self._sources), now)
         results = ended_results(outcome, self._joiner, self._sources, self.held)
         if results is not None:

@@ -79,10 +79,9 @@ class Met:
     Attributes:
         left: The left record of each pair.
         right: The right record.
-        earlier: The record that was there.
+        earlier: The record of each pair that was known before.
         places: The place of the other record.
-        settled: The place from which on a known record has had a partner; -1 if it arrived with
-            one.
+        settled: The place since which a known record has had a partner; -1 if it arrived with one.
         turns: The order of the pairs of a record: 0, and in a self-join 1 for its pairs as a right
             record.
     """

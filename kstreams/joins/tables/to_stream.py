@@ -34,7 +34,7 @@ class ToStream:
         return _ToStream(self.key, each=isinstance(self.emit, EachUpdate))
 
     def chained(self) -> ColumnProcessor:
-        """Return a new processor by columns below a table by columns."""
+        """Return a new columnar processor for a child of a columnar table."""
         return StreamOfChanges(self.key, each=isinstance(self.emit, EachUpdate))
 
 

@@ -13,9 +13,9 @@ from kstreams.raw_batch import OUTPUT_SCHEMA
 __all__ = ("OF_DROPPED", "dropped_counts", "dropped_table", "dropped_topic", "observed")
 
 _SINK = "dropped:"
-"""Begins the sink's name of these rows; what follows is the group's."""
+"""The prefix of these rows' sink name; the group's name follows."""
 OF_DROPPED = f"startswith(sink, '{_SINK}')"
-"""A condition that they alone meet: a topic may also be chosen by records."""
+"""A condition that only these rows meet; the topic is no criterion, as records may choose it."""
 _FIELDS = "task string, node string, reason string, count bigint, batch bigint"
 
 

@@ -12,8 +12,8 @@ __all__ = ("Operator", "chosen_operator")
 
 Operator = Literal["transform-with-state", "group-state"]
 """A stateful operator: `transformWithStateInPandas`, which needs Spark's RocksDB state store and
-may be chained, or `applyInPandasWithState` (`mapGroupsWithState`), which runs on any, once a
-query unless Spark's check of unsupported operations is off."""
+may be chained, or `applyInPandasWithState` (`mapGroupsWithState`), which runs on any state store,
+but only once per query unless Spark's check of unsupported operations is off."""
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"

@@ -94,7 +94,7 @@ class _StageProcessor(StatefulProcessor):
 
 
 def _set_timer(handle: StatefulProcessorHandle, due_ms: int | None, now_ms: int) -> None:
-    """Make one timer all that a task has, after a batch's time, or none."""
+    """Replace all timers of a task by one after the batch's time, or by none."""
     wanted = set() if due_ms is None else {max(due_ms, now_ms + 1)}
     present = set(handle.listTimers())
     for timer in sorted(present - wanted):

@@ -152,10 +152,10 @@ class CopiesVersions(StateBackend, Protocol):
 
 @runtime_checkable
 class StaysOpen(CopiesVersions, Protocol):
-    """A backend that is dear to open and close: a version stays open from batch to batch.
+    """A backend that is expensive to open and close: a version stays open between batches.
 
-    What small batches change is kept in memory over it, and written once it has grown, or for
-    a larger batch. `branch` has to leave its source as it is.
+    The changes of small batches are kept in memory, and written when they have grown, or with a
+    larger batch. `branch` must not change its source.
     """
 
     @property

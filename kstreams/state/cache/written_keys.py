@@ -48,7 +48,7 @@ class WrittenKeys:
         return key if self._encode is None else self._handles.get(key, default)
 
     def forget(self) -> None:
-        """Start fresh."""
+        """Forget all written keys."""
         self._sorted = []
         self._handles = {}
 

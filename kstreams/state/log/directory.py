@@ -129,7 +129,7 @@ class DirectoryObjectStore:
         return True
 
     def obstacle(self, name: str) -> str:
-        """Return the path that prevents a name.
+        """Return the path that prevents an object of this name.
 
         The path is a file instead of a directory, or the existing object.
         """

@@ -67,7 +67,7 @@ class ChangeBuffer:
                 yield key, values[key]
 
     def changes(self) -> StoreChanges:
-        """Return all of it, as one batch might have changed it."""
+        """Return all buffered changes, as if one batch had made them."""
         pairs = [
             (key, value)
             for key, value in self.scan(None, None, reverse=False)

@@ -22,7 +22,7 @@ class _RowOrigin:
         self._failed = failed
 
     def fail(self, error: BaseException) -> None:
-        """Let the source decide."""
+        """Pass a failure to the source, whose policy applies."""
         self._failed(*self._row, error)
 
 

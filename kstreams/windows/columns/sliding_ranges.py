@@ -31,7 +31,7 @@ class SlidingRanges:
     highs: Ints
 
     def take(self, places: npt.NDArray[Any]) -> SlidingRanges:
-        """Return some of them."""
+        """Return the ranges at some positions."""
         return SlidingRanges(
             self.owners[places], self.starts[places], self.lows[places], self.highs[places]
         )

@@ -250,7 +250,7 @@ def read_version(data: bytes) -> tuple[int, bytes | None]:
 
 
 def read_end(data: bytes) -> int:
-    """Return when the old version that such a row holds ended (ms)."""
+    """Return the end (ms) of the old version in a history row."""
     return read_int64(data, 1)
 
 
