@@ -132,7 +132,7 @@ class ExactSumSerde(Serde[ExactSum]):
     def deserialize(self, data: bytes) -> ExactSum:
         """Convert back; fewer than 27 bytes are a `DeserializationError`."""
         if len(data) <= _HEAD.size:
-            raise DeserializationError(f"an exact sum is cut short: {data[:40]!r}")
+            raise DeserializationError(f"the bytes of an exact sum are truncated: {data[:40]!r}")
         head = _HEAD.unpack_from(data)
         return ExactSum(int.from_bytes(data[_HEAD.size :], "big", signed=True), *head)
 

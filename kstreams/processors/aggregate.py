@@ -135,7 +135,7 @@ def check_states(
         raise TopologyError(
             f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
             f"state is {aggregator.state.name}",
-            hint="give the store value=aggregator.state.",
+            hint="define the store with value=aggregator.state.",
         )
 
 

@@ -154,8 +154,8 @@ def _check_place(settings: AppSettings, parts: AppParts) -> None:
         check_no_topics(parts.topology)
     elif settings.checkpoint.directory is None and isinstance(connection, Embedded):
         raise CompileError(
-            f"checkpoint {settings.checkpoint} is in an object storage, and the topics are files "
-            "of this machine's: embedded topics are for one machine",
+            f"checkpoint {settings.checkpoint} is in object storage, and the topics are files on "
+            "this machine: embedded topics are for one machine",
             hint="name a directory as the checkpoint, or give the app topics on Kafka.",
         )
 

@@ -187,7 +187,7 @@ class Counters:
 
 def _restores(data: object) -> tuple[int, float]:
     if not isinstance(data, list) or len(data) != 2:
-        raise WrongFieldError("restores are not two fields")
+        raise WrongFieldError("restores do not have two fields")
     count, seconds = data
     return checked_integer(count, "a count of restores"), checked_seconds({"s": seconds})["s"]
 

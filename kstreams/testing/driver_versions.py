@@ -87,7 +87,7 @@ class DriverVersions:
         if found is None:
             raise StoreError(
                 f"batch {batch} of the test driver is not retained",
-                hint=f"the last {_RETAINED} batches after the first call of driver.view are.",
+                hint=f"the last {_RETAINED} batches after the first driver.view call are retained.",
             )
         return found
 

@@ -144,7 +144,7 @@ def windowed_aggregate(
         raise TopologyError(
             f"store {store.name!r} holds values of {store.value.name}, but the aggregator's "
             f"state is {aggregator.state.name}",
-            hint="give the store value=aggregator.state.",
+            hint="define the store with value=aggregator.state.",
         )
     _check_merge(windows, aggregator, store.name)
     return WindowedSupplier(

@@ -172,7 +172,7 @@ class ServedStore:
             raise Problem(
                 410,
                 "no version of then is retained",
-                hint="App(retained_batches=...) keeps more, a savepoint keeps one.",
+                hint="App(retained_batches=...) retains more versions, a savepoint retains one.",
             )
         return batches[after - 1]
 

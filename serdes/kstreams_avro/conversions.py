@@ -278,7 +278,7 @@ class Decimals(Conversion):
         offsets = np.frombuffer(data.buffers()[1], np.int32)[data.offset :][: len(data) + 1]
         lengths = np.diff(offsets)
         if len(data) and not (lengths.min() >= 1 and lengths.max() <= 16):
-            raise Malformed("a decimal of unusual length")
+            raise Malformed("a decimal without 1 to 16 bytes")
         held = np.frombuffer(data.buffers()[2] or b"", np.uint8)
         places = offsets[1:, None] - 1 - np.arange(16)  # from the last byte to the first
         inside = places >= offsets[:-1, None]

@@ -137,7 +137,7 @@ class _Resolver:
         except Malformed as exc:
             raise exc.within("[]") from None
         if not least_bytes(writer.items):
-            raise Malformed("an array of items that take no bytes may be of any length")
+            raise Malformed("an array of items without bytes has an unlimited length")
         return ArrayStep(item, reader.container, reader.check)
 
     def _record(self, writer: Record, reader: Record) -> Step:

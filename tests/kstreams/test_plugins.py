@@ -97,7 +97,7 @@ def test_the_same_claim_twice_is_one(offer: Offer) -> None:
     load_plugin("kstreams.serdes", "text")
 
 
-def test_what_is_offered_but_not_there_raises(offer: Offer) -> None:
+def test_entry_point_with_a_missing_target_raises(offer: Offer) -> None:
     offer(("text", "kstreams.serde:NO_SUCH"))
     with pytest.raises(PluginError, match=r"kstreams.serde:NO_SUCH is not there for 'text'"):
         load_plugin("kstreams.serdes", "text")

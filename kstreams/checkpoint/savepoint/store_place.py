@@ -98,7 +98,7 @@ class StorePlace:
             raise StoreError(
                 f"version {version} of store {self.spec.name!r} is not retained; "
                 + (f"there are {known[0]} to {known[-1]}" if known else "there is none yet"),
-                hint="App(retained_batches=...) keeps more, a savepoint keeps one.",
+                hint="App(retained_batches=...) retains more versions, a savepoint retains one.",
                 where=Where(app=self.checkpoint.app, store=self.spec.name),
             ) from exc
 

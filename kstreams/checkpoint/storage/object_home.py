@@ -117,7 +117,7 @@ class ObjectHome:
         if not self.objects.put_if_absent(name, data) and self.objects.get(name) != data:
             raise FencedError(
                 f"checkpoint {self} was begun or upgraded by another driver meanwhile",
-                hint="nothing of this start counts: start again, and let one app run on it.",
+                hint="this start changed nothing: start again, with one app per checkpoint.",
             )
 
     def remains(self) -> tuple[str, ...]:

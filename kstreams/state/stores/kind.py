@@ -313,5 +313,6 @@ def check_kind(store: StoreSpec[Any], wanted: StoreKind[Any], needs: str) -> Non
     problem = store.kind.unlike(wanted)
     if problem:
         raise TopologyError(
-            f"store {store.name!r} is {problem}", hint="give both the same, or the store none."
+            f"store {store.name!r} is {problem}",
+            hint="give both the same parameter, or remove it from the store.",
         )

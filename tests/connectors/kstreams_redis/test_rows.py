@@ -88,7 +88,7 @@ def test_a_smaller_plan_takes_the_place_of_a_larger_one(redis: Place) -> None:
     assert [redis.ask("GET", f"p:{key}") for key in "ab"] == ["3", "2"]
 
 
-def test_an_expired_key_of_another_form_is_made_by_a_function(redis: Place) -> None:
+def test_function_builds_expired_keys_of_a_custom_format(redis: Place) -> None:
     sink: RedisKeys[tuple[str, int], int] = RedisKeys(
         redis.url, key=lambda key: f"{key[0]}:{key[1]}", value=_as_it_is
     )

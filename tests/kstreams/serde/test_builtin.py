@@ -154,7 +154,7 @@ def test_it_pickles_to_the_same_object(name: str) -> None:
 @each
 @settings(max_examples=50)
 @given(data=st.data())
-def test_hashes_by_bytes_is_true_where_it_says_so(name: str, data: st.DataObject) -> None:
+def test_hashes_by_bytes_holds_for_serdes_that_declare_it(name: str, data: st.DataObject) -> None:
     serde, strategy = VALUES[name]
     if serde.hashes_by_bytes:
         one, other = data.draw(strategy), data.draw(strategy)

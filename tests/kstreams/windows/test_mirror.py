@@ -52,6 +52,6 @@ def test_records_and_columns_have_the_same_files() -> None:
     assert names("records") & names("columns") == MIRRORED
 
 
-def test_what_one_engine_alone_has_is_named_with_the_reason() -> None:
+def test_features_of_only_one_engine_are_listed_with_the_reason() -> None:
     assert names("records") - MIRRORED == RECORDS_ALONE.keys()
     assert names("columns") - MIRRORED == COLUMNS_ALONE.keys()

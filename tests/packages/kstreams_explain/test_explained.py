@@ -200,7 +200,7 @@ def test_records_that_a_topic_has_lost_leave_the_history_and_the_offsets(tmp_pat
     assert change.change.after == ((2,),)
 
 
-def test_the_shape_that_programs_get(tmp_path: Path) -> None:
+def test_json_output_has_the_documented_shape(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     app.batch(lines("a a a"))
     found: Any = app.explain(made.COUNTS, "a").to_json(skip=1, limit=1)

@@ -106,7 +106,7 @@ def test_a_field_is_read_where_others_cannot_be_columns() -> None:
     assert reader.field(data, "count", pa.int64()).to_pylist() == [7] * 20
 
 
-def test_slices_and_nulls_are_where_they_were() -> None:
+def test_sliced_arrays_and_nulls_keep_their_positions() -> None:
     serde = avro_serde(Order)
     values: list[Order | None] = [None, *ORDERS, None, ORDERS[0]]
     data = serde.serialize_many(values)

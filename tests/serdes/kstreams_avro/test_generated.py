@@ -153,7 +153,7 @@ def lacks_columns(schema: Any) -> bool:
 
 @settings(max_examples=150, deadline=None)
 @given(cases(), st.data())
-def test_damaged_bytes_are_read_or_refused_alike(
+def test_generated_and_generic_readers_agree_on_damaged_bytes(
     case: tuple[Any, list[Any]], drawn: st.DataObject
 ) -> None:
     schema, values = case

@@ -84,7 +84,9 @@ def test_avro_is_written_as_java_does(fake: FakeRegistry) -> None:
         (PROTOBUF[2], (0, 0), b""),
     ],
 )
-def test_frames_of_protobuf_are_javas(text: str, indexes: tuple[int, ...], datum: bytes) -> None:
+def test_protobuf_frames_equal_those_of_the_java_client(
+    text: str, indexes: tuple[int, ...], datum: bytes
+) -> None:
     data = bytes.fromhex(text)
     frame = parse_frame(data, indexed=True)
     assert (frame.name, frame.indexes) == (300, indexes)

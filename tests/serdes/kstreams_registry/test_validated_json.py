@@ -99,7 +99,7 @@ def test_what_is_no_json_is_not_read(data: bytes) -> None:
         BOUNDED.deserialize_many(pa.array([data]))
 
 
-def test_it_reads_what_any_json_schema_wrote_and_no_other() -> None:
+def test_serde_reads_frames_of_any_json_schema_and_refuses_other_formats() -> None:
     assert SERDE.reading(Schema("JSON", "{}")) is SERDE
     with pytest.raises(ValueError, match="written as AVRO"):
         SERDE.reading(Schema("AVRO", "{}"))

@@ -31,7 +31,7 @@ PASSING = (Refuse(503, "SlowDown"), Refuse(429, "TooMany"), DropReply(), CutUplo
 
 @pytest.mark.parametrize("fault", PASSING)
 @pytest.mark.parametrize("size", [1000, 9 << 20], ids=["at once", "in parts"])
-def test_a_creation_outlasts_faults_and_is_known_again(
+def test_create_retried_after_faults_recognizes_its_own_object(
     gcs: GcsBucket, prefix: str, proxy: FaultProxy, fault: Fault, size: int
 ) -> None:
     """One whose answer was lost finds the name taken, and itself as its owner."""

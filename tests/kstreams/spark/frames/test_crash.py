@@ -127,7 +127,7 @@ def test_on_rocksdb(
 @pytest.mark.parametrize(
     ("point", "recovery", "operator"), cells([p for p in ALL if p.on_s3], every=4)
 )
-def test_on_s3(
+def test_crashed_query_with_state_on_s3_loses_nothing(
     point: Point,
     recovery: Recovery,
     operator: Operator,

@@ -57,7 +57,7 @@ def crc32(key: bytes) -> int:
     return zlib.crc32(key) % PARTITIONS
 
 
-def test_keys_in_their_partition_and_no_keys_pass() -> None:
+def test_check_passes_keys_in_their_partition_and_null_keys() -> None:
     right: Any = Topic("right", TEXT, INT64, null_keys="pass")
     running = task(joined(right=right), 3)
     rows = by(murmur2, 3)

@@ -55,7 +55,7 @@ def test_a_row_whose_timer_moves_is_found_at_the_new_one_alone() -> None:
     assert store.due(12) == ["a"]
 
 
-def test_a_number_out_of_range_names_the_store() -> None:
+def test_error_for_a_number_out_of_range_names_the_store() -> None:
     spec = sliding_store("narrow", key=TEXT, value=INT32)
     columns = SlidingColumns.of(spec.open(Overlay(MemoryStore(["narrow"]))))
     slices = SliceRows(np.array([0]), np.array([4]), (np.array([1 << 31]),))
