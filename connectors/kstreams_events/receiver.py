@@ -15,7 +15,7 @@ from kstreams_events.line import Line, Message
 
 __all__ = ("StreamReceiver",)
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _CLOSE_S = 5.0
 
 

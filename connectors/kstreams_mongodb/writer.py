@@ -24,7 +24,7 @@ V = TypeVar("V")
 
 _Numbered = tuple[int, Change[bytes, Document]]
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _THERE = 11000
 _ROWS_AT_ONCE = 1_000
 _BYTES_AT_ONCE = 16 * 1024 * 1024

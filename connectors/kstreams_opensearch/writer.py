@@ -21,7 +21,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 """Type of the results' values."""
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _ROWS_AT_ONCE = 1_000
 _BYTES_AT_ONCE = 5 * 1024 * 1024
 _NOT_THERE, _NEWER = 404, 409

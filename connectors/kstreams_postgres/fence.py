@@ -18,7 +18,7 @@ from kstreams_postgres.connecting import Connection
 
 __all__ = ("claim", "note")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 _CLAIM = """
 INSERT INTO {} AS fence (life, sink, task, batch_number, revision, fingerprint, rejected)

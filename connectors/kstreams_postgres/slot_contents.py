@@ -28,7 +28,7 @@ from kstreams_postgres.slot_place import COPY, SlotPlace
 
 __all__ = ("SlotContents",)
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 _LARGE = 10_000
 """A transaction of so many offsets is a piece of its own, which is read on from batch to batch."""

@@ -15,7 +15,7 @@ from kstreams_redis.server import Server
 
 __all__ = ("StreamReader",)
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 _FIRST_COUNT, _MOST = 50, 1_000
 _ANSWER_BYTES = 4 * 1024 * 1024

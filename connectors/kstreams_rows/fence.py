@@ -17,7 +17,7 @@ R = TypeVar("R")
 R_contra = TypeVar("R_contra", contravariant=True)
 """The same, of a place."""
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _FIELDS = 4
 
 

@@ -16,7 +16,7 @@ __all__ = ("TableLog", "publish_once")
 T = TypeVar("T")
 """A table of the library that writes it."""
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 
 class TableLog(ABC, Generic[T]):

@@ -28,7 +28,7 @@ from kstreams_intake.taking import OnRefusal
 
 __all__ = ("Refusal", "intake")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _LOG_SECONDS = 5.0
 
 

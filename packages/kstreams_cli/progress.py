@@ -28,7 +28,7 @@ __all__ = ("Progress", "logging_to", "shown_live")
 
 _WINDOW_SECONDS = 5.0
 _LOG_SECONDS = 5.0
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _NUMBERS = ("batches", "records", "records/s", "backlog")
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ("LogFormat", "Until", "run")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _PANEL = "Spark"
 _SUMMARIZED = ("stopped", "failed")
 """States that the summary names, with the time that the run has taken."""

@@ -17,7 +17,7 @@ from kstreams_files.index import FileIndex, Scanned
 
 __all__ = ("FileContents",)
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 _MARK_BYTES = 4 * 1024 * 1024
 """So far apart are the marks that are kept of a file."""

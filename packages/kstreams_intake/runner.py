@@ -28,7 +28,7 @@ from kstreams_intake.taking import NotWritten, OnRefusal, Rules, Taking
 
 __all__ = ("IntakeRunner",)
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _WAIT = timedelta(milliseconds=100)
 
 

@@ -28,7 +28,7 @@ OnRefusal = Literal["fail", "skip", "reject"] | DeadLetter
 and count it, reject it at the source, or write it to a dead-letter topic.
 """
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _LONGEST_ID = 1_000
 _REASON_CHARS = 500
 _SMALL = TopicLimits(least_time=1, max_bytes=2_000, needs_key=True, plain_names=True)

@@ -22,7 +22,7 @@ from kstreams_serve.served_app import ServedApp
 
 __all__ = ("ORDERS", "Giver", "Order", "Orders")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _LONGEST = 500
 _NO_REASON = "no reason was given"
 

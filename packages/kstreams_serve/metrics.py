@@ -21,7 +21,7 @@ from kstreams_serve.served_app import ServedApp, Told
 
 __all__ = ("METRICS", "LagWatch", "Metrics")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 METRICS: Mapping[str, tuple[str, str]] = {
     "kstreams_build_info": ("gauge", "The version of the library that answers."),

@@ -28,7 +28,7 @@ from kstreams_serve.roles import Role, require
 
 __all__ = ("PARTS", "actions_of", "application")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 PARTS: tuple[Callable[[Context], Sequence[Action]], ...] = (
     lambda context: Reads(context).actions(),

@@ -38,7 +38,7 @@ from kstreams_serve.settings import Limits
 
 __all__ = ("AppSource", "FindSpec", "ServedApp", "ServedStore", "Told")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _KEPT = 8
 _SAID_SECONDS = 1.0
 _FAR_TOLD = 10.0

@@ -29,7 +29,7 @@ from kstreams_webhook.webhook import HEALTH, Webhook, listening_of
 
 __all__ = ("WebhookReceiver",)
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _START_S = 20.0
 _POLL_S = 0.005
 _END_S = 10.0

@@ -38,7 +38,7 @@ Source: `io.confluent.kafka.serializers.schema.id.HeaderSchemaIdSerializer` and
 T = TypeVar("T")
 """The type that a serde converts."""
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _END = (1 << 31) - 1
 """A stop for `binary_slice`, whose sizes overflow without one (pyarrow 22)."""
 

@@ -24,7 +24,7 @@ STALE_AFTER = timedelta(days=1)
 """An upload that was begun so long ago is abandoned."""
 
 _PARALLEL_PARTS = 4
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 
 def put_in_parts(creation: Creation, part_bytes: int) -> bool:

@@ -22,7 +22,7 @@ from kstreams_serve.settings import Listening
 
 __all__ = ("Call", "handlers_of")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _LONGEST = 2000
 _CODES = {
     400: grpc.StatusCode.INVALID_ARGUMENT,

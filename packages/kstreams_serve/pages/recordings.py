@@ -19,7 +19,7 @@ from kstreams_serve.served_app import ServedApp
 
 __all__ = ("Recording", "Recordings")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 _DIRECTORY_SECONDS = 0.5
 _OBJECT_SECONDS = 10.0
 """The interval of reads from object storage, where each request has a price."""

@@ -37,7 +37,7 @@ def test_batches_add_up() -> None:
 
 
 def test_log_lines_come_at_most_every_few_seconds(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, "kstreams_cli"):
+    with caplog.at_level(logging.INFO, "kstreams.cli"):
         progress(logs=True)
     assert caplog.messages == [
         "clicks: 1 batch, 10 records (10/s), backlog 5, dropped 2 late",

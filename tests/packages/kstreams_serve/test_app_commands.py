@@ -52,7 +52,7 @@ def test_a_pause_says_who_gave_it_and_the_first_one_stays(
     assert order(ask, order="resume").json["changed"] is True
     assert present_pause(the_app(ask).home) is None
     assert order(ask, order="resume").json["changed"] is False
-    said = [r.getMessage() for r in caplog.records if r.name == "kstreams_serve.app_commands"]
+    said = [r.getMessage() for r in caplog.records if r.name == "kstreams.serve.app_commands"]
     by = "by anna, from 10.0.0.7"
     assert said == [
         f"order done, app viewed: pause 'a move\\nof tables', {by}",

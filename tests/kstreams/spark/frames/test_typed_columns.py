@@ -124,4 +124,4 @@ def test_columns_that_do_not_fit_are_refused(stream_session: SparkSession) -> No
     frame = stream_session.createDataFrame([], "key bigint, value struct<celsius: double>")
     with pytest.raises(CompileError, match="has fields 'celsius', not 'place'") as caught:
         transform_frames(builder.build(), {CLIMATE: frame}, packages=())
-    assert "Cast it" in caught.value.hint
+    assert "Cast or encode the column" in caught.value.hint
