@@ -111,6 +111,8 @@ class BatchTurns:
                     self._done += 1
                     self._changed.notify_all()
         except BaseException as exc:  # noqa: BLE001  # raised where Spark waits
+            if self._is_over():  # Spark's batch has returned: nothing would raise the error
+                _LOG.warning("%s: a batch failed after the stop", self._name, exc_info=True)
             self._error = exc
         finally:
             self.begin_no_more()

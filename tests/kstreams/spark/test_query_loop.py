@@ -74,6 +74,23 @@ def test_a_batch_of_spark_waits_for_one(spark: SparkSession) -> None:
     turns.end(60)
 
 
+def test_failure_of_a_batch_after_the_stop_is_logged(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture
+) -> None:
+    let = threading.Event()
+
+    def run(_: SparkContext) -> bool:
+        let.wait()
+        raise RuntimeError("the callback failed")
+
+    turns = BatchTurns(run, "turns")
+    threading.Timer(0.2, turns.begin_no_more).start()
+    assert not turns.stand(spark.sparkContext)
+    let.set()
+    turns.end(60)
+    assert "the callback failed" in caplog.text
+
+
 def test_spark_is_told_that_there_will_be_none(spark: SparkSession) -> None:
     batches = Batches(1)
     turns = BatchTurns(batches, "turns")
