@@ -146,7 +146,7 @@ def check_incarnation(name: object, place: str) -> str:
     raise InvalidNameError(
         f"{place} has the incarnation {shown_name(name)}, expected 12 hex digits",
         name=str(name),
-        hint="somebody has changed the file: bring it back from a copy.",
+        hint="somebody has changed the file: restore it from a copy.",
     )
 
 

@@ -23,8 +23,8 @@ V2 = TypeVar("V2")
 class Record(Generic[K_co, V_co]):
     """An immutable record.
 
-    A plain class with slots and final attributes rather than a frozen dataclass: one is
-    made for each record and node, and `object.__setattr__` would triple the price.
+    It is a plain class with slots and final attributes instead of a frozen dataclass, because one
+    is created per record and node, and `object.__setattr__` would triple the cost.
 
     Args:
         key: The decoded key; None only where the topology's types allow it.

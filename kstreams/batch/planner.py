@@ -113,7 +113,7 @@ class BatchPlanner:
     def _start(
         self, node: SourceNode, known: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, int]:
-        """Return where the partitions of a source begin that have no position yet."""
+        """Return the start offset of each source partition that has no position yet."""
         topic = node.topic.name
         places = [TopicPartition(topic, p) for p in range(self._counts[topic])]
         fresh = [place for place in places if place not in known]

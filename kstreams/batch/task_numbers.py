@@ -43,7 +43,7 @@ class TaskNumbers:
     samples: tuple[DropSample, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return the numbers as JSON data."""
         return {
             "busy": dict(self.busy_us),
             "nodes": dict(self.nodes_us),

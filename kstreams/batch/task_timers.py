@@ -60,7 +60,7 @@ class TaskTimers:
             self._due[place] = due_ms
 
     def due(self, now_ms: int) -> bool:
-        """Return whether a task must be called by a time."""
+        """Return whether a task has wall-clock work due at a time."""
         self.notice_set_clock()
         return self.call_all or any(due <= now_ms for due in self._due.values())
 

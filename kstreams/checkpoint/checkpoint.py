@@ -175,7 +175,7 @@ class Checkpoint:
             found.name,
             lambda fields, _: replace(cls.from_json(home, fields), revision=found.revision),
             what=f"{f'{home}/{found.name}'!r}, which says what the checkpoint is,",
-            hint="bring it back from a copy of the checkpoint. Without one, move it away to start "
+            hint="restore it from a copy of the checkpoint. Without one, move it away to start "
             "fresh, or fork a savepoint of which there is a copy.",
             sealed=version != _UNSEALED_FORMAT,
         )

@@ -110,8 +110,8 @@ def take_over(
             _LOG.info("query %s: taken over at batch %d", query, number)
             return found  # else this driver has looked long ago, and others have gone on since
     raise FencedError(
-        f"query {query!r}: other drivers take over all the time",
-        hint="let one app run on a checkpoint.",
+        f"query {query!r}: other drivers take over the checkpoint again and again",
+        hint="run only one app on a checkpoint.",
         where=Where(app=checkpoint.app),
     )
 

@@ -267,7 +267,7 @@ class EmbeddedLog:
         return read_segment(self.root, segment, from_offset, to_offset, columns, max_bytes)
 
     def stored_bytes(self, segment: Segment) -> int:
-        """Return how many bytes a segment's rows have in memory, or nearly so; raises as `read`."""
+        """Return the approximate size of a segment's rows in memory; raises as `read`."""
         return segment_bytes(self.root, segment)
 
     def _partition(self, topic: str, partition: int) -> PartitionLog:

@@ -63,7 +63,7 @@ class GlobalVersions:
         return query in self._writers
 
     def pin(self, query: str, reads: Collection[str]) -> Pins:
-        """Return the newest version of each table, which stay until the query pins others."""
+        """Return the newest version of each table, and retain it until the query pins another."""
         with self._lock:  # nothing is swept between that it is chosen and that it is held
             pins = {store: self._sources[store].newest() for store in reads}
             self._held[query] = pins

@@ -164,7 +164,9 @@ class _Calls(Generic[K, V, V2]):
             try:
                 return await self._function(record)
             except (KeyboardInterrupt, SystemExit) as exc:  # would end the loop of all
-                raise RuntimeError(f"a call wanted to end the process: {exc!r}") from exc
+                raise RuntimeError(
+                    f"a call raised an exception that ends the process: {exc!r}"
+                ) from exc
             except self._retries.retry_on as exc:
                 delay_ms = next(delays, None)
                 if delay_ms is None:

@@ -43,7 +43,7 @@ LatePolicy = Literal["forward", "drop"]
 
 @dataclass(frozen=True)
 class _DeduplicateSupplier(Generic[K, V]):
-    """Makes the processors of `deduplicate`, and brings their store."""
+    """Creates the processors of `deduplicate`, and adds their store."""
 
     by: Callable[[Record[K, V]], Any]
     within_ms: int

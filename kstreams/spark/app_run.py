@@ -299,7 +299,7 @@ class AppRun:
         if self._is_in_callback():
             raise ExecutionError(
                 f"a callback of app {self._settings.app_id!r} calls {call}() of the app",
-                hint="call close(), which stops the app after this batch, or call it elsewhere.",
+                hint="call close(), which stops the app after this batch; or call it elsewhere.",
             )
         if not self._turn.acquire(timeout=-1 if timeout is None else timeout.total_seconds()):
             raise ExecutionError(

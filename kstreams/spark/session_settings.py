@@ -18,9 +18,9 @@ MEMORY = "1g"
 # workers in the first half minute.
 _ONE_COMPILER = "-XX:TieredStopAtLevel=1"
 _SMALL_HEAP = "-XX:+UseSerialGC -Xmn56m"
-"""A heap this small is collected in milliseconds, and G1's threads and tables cost more. By default
-its young part is a share of the machine's memory, and all of it is touched before it is collected:
-over 100 MB that no batch needs. Less than this costs speed."""
+"""The serial collector and a 56 MB young generation. A small heap is collected in milliseconds, and
+G1 needs more threads and memory. By default the young generation is a share of the machine's
+memory, over 100 MB that no batch needs. A smaller one is slower."""
 
 _LOG_LEVEL = "spark.log.level"
 _OFF = "FATAL"

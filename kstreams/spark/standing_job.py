@@ -101,7 +101,7 @@ class StandingJob:
         return said
 
     def rest(self) -> None:
-        """Let the job end, if there is one, and wait until it has; a batch may follow."""
+        """Stop the job, if there is one, and wait for its end; a later batch starts a new job."""
         try:
             self._join()
         except Exception:  # noqa: BLE001  # with no batch, so nothing was lost

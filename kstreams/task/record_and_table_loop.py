@@ -226,7 +226,7 @@ class _Feed:
     places: Ints
 
     def timed(self, stream_times: Ints, place: int) -> _Feed:
-        """Return a copy with the stream time as of each row, and the place of each row."""
+        """Return a copy with two more columns: each row's stream time and position."""
         times = pa.array(stream_times[self.places])
         table = self.table.append_column(STREAM_TIME, times)
         return replace(self, table=table.append_column(PLACE, pa.array(self.places + place)))

@@ -314,5 +314,7 @@ class _Reading(Generic[S]):
         elif found.version != self.version:
             if self.version is None:  # the first batch is committed meanwhile
                 raise BegunAgainError("the first version came between two requests")
-            raise ServerUnavailableError("the server answers another version than was asked for")
+            raise ServerUnavailableError(
+                "the server returned another version than the requested one"
+            )
         return found

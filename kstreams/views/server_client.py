@@ -161,7 +161,9 @@ class ServerClient:
                 else:
                     if len(data) > _MOST_BYTES:
                         self._connection.close()
-                        raise ServerUnavailableError(f"{self.url} answers without end")
+                        raise ServerUnavailableError(
+                            f"{self.url} sent a response of more than {_MOST_BYTES} bytes"
+                        )
                     return found.status, dict(found.getheaders()), data
         raise AssertionError  # the loop returns or raises
 

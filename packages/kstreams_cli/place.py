@@ -144,10 +144,10 @@ def find_place(
     options_file: Path | None,
     environment: Mapping[str, str] = os.environ,
 ) -> Place:
-    """Return the place that options, else the environment, else `./data` say.
+    """Return the location of topics: from options, else the environment, else `./data`.
 
     Raises:
-        WrongUsageError: Two places are named, or options that do not fit.
+        WrongUsageError: Two locations are given, or options that do not apply to the location.
     """
     known: Mapping[str, str] = {}
     if data is None and bootstrap is None:

@@ -71,7 +71,7 @@ class _Parameter(Protocol):
 
 @dataclass(frozen=True)
 class StoreDecisions:
-    """The decisions of the options, as for `App(migrate=..., reset=...)`."""
+    """The stores to migrate and to reset, as for `App(migrate=..., reset=...)`."""
 
     migrate: Mapping[str, Migration] = field(default_factory=dict)
     reset: frozenset[str] = frozenset()

@@ -66,7 +66,9 @@ class BatchReplay:
         after = self.plan.after or self.commit.after
         self.before: Commit | None = None if after is None else self._found(after.batch)
         if self.before is not None and self.before.id != after:
-            raise ReplayError(f"batch {batch} follows another commit than that of {after}")
+            raise ReplayError(
+                f"batch {batch} follows commit {after}, but the log has another one there"
+            )
         if self.commit.fingerprint not in ("", query.settings.fingerprint):
             raise ReplayError(
                 f"batch {batch} of query {query.settings.name!r} was run by another topology",

@@ -188,7 +188,7 @@ class FileIndex:
     def _failed(self, error: StoreError) -> SourceError:
         return SourceError(
             f"the index in {self._place} cannot be read or written: {error.message}",
-            hint=f"another place is named by index=..., such as Directory(path). {error.hint}",
+            hint=f"name another place with index=..., such as Directory(path). {error.hint}",
         )
 
 

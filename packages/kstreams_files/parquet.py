@@ -146,7 +146,7 @@ def _opened(data: FileData, texts: Sequence[str]) -> pq.ParquetFile:
 
 
 def _parts(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Divide a batch whose texts are large: one text of a dictionary may be that of many rows."""
+    """Split a batch with large texts; many rows may share one text of a dictionary."""
     if batch.num_rows > 1 and _text_bytes(batch) > _BATCH_BYTES:
         half = batch.num_rows // 2
         yield from _parts(batch.slice(0, half))

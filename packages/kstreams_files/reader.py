@@ -124,7 +124,7 @@ class _OpenFile:
         return FileChangedError(
             f"file {self._place.file.name!r} is not what it was when its records were planned: "
             f"{why}",
-            hint="bring it back as it was, or reset the app.",
+            hint="restore the original file, or reset the app.",
             where=Where(file=self._place.file.name, record=self._next + 1),
         )
 

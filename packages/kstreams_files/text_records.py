@@ -47,11 +47,11 @@ def record_ends(
 
 
 class TextRecords(Format[K, V]):
-    """Records with a line feed after each but perhaps the last; a carriage return may precede it.
+    """Records that end with a line feed, optional after the last record, or with CR LF.
 
     Attributes:
-        quoted: Whether line ends between quotes end no record.
-        max_record_bytes: A file with a longer one cannot be read.
+        quoted: Whether line ends between quotes belong to the record.
+        max_record_bytes: The maximum size of a record; a file with a larger one cannot be read.
     """
 
     quoted: bool

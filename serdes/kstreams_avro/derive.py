@@ -38,7 +38,7 @@ _JSON_TYPES = {bool: "boolean", int: "long", float: "double", str: "string"}
 
 
 def avro_type(schema: str | Mapping[str, Any]) -> msgspec.Meta:
-    """Say how a part of a type is written, where that does not follow from Python's type.
+    """Set the Avro schema of an annotated type that does not follow from the Python type.
 
     Args:
         schema: The Avro type, such as `"int"` or `{"type": "long", "logicalType": ...}`.

@@ -42,7 +42,7 @@ def branch_name(branch: Node) -> str:
         case Map():
             return "map"
         case Union():
-            raise Malformed("a union directly inside a union has no name")
+            raise Malformed("a union must not directly contain a union")
         case _:
             return branch.name
 

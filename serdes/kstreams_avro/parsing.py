@@ -147,7 +147,7 @@ class _Parser:
         symbols = tuple(map(_name, parsed["symbols"]))
         default = parsed.get("default")
         if not symbols or len(set(symbols)) < len(symbols):
-            raise ValueError(f"enum {parsed['name']} has no symbols, or one twice")
+            raise ValueError(f"enum {parsed['name']} has no symbols, or a duplicate one")
         if default is not None and default not in symbols:
             raise ValueError(f"enum {parsed['name']} has no symbol {default!r}, its default")
         node = Enum(_name(parsed["name"]), symbols, _aliases(parsed), default)

@@ -183,9 +183,9 @@ class TypedSerde(Serde[T]):
             return super().deserialize_many(data)
 
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Return one field of each value, without decoding the others if that is valid.
+        """Return one field of each value; skip the other fields if possible.
 
-        Errors of the others are then not found.
+        Errors in skipped fields are not detected.
         """
         if name not in self._readers:  # made once: it takes a class of its own
             type_, _, strict, _, dec_hook = self._options

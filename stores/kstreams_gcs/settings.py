@@ -51,7 +51,7 @@ class GCS:
     part_bytes: int = 16 * _MIB
 
     def __post_init__(self) -> None:
-        """Refuse what could only fail later."""
+        """Check the settings, so that errors are raised here and not at the first request."""
         parts = urlsplit(self.url)
         if parts.scheme != "gs" or not parts.netloc or "@" in self.url or parts.query:
             raise ValueError("GCS(...): expected gs://bucket/prefix")

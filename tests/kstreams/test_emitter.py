@@ -45,7 +45,7 @@ def test_a_record_lands_where_its_key_belongs(connection: Embedded) -> None:
     ]
 
 
-def test_the_topics_own_partitioner_decides(connection: Embedded) -> None:
+def test_emitter_uses_the_partitioner_of_the_topic(connection: Embedded) -> None:
     by_length = partition_by(lambda key, count: len(key) % count, name="by-length")
     topic = Topic("orders", key=TEXT, value=TEXT, partitioner=by_length)
     with Emitter(topic, connection) as emitter:

@@ -30,7 +30,7 @@ _PLAN = re.compile(r"(\d{12})(?:\.([1-9]\d*))?(?:-([1-9]\d*))?\.json")
 _INHERITED = re.compile(r"inherited/(\d{12})-[^/]+\.json")
 _BEGIN = "begin.json"
 _HINT = (
-    "bring it back from a copy of the checkpoint. If there is none: without any of these plans "
+    "restore it from a copy of the checkpoint. If there is none: without any of these plans "
     "the app goes on from its last commit."
 )
 

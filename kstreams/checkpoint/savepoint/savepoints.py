@@ -213,5 +213,5 @@ def _read(data: bytes, name: str, home: CheckpointHome) -> Savepoint:
         name,
         parse,
         what=f"savepoint {name!r}",
-        hint="bring it back from a copy of the log, or delete it.",
+        hint="restore it from a copy of the log, or delete it.",
     )

@@ -147,7 +147,7 @@ class DirectoryHome:
                 raise
             raise StateCorruptError(
                 f"{str(self.path / name)!r} cannot be read: {exc.strerror}",
-                hint="bring it back from a copy of the checkpoint.",
+                hint="restore it from a copy of the checkpoint.",
             ) from exc
 
     def telemetry(self) -> DirectoryTelemetry:

@@ -242,7 +242,7 @@ def _depths(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
 
 
 def _edges_back(groups: tuple[PartitionGroup, ...]) -> Iterator[str]:
-    """Find repartition edges that lead back to where they come from, by a shared store."""
+    """Find repartition edges that lead back to their own group because of a shared store."""
     target = {entry.name: group.name for group in groups for entry in group.entries}
     below = {group.name: {target[edge.name] for edge in group.exits} for group in groups}
     for group in groups:

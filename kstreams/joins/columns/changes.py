@@ -90,7 +90,7 @@ class Changes(NamedTuple):
 
 
 def parted(rows: Sequence[Row | None]) -> tuple[list[Any], list[int]]:
-    """Return the values of rows, None without one, and their times (ms), 0 without one."""
+    """Return the values of rows and their times (ms); None and 0 for a missing row."""
     filled = [row or _NO_ROW for row in rows]
     return list(map(_VALUE, filled)), list(map(_TIME, filled))
 

@@ -33,7 +33,7 @@ class Derive:
         return _Derive(self.function, self.store)
 
     def chained(self) -> ColumnProcessor | str:
-        """Return a new processor by columns below a table by columns, or the reason why not."""
+        """Return a new columnar processor for a child of a columnar table, or why there is none."""
         return "it has a store" if self.store is not None else DerivedChanges(self.function)
 
     @property

@@ -112,7 +112,7 @@ class Carried(Generic[T]):
         return cls(data, hashlib.sha256(data).hexdigest(), shipped)
 
     def get(self) -> T:
-        """Return the object, in a worker; unpickled once there."""
+        """Return the object on a worker, which unpickles it once."""
         leave_quietly()
         drop_spark_archives()
         self.shipped.add()

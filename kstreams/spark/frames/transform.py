@@ -281,7 +281,7 @@ def _check_sinks(topology: Topology) -> None:
     for sink in topology.sinks:
         if isinstance(sink.target, StdoutSink):
             raise CompileError(
-                f"sink {sink.name!r} prints on the driver, where no DataFrame runs",
+                f"sink {sink.name!r} prints on the driver, but DataFrames run on executors",
                 hint="Write to a topic, and show its DataFrame: writeStream.format('console').",
             )
         if isinstance(sink.target, Sink):

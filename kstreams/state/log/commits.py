@@ -37,7 +37,7 @@ SEED = -1
 
 _BEGIN = "begin.json"
 _COMMIT = re.compile(r"(-\d{19}|\d{20})\.json")
-_HINT = "bring it back from a copy of the durable log, start from a savepoint, or reset the app."
+_HINT = "restore it from a copy of the durable log, start from a savepoint, or reset the app."
 
 
 @dataclass(frozen=True)

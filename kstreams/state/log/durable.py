@@ -172,7 +172,7 @@ def _fetched(objects: ObjectStore, ref: ObjectRef) -> bytes:
     except ObjectMissingError as error:
         raise StateCorruptError(
             f"object {ref.name!r} of the state's log {objects} is missing",
-            hint="Bring it back from a copy of the log, or start from an older savepoint.",
+            hint="Restore it from a copy of the log, or start from an older savepoint.",
         ) from error
 
 

@@ -64,7 +64,7 @@ class Fields:
     def text(self, name: str, default: T) -> str | T: ...
 
     def text(self, name: str, default: object = _MISSING) -> Any:
-        """Return a text."""
+        """Return a field that is a text."""
         if default is not _MISSING and name not in self._content:
             return default
         return checked_text(self._get(name), f"field {name!r}")

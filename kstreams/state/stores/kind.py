@@ -223,7 +223,8 @@ class StoreKind(ABC, Generic[S]):
             StoreKindError: The kind does not support it.
         """
         raise StoreKindError(
-            f"stores of kind {self.name!r} cannot be filled", hint="give the kind `fill`."
+            f"stores of kind {self.name!r} cannot be filled by a test",
+            hint="define `fill` of the kind.",
         )
 
     def evict(self, store: S, key: Any) -> None:  # noqa: ANN401  # as the live store takes it

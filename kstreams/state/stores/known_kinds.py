@@ -75,7 +75,7 @@ def find_kind(name: str, stores: Iterable[StoreSpec[Any]] = ()) -> StoreKind[Any
             "package has it",
             hint=f"did you mean {near[0]!r}?"
             if near
-            else f"name the topology that brings it, or install the package that offers it as "
+            else f"name the topology that defines it, or install the package that registers it as "
             f"an entry point of {_GROUP}.",
         )
     found = load_plugin(_GROUP, name)

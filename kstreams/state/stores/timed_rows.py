@@ -156,7 +156,7 @@ class TimedRows(Generic[K, P]):
             yield key, timer_ms, payload
 
     def approximate_count(self) -> int:
-        """Return about how many rows there are: half of the entries are their index."""
+        """Return the approximate number of rows: each row has one index entry."""
         return self._store.count() // 2
 
     def number(self) -> int:

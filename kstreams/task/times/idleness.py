@@ -51,7 +51,7 @@ class Idleness:
         return True
 
     def next_due(self) -> int | None:
-        """Return when the task wants to be called, ms of wall time, or None."""
+        """Return the wall-clock time (ms) at which the task becomes idle, or None."""
         if self._timeout is None or self._cursor.stream_time < 0:
             return None
         return self._since + self._timeout

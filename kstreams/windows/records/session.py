@@ -117,7 +117,7 @@ def session_join(
 def _divided(
     sessions: tuple[_Session, ...], time: int, gap: int, closed: int
 ) -> tuple[Sequence[_Session], Sequence[_Session]]:
-    """Return the open sessions that a time is no more than a gap away from, and the others."""
+    """Return the open sessions within the inactivity gap of a time, and all other sessions."""
     earliest, latest = time - gap, time + gap
     if earliest <= closed:
         earliest = closed + 1

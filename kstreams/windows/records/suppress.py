@@ -109,7 +109,7 @@ class _HeldRecords:
 
     Args:
         buffer: The buffer.
-        delay_ms: Time from a record's place in the buffer until its release, in ms.
+        delay_ms: The time a record stays in the buffer, in ms, from its timestamp or window end.
         forward: Takes the records that are released.
     """
 

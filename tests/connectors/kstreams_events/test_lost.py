@@ -123,7 +123,7 @@ def test_what_is_given_back_by_a_socket_is_kept(sockets: SocketServer) -> None:
 
 
 @pytest.mark.parametrize("kind", [EventStream, WebSocket])
-def test_memory_is_bounded_however_much_comes(
+def test_receiver_buffers_at_most_prefetch_messages(
     events: EventServer, sockets: SocketServer, kind: Any
 ) -> None:
     values = [b"%d" % number + b" " * 10_000 for number in range(300)]

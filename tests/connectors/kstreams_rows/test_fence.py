@@ -43,7 +43,7 @@ class _Place:
         return True
 
 
-def test_a_commit_goes_on_where_its_last_attempt_died() -> None:
+def test_retried_commit_continues_after_the_last_written_row() -> None:
     rows = list("abcdefg")
     for deaths in range(1, 5):
         place = _Place(dies_after=deaths)

@@ -63,7 +63,7 @@ def test_topics_are_asked_when_what_is_known_gives_no_full_batch(tmp_path: Path)
     assert asked == ["a"] * 3
 
 
-def test_parts_of_segments_are_read(tmp_path: Path) -> None:
+def test_planner_divides_a_segment_larger_than_the_batch(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(5))
     append(log, "a", 0, *range(5))

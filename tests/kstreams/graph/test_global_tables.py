@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_call_is_said_at_the_call() -> None:
         calls.join_global("j", clicks, clicks, inner(lambda a, b: a), by=lambda k, v: v)
 
 
-def test_pictures_show_what_is_read() -> None:
+def test_pictures_show_the_global_tables_each_node_reads() -> None:
     builder = joined()
     builder.add_global_table("more", AppTable(".kstreams/other", OTHER))
     source = builder.add_source("m", Topic("m", TEXT, TEXT))

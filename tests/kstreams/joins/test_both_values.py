@@ -28,7 +28,7 @@ def test_a_function_is_called_for_new_and_old_values_in_turn() -> None:
 
 
 @pytest.mark.parametrize(("bad", "key"), [(1, "a"), (4, "a"), (5, "b"), (3, "c")])
-def test_the_change_whose_value_fails_is_named(bad: int, key: str) -> None:
+def test_error_of_a_failing_value_names_the_key_of_its_change(bad: int, key: str) -> None:
     def function(value: int) -> int:
         if value == bad:
             raise ValueError(value)

@@ -67,5 +67,5 @@ def test_a_windowed_key_has_the_frame_of_its_key() -> None:
     assert list(framed_in(key)) == [FRAMED]
 
 
-def test_what_is_no_serde_is_left_to_the_checks() -> None:
+def test_plain_of_returns_a_value_that_is_no_serde_unchanged() -> None:
     assert plain_of("no serde") == "no serde"  # type: ignore[arg-type,comparison-overlap]  # a user's mistake

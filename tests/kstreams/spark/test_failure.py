@@ -254,7 +254,7 @@ def test_a_text_of_any_size_travels_bounded_and_can_be_encoded(error: Exception)
 @pytest.mark.parametrize(
     "key", ["\ud800", b"\xff<<kstreams-error:", 2.5, True, -5, None, "<<", "x" * 1_000]
 )
-def test_a_plain_key_arrives_as_it_is(key: object) -> None:
+def test_error_from_a_worker_keeps_a_plain_key(key: object) -> None:
     found = _through_spark(KStreamsError("x", where=Where(key=key)))
     assert found is not None
     assert (type(found.where.key), found.where.key) == (type(key), key)

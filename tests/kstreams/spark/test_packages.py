@@ -118,7 +118,7 @@ def test_files_older_than_zip_knows_are_shipped(project: Path) -> None:
     assert _shipped(session) == {"user_module.py"}
 
 
-def test_what_has_no_files_is_refused() -> None:
+def test_shipping_a_builtin_module_without_files_is_refused() -> None:
     session: Any = _Session()
     with pytest.raises(CompileError, match="no files"):
         ship(session, ["sys"])

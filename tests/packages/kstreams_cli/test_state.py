@@ -368,7 +368,7 @@ def test_what_is_not_there_is_said() -> None:
 @pytest.mark.parametrize(
     "command", ["list", "get", "scan", "export", "verify", "savepoint", "fork", "restore"]
 )
-def test_help_teaches_by_example(command: str) -> None:
+def test_help_of_each_state_command_has_an_example(command: str) -> None:
     assert f"kstreams state {command}" in say("state", command, "--help")
 
 

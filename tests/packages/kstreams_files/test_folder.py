@@ -368,7 +368,7 @@ def test_a_plan_leads_to_no_file_elsewhere(name: str, tmp_path: Path) -> None:
             reader.read(Piece(0, 0, 1, "[]"), max_bytes=1 << 30)
 
 
-def test_names_are_those_of_topics_and_of_no_other(tmp_path: Path) -> None:
+def test_log_name_must_be_a_topic_name_that_no_topic_has(tmp_path: Path) -> None:
     with pytest.raises(CompileError, match="cannot name a log"):
         folder("a/b", tmp_path, Lines(TEXT))
     builder = TopologyBuilder("files")

@@ -128,7 +128,7 @@ def test_followers_are_few(served: Served) -> None:
         connection.close()
 
 
-def test_a_follower_gets_the_key_when_it_changes(tmp_path: Path) -> None:
+def test_follow_of_a_key_sends_an_event_when_the_key_changes(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     with serving((tmp_path, COUNTS)) as served:

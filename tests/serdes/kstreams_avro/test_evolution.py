@@ -101,7 +101,7 @@ def test_what_is_laid_out_alike_is_read_by_the_serde_itself() -> None:
     assert serde.reading(avro_schema(schema)) is not serde
 
 
-def test_a_reader_writes_nothing() -> None:
+def test_serde_of_an_older_schema_refuses_to_serialize() -> None:
     reader = serde_of(OrderV2, V2).reading(V1)
     with pytest.raises(SerializationError, match="reads, and does not write"):
         reader.serialize(OrderV2(1, "a"))

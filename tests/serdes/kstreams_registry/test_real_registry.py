@@ -58,7 +58,7 @@ def test_a_schema_that_does_not_fit_is_found_out_before_it_is_registered(registr
         registry.register(own, misfits)
 
 
-def test_what_a_schema_refers_to_comes_with_it(registry_url: str) -> None:
+def test_register_and_read_include_the_references_of_a_schema(registry_url: str) -> None:
     registry, own, file = SchemaRegistry(registry_url), subject(), f"u{uuid.uuid4().hex}.proto"
     unit = Schema("PROTOBUF", 'syntax = "proto3";\npackage u;\nmessage Unit {}\n', "u.Unit", (0,))
     order = Schema(

@@ -24,7 +24,7 @@ Taken = tuple[Ints, Ints, pa.Array, Columns]
 """Starts, ends (ms), keys as `to_arrow` makes them, and states that begin with the time."""
 
 _NEW = b"\x01"
-"""The flags of a window that has a value, and was perhaps never forwarded."""
+"""The flags of a window that has a value and may not have been forwarded yet."""
 _HEAD = 24
 
 

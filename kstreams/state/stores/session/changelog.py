@@ -32,7 +32,7 @@ class SessionForm(PlainForm):
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record for each session that came, changed or went."""
+        """Yield a record for each session that was added, changed or deleted."""
         rows = [(pair[0], row) for pair in changes if (row := row_of(*pair)) is not None]
         held = values_before(before, (key for key, _ in rows))
         for key, (own, payload) in rows:

@@ -80,14 +80,14 @@ class SlidingColumns:
         *,
         done_ms: int,
     ) -> None:
-        """Set keys' rows; one without slices is deleted.
+        """Write the rows of keys; delete the rows without slices.
 
         Args:
             keys: The keys, as the store keeps them.
-            before: Their rows' timers so far (ms), None without a row.
-            timers: Their timers from now on.
-            slices: All that the rows hold from now on.
-            done_ms: Windows that end before it are done with.
+            before: The timers of the stored rows (ms), None without a row.
+            timers: The new timers.
+            slices: The new content of the rows.
+            done_ms: Windows that end before this time have closed.
 
         Raises:
             SerializationError: A number of a value is out of its range.

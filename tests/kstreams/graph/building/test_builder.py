@@ -121,7 +121,7 @@ def test_a_parent_given_twice_counts_once() -> None:
     assert builder.build().nodes["out"].parents == ("a",)
 
 
-def test_branches_are_nodes_below_the_deciding_one() -> None:
+def test_branches_are_children_of_the_branch_node() -> None:
     builder = TopologyBuilder("branches")
     parent = source(builder, "a")
     branches = builder.branch("size", parent, {"small": lambda k, v: len(v) < 3}, default="rest")

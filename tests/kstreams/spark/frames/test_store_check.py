@@ -48,7 +48,7 @@ def test_a_log_that_all_reach_is_left_as_it_was(connect: SparkSession, tmp_path:
     assert list(log.open().list("")) == []
 
 
-def test_executors_that_do_not_see_what_others_write_are_named(
+def test_executors_that_do_not_see_the_writes_of_others_are_refused(
     connect: SparkSession, tmp_path: Path
 ) -> None:
     def make() -> ObjectStore:

@@ -67,7 +67,7 @@ def everything(on_error: Any) -> Topology:
 
 
 @pytest.mark.parametrize("on_error", ["skip", DeadLetter("dlq")], ids=["skip", "dead letter"])
-def test_nothing_is_left_of_a_record_that_fails(on_error: Any) -> None:
+def test_failed_record_leaves_no_output_and_no_state(on_error: Any) -> None:
     task, clean = OneTask(everything(on_error)), OneTask(everything(on_error))
     rows = [("a", 2, 1), ("a", 3, 2), ("b", 1, 3), ("b", 4, 4), ("a", 6, 5), ("c", 5, 99)]
     output = task.run(queue_of(rows))
