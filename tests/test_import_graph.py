@@ -29,7 +29,8 @@ _ALLOWED = {
     ("kstreams_s3.settings", "kstreams_s3.store"),
     ("kstreams_gcs.settings", "kstreams_gcs.store"),
     ("kstreams_sftp.settings", "kstreams_sftp.store"),
-    # `Webhook(...)`, likewise.
+    # `Kafka(...)`, which opens its feed, and `Webhook(...)`, likewise.
+    ("kstreams_kafka.options", "kstreams_kafka.feed"),
     ("kstreams_webhook.webhook", "kstreams_webhook.receiver"),
 }
 """Imports inside of functions, or for types alone, that may close a circle."""

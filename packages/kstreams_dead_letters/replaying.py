@@ -88,8 +88,8 @@ def redelivery_of(connection: Connection, topic: str) -> Redelivery:
     """
     if isinstance(connection, Embedded):
         return EmbeddedRedelivery(connection.log(), topic)
-    from kstreams.kafka.options import Kafka  # noqa: PLC0415  # needs the extra `kafka`
-    from kstreams.kafka.redelivery import KafkaRedelivery  # noqa: PLC0415
+    from kstreams_kafka.options import Kafka  # noqa: PLC0415  # needs the extra `kafka`
+    from kstreams_kafka.redelivery import KafkaRedelivery  # noqa: PLC0415
 
     if isinstance(connection, Kafka):
         with closing(connection.admin()) as admin:

@@ -10,18 +10,18 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
-from kstreams.kafka.native.bulk_producer import NativeBulkProducer
-from kstreams.kafka.options import Kafka
-from kstreams.kafka.producing import BulkProducer
-from kstreams.kafka.publisher import Publisher
 from kstreams.partitioner import partition_of
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
+from kstreams_kafka.native.bulk_producer import NativeBulkProducer
+from kstreams_kafka.options import Kafka
+from kstreams_kafka.producing import BulkProducer
+from kstreams_kafka.publisher import Publisher
 from tests.crash.failpoints import Point
 from tests.crash.filing import append_file, marking_files
 from tests.crash.harness import RECOVERIES, Harness, Recovery
 from tests.crash.workload import COUNTS, LAST, MARKS, PARTITIONS, Mark
-from tests.kstreams.kafka.samples import read_all
+from tests.packages.kstreams_kafka.samples import read_all
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -11,10 +11,10 @@ import pytest
 from kstreams import TEXT, Embedded, Topic, TopologyBuilder
 from kstreams.errors import KafkaRequestError, KStreamsError, PartitionCountError, TopologyError
 from kstreams.errors.topics import InvalidTopicError, TopicFormatError
-from kstreams.kafka.options import Kafka
 from kstreams.partitioner import MAX_PARTITIONS
 from kstreams.testing import TopologyTestDriver
 from kstreams.topology import to_stdout
+from kstreams_kafka.options import Kafka
 
 LINES = Topic("lines", TEXT, TEXT)
 MANY = 10**9

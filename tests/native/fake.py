@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kstreams.kafka.native.library import Kernel
+from kstreams_kafka.native.library import Kernel
 
 CONSUME, HEADERS_NEW, HEADER_ADD, PRODUCE = range(4)
 """Calls that can be made to fail."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from kstreams.kafka.native.library import KernelColumns, KernelSizes
+from kstreams_kafka.native.library import KernelColumns, KernelSizes
 from tests.native.drawing import data, name, number
 from tests.native.fake import CONSUME, Buffers, Fake, Message, Pair
 

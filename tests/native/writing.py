@@ -6,8 +6,8 @@ import ctypes
 from collections.abc import Sequence
 from random import Random
 
-from kstreams.kafka.headers import ID_HEADER
-from kstreams.kafka.native.library import KernelBinary, KernelOutgoing
+from kstreams.raw_batch import ID_HEADER
+from kstreams_kafka.native.library import KernelBinary, KernelOutgoing
 from tests.native.drawing import data, name, number
 from tests.native.fake import HEADER_ADD, HEADERS_NEW, PRODUCE, Buffers, Fake, Pair, Sent
 

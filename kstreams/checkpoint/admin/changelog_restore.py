@@ -24,7 +24,7 @@ from kstreams.errors import (
 )
 from kstreams.graph.topology import Topology
 from kstreams.ids import TaskId
-from kstreams.kafka.headers import ID_HEADER
+from kstreams.raw_batch import ID_HEADER
 from kstreams.scratch import scratch_directory
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.working import StateBackend, WorkingStore

@@ -20,12 +20,12 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.batch.changelogs import open_changelogs
-from kstreams.batch.kafka.io import KafkaIO
 from kstreams.connection import Connection
 from kstreams.errors import PartitionCountError
-from kstreams.kafka.options import Kafka
 from kstreams.task.output.outputs import TaskOutput
-from tests.kstreams.kafka.samples import output_table, read_all
+from kstreams_kafka.options import Kafka
+from kstreams_kafka.topic_io import KafkaIO
+from tests.packages.kstreams_kafka.samples import output_table, read_all
 
 
 def topology(changelog: str) -> Topology:

@@ -28,7 +28,6 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.aggregators import count
-from kstreams.batch.kafka.io import KafkaIO
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.durations import seconds
@@ -36,9 +35,10 @@ from kstreams.errors import StateCorruptError
 from kstreams.stores import window_store
 from kstreams.task.output.outputs import TaskOutput
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
+from kstreams_kafka.topic_io import KafkaIO
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.kafka.samples import output_table, read_all
 from tests.packages.kstreams_cli.terminal import say
+from tests.packages.kstreams_kafka.samples import output_table, read_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 

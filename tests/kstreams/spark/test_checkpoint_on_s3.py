@@ -29,9 +29,9 @@ from kstreams import (
 )
 from kstreams.errors import CompileError, FencedError, NoCheckpointError, PluginError
 from kstreams.state import Memory
-from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import COUNTS, Count
 from tests.packages.kstreams_cli.terminal import say
+from tests.packages.kstreams_kafka.samples import read_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 

@@ -19,9 +19,9 @@ from kstreams.checkpoint.planning.plans import Plan, Slice
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import FencedError
 from kstreams.ids import TopicPartition
-from kstreams.kafka.options import Kafka
-from tests.kstreams.kafka.samples import read_all
+from kstreams_kafka.options import Kafka
 from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, Count, counting, expected_totals
+from tests.packages.kstreams_kafka.samples import read_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 

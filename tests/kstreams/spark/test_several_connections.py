@@ -21,8 +21,8 @@ from kstreams_postgres import PostgresTable
 from tests.connectors.kstreams_delta.reading import rows_of
 from tests.connectors.kstreams_postgres.tables import Place, total_row
 from tests.connectors.lakes import Total
-from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.test_file_logs import write
+from tests.packages.kstreams_kafka.samples import read_all
 from tests.word_counter import COUNTS, CountWords
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]

@@ -10,17 +10,17 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams.errors import LimitError
-from kstreams.kafka.options import Kafka
-from kstreams.kafka.redelivery import KafkaRedelivery
 from kstreams_dead_letters.replaying import Choice, replay_letters
+from kstreams_kafka.options import Kafka
+from kstreams_kafka.redelivery import KafkaRedelivery
 from tests.packages.kstreams_dead_letters.letters import add, headers_of, records
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(120)]
 
 _DIES = """
 import os, sys
-from kstreams.kafka import redelivery
-from kstreams.kafka.options import Kafka
+from kstreams_kafka import redelivery
+from kstreams_kafka.options import Kafka
 from kstreams_dead_letters.replaying import replay_letters
 
 original = redelivery.KafkaRedelivery._keep

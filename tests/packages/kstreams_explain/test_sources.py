@@ -11,10 +11,10 @@ from confluent_kafka.admin import AdminClient
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import TEXT, Topology, TopologyBuilder
-from kstreams.kafka.options import Kafka
 from kstreams.operators import map_
 from kstreams.sources import Lines, folder
 from kstreams_explain.traced import trace_record
+from kstreams_kafka.options import Kafka
 from tests.packages.kstreams_explain import topologies as made
 from tests.packages.kstreams_explain.replaying import Explained
 from tests.packages.kstreams_explain.test_explained import check_chain, lines, values

@@ -17,7 +17,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.raw_batch import TooManyBytesError
 from kstreams.task.output.outputs import TaskOutput
-from tests.kstreams.kafka.samples import output_table
+from tests.packages.kstreams_kafka.samples import output_table
 
 SIZE = 10_000
 
