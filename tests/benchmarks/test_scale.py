@@ -101,7 +101,7 @@ def test_no_costs_without_runs_on_several_numbers_of_partitions() -> None:
 def test_report_has_runs_memory_state_and_what_follows() -> None:
     text = markdown(Scale(outcome(), state()))
     assert "| 2 cores, 64 partitions | 15,625 | 15,625 to 15,625 | 1.00 |" in text
-    assert "- two executors of one core, processes of their own: round 1 failed" in text
+    assert "- two executors of one core, separate processes: round 1 failed" in text
     assert "Memory with 1,000,000 keys: 1.20 times" in text
     assert "a batch took 1.00 s in the first third of the run and 1.00 s in the last" in text
     assert "| 10,000,000 | 550 | 550 to 550 | 1.10 | 800 | 5.5 | 200,000 | 1,000 |" in text
@@ -136,9 +136,9 @@ def test_a_run_on_many_partitions_is_read_again_and_shown(tmp_path: Path) -> Non
 
     assert "### 1,000 partitions" in text
     assert "| a batch | 5.7 s |" in text
-    assert "| objects that it writes | 1,142 |" in text
+    assert "| objects written by a batch | 1,142 |" in text
     assert "a job of 1,000 empty Python tasks | 7.2 s |" in text
-    assert "| memory of the driver's Python at most | 210 MB |" in text
+    assert "| peak memory of the driver's Python | 210 MB |" in text
 
 
 def test_plots_show_cores_partitions_keys_past_windows_and_state(tmp_path: Path) -> None:
