@@ -1,7 +1,8 @@
 """Move modules and rewrite every reference: `python -m devtools.move_modules OLD=NEW...`.
 
 OLD and NEW are dotted names, such as `kstreams.task.joint=kstreams.task.two_input_join`. A package
-moves with its modules. The tests of a module (`tests/kstreams/task/test_joint.py`) move too.
+moves with its modules and the folder of its tests. The tests of a module
+(`tests/kstreams/task/test_joint.py`) move too.
 References are imports, dotted names in strings and configuration, and paths in documentation.
 Run `make format` afterward, because imports sort differently.
 
@@ -70,8 +71,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             moves[f"tests.{old}"] = f"tests.{given.into}.{new}"
     else:
         for old, new in tuple(moves.items()):
-            _move(old, new)
-            moves[_test_of(old)] = _test_of(new)
+            if (ROOT / _folder(old)).is_dir():
+                folders |= _move_package(old, new)
+                moves[f"tests.{old}"] = f"tests.{new}"
+            else:
+                _move(old, new)
+                moves[_test_of(old)] = _test_of(new)
     for path in _tracked():
         if path.suffix in _SUFFIXES or path.name == "Makefile":
             before = path.read_text("utf-8")
@@ -82,14 +87,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _move_out(old: str, new: str, folder: str) -> dict[str, str]:
     """Move a package and its tests to a folder of packages; return the moved folders."""
-    source = old.replace(".", "/")
-    moved = {source: f"{folder}/{new}", f"tests/{source}": f"tests/{folder}/{new}"}
+    source = _folder(old)
+    return _move_folders({source: f"{folder}/{new}", f"tests/{source}": f"tests/{folder}/{new}"})
+
+
+def _move_package(old: str, new: str) -> dict[str, str]:
+    """Move a package and its tests; return the moved folders, also as pages write them."""
+    source, target = _folder(old), _folder(new)
+    moved = _move_folders({source: target, f"tests/{source}": f"tests/{target}"})
+    return {_folder(_below_root(old)): _folder(_below_root(new)), **moved}
+
+
+def _move_folders(moved: Mapping[str, str]) -> dict[str, str]:
     for before, after in moved.items():
         if (ROOT / before).is_dir():
             if (ROOT / after).exists():
                 raise SystemExit(f"move_modules: {after} already exists")
             _git_move(ROOT / before, ROOT / after)
-    return moved
+    return dict(moved)
 
 
 def _split_import(match: re.Match[str], moves: Mapping[str, str]) -> str:
@@ -108,9 +123,7 @@ def _split_import(match: re.Match[str], moves: Mapping[str, str]) -> str:
 
 
 def _move(old: str, new: str) -> None:
-    source, target = ROOT / old.replace(".", "/"), ROOT / new.replace(".", "/")
-    if not source.is_dir():
-        source, target = source.with_suffix(".py"), target.with_suffix(".py")
+    source, target = ROOT / _path(old), ROOT / _path(new)
     if not source.exists():
         raise SystemExit(f"move_modules: there is no {source.relative_to(ROOT)}")
     if target.exists():
@@ -143,7 +156,11 @@ def _tracked() -> list[Path]:
 
 
 def _path(module: str) -> str:
-    return f"{module.replace('.', '/')}.py"
+    return f"{_folder(module)}.py"
+
+
+def _folder(package: str) -> str:
+    return package.replace(".", "/")
 
 
 def _below_root(module: str) -> str:

@@ -101,3 +101,25 @@ def test_rewritten_reference_to_package_that_moved_out_names_the_new_one(
         "tests/kstreams/serve": "tests/packages/kstreams_serve",
     }
     assert rewritten(before, moves, folders) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("from kstreams.batch.kafka.io import IO\n", "from kstreams.batch.io.kafka.io import IO\n"),
+        ("see `batch/kafka/io.py`", "see `batch/io/kafka/io.py`"),
+        ("see `kstreams/batch/kafka/io.py`", "see `kstreams/batch/io/kafka/io.py`"),
+        ("tests/kstreams/batch/kafka/test_io.py", "tests/kstreams/batch/io/kafka/test_io.py"),
+        ("see `kstreams/kafka/reader.py`", "see `kstreams/kafka/reader.py`"),
+    ],
+)
+def test_rewritten_reference_to_moved_sub_package_names_the_new_one(
+    before: str, after: str
+) -> None:
+    moves = {"kstreams.batch.kafka": "kstreams.batch.io.kafka"}
+    folders = {
+        "batch/kafka": "batch/io/kafka",
+        "kstreams/batch/kafka": "kstreams/batch/io/kafka",
+        "tests/kstreams/batch/kafka": "tests/kstreams/batch/io/kafka",
+    }
+    assert rewritten(before, moves, folders) == after
