@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from kstreams.batch.assignment import TaskAssignment
 from kstreams.batch.calls import calls_of, shares_of
 from kstreams.batch.envelope import Content
-from kstreams.batch.limits import QueryLimits, merged_counts
-from kstreams.batch.oversized_batch import Refusal
+from kstreams.batch.limits import QueryLimits
+from kstreams.batch.oversized_batch import Refusal, merged_counts
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import QuerySettings

@@ -8,9 +8,10 @@ are part of the plan. So a replayed batch has the same records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from kstreams.batch.oversized_batch import Counts, merged_counts
 from kstreams.graph.limits import Reach, limits_of
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId
@@ -18,10 +19,7 @@ from kstreams.state.log.pointer import Pointer
 from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.task.task_limits import Allowance
 
-__all__ = ("Counts", "Granted", "QueryLimits", "merged_counts")
-
-Counts = Mapping[str, Mapping[int, int]]
-"""Numbers of records by limit and task."""
+__all__ = ("Granted", "QueryLimits")
 
 Granted = Mapping[str, Mapping[int, Allowance]]
 """The allowance of each task, by limit and task."""
@@ -118,15 +116,6 @@ class QueryLimits:
     def stage_of(self, node: str) -> int:
         """Return the stage of a limit."""
         return self._limits[node].stage
-
-
-def merged_counts(counts: Iterable[tuple[int, Mapping[str, int]]]) -> dict[str, dict[int, int]]:
-    """Return numbers by limit and task, of numbers by limit with their task."""
-    found: dict[str, dict[int, int]] = {}
-    for task, numbers in counts:
-        for node, count in numbers.items():
-            found.setdefault(node, {})[task] = count
-    return found
 
 
 def _shared(

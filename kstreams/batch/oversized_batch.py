@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from kstreams.batch.task_status import ReadSizes, sizes_from_json, sizes_to_json
 from kstreams.state.log.fields import Fields, checked_integer
 
-__all__ = ("Refusal",)
+__all__ = ("Counts", "Refusal", "merged_counts")
+
+Counts = Mapping[str, Mapping[int, int]]
+"""Numbers of records by limit and task."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,7 @@ class Refusal:
 
     tasks: tuple[tuple[int, int], ...]
     sizes: ReadSizes = field(default_factory=dict)
-    arrived: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
+    arrived: Counts = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -47,3 +50,12 @@ class Refusal:
             for node in limits.all()
         }
         return cls(tasks, sizes_from_json(fields.mapping("sizes")), arrived)
+
+
+def merged_counts(counts: Iterable[tuple[int, Mapping[str, int]]]) -> dict[str, dict[int, int]]:
+    """Return numbers by limit and task, from pairs of a task and its numbers by limit."""
+    found: dict[str, dict[int, int]] = {}
+    for task, numbers in counts:
+        for node, count in numbers.items():
+            found.setdefault(node, {})[task] = count
+    return found

@@ -11,8 +11,7 @@ from types import MappingProxyType
 
 from kstreams.batch.edge_records import EdgeRecords
 from kstreams.batch.envelope import DRIVER, Content, Envelope
-from kstreams.batch.limits import merged_counts
-from kstreams.batch.oversized_batch import Refusal
+from kstreams.batch.oversized_batch import Refusal, merged_counts
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_numbers import worker_name

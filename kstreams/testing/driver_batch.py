@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kstreams.batch.limits import Counts, Granted, QueryLimits, merged_counts
+from kstreams.batch.limits import Granted, QueryLimits
+from kstreams.batch.oversized_batch import Counts, merged_counts
 from kstreams.batch.task_call import TaskCall
 from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.planning.plans import Slice
