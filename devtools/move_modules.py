@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 __all__ = ("main", "rewritten")
@@ -41,9 +41,12 @@ def rewritten(text: str, moves: Mapping[str, str], folders: Mapping[str, str] | 
     text = _replaced(text, r"(?<![\w.])", moves, r"(?!\w)")
     if folders:
         text = _replaced(text, r"(?<![\w/])", folders, r"(?![\w.])")
-    paths = {_path(old): _path(new) for old, new in moves.items()}
-    below = {_path(_below_root(old)): _path(_below_root(new)) for old, new in moves.items()}
-    return _replaced(text, r"(?<![\w/])", {**below, **paths}, r"\b")
+    paths: dict[str, str] = {}
+    for old, new in moves.items():
+        paths[_path(old)] = _path(new)
+        for before, after in zip(_shortened(old), _shortened(new), strict=False):
+            paths.setdefault(_path(before), _path(after))
+    return _replaced(text, r"(?<![\w/])", paths, r"\b")
 
 
 def _replaced(text: str, before: str, names: Mapping[str, str], after: str) -> str:
@@ -163,8 +166,14 @@ def _folder(package: str) -> str:
     return package.replace(".", "/")
 
 
+def _shortened(module: str) -> Iterator[str]:
+    """Yield the names that documentation pages use: below `kstreams`, `tests`, `tests.kstreams`."""
+    yield _below_root(module)
+    if module.startswith("tests."):
+        yield _below_root(_below_root(module))
+
+
 def _below_root(module: str) -> str:
-    """Return the name below the top-level package, as documentation pages write it."""
     return module.partition(".")[2]
 
 

@@ -40,6 +40,14 @@ def test_rewritten_reference_to_moved_module_names_the_new_one(before: str, afte
     assert rewritten(before, MOVES) == after
 
 
+def test_rewritten_path_of_moved_test_below_its_package_names_the_new_one() -> None:
+    moves = {"tests.kstreams.batch.test_limits": "tests.kstreams.batch.planning.test_limits"}
+    text = "see `batch/test_limits.py`, `kstreams/batch/test_limits.py`"
+    assert rewritten(text, moves) == (
+        "see `batch/planning/test_limits.py`, `kstreams/batch/planning/test_limits.py`"
+    )
+
+
 def test_rewritten_package_with_the_name_of_its_module_is_moved_once() -> None:
     moves = {
         "kstreams.plans": "kstreams.plans.plans",
