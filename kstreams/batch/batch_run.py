@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kstreams.batch.assignment import TaskAssignment
 from kstreams.batch.calls import calls_of, shares_of
-from kstreams.batch.envelope import Content
 from kstreams.batch.limits import QueryLimits
-from kstreams.batch.oversized_batch import Refusal, merged_counts
+from kstreams.batch.messages.envelope import Content
+from kstreams.batch.messages.oversized_batch import Refusal, merged_counts
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_status import TaskStatus
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import VersionGoneError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.totals import totals_after
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.totals import totals_of

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kstreams.batch.oversized_batch import Counts, merged_counts
+from kstreams.batch.messages.oversized_batch import Counts, merged_counts
 from kstreams.graph.limits import Reach, limits_of
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId

@@ -11,9 +11,9 @@ from datetime import datetime
 from kstreams.batch.batch_limits import Portion, Portions
 from kstreams.batch.batch_size_control import Pace
 from kstreams.batch.feed import Feed
-from kstreams.batch.oversized_batch import Refusal
+from kstreams.batch.messages.oversized_batch import Refusal
+from kstreams.batch.messages.task_status import ReadSizes
 from kstreams.batch.read_order import feeding_tables
-from kstreams.batch.task_status import ReadSizes
 from kstreams.batch.topic_ids import TOPIC_WAY_ON, Identities
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan, Slice

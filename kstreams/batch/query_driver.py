@@ -11,6 +11,7 @@ from dataclasses import replace
 from kstreams.batch.commit_of import commit_of, held_back
 from kstreams.batch.feed import Feed
 from kstreams.batch.limits import QueryLimits
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.progress import COMMIT, PUBLISH, BatchProgress
 from kstreams.batch.report import BatchReport
@@ -20,7 +21,6 @@ from kstreams.batch.sink_writers import sinks_of
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.sweeping import MIN_AGE, Sweep
 from kstreams.batch.task_moves import TaskPlaces
-from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.task_timers import TaskTimers
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
-from kstreams.batch.latency import Latency
+from kstreams.batch.messages.latency import Latency
 from kstreams.batch.task_moves import TaskMove
 from kstreams.errors import ExecutionError
 from kstreams.ids import TaskId, TopicPartition

@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from kstreams.batch.edge_records import EdgeRecords
-from kstreams.batch.envelope import DRIVER, Content, Envelope
-from kstreams.batch.oversized_batch import Refusal, merged_counts
+from kstreams.batch.messages.edge_records import EdgeRecords
+from kstreams.batch.messages.envelope import DRIVER, Content, Envelope
+from kstreams.batch.messages.oversized_batch import Refusal, merged_counts
+from kstreams.batch.messages.task_call import TaskCall
+from kstreams.batch.messages.task_numbers import worker_name
+from kstreams.batch.messages.task_status import TaskStatus
+from kstreams.batch.messages.worker_times import READ, WRITE
 from kstreams.batch.stage_settings import StageSettings
-from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_numbers import worker_name
 from kstreams.batch.task_run import Forwarded, TaskResult, TaskRun
 from kstreams.batch.task_settings import TaskSettings
-from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.versioned_state import VersionedState
 from kstreams.batch.worker_state import WorkerState
-from kstreams.batch.worker_times import READ, WRITE
 from kstreams.clock import SystemClock
 from kstreams.errors import ExecutionError, KStreamsError, RecordRefusedError
 from kstreams.global_tables.versions import Versions

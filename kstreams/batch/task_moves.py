@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.ids import TaskId
 
 __all__ = ("TaskMove", "TaskPlaces")

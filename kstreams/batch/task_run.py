@@ -12,15 +12,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from kstreams.batch.latency import Ages
+from kstreams.batch.messages.latency import Ages
+from kstreams.batch.messages.task_call import TaskCall
+from kstreams.batch.messages.task_numbers import TaskNumbers
+from kstreams.batch.messages.task_status import ReadSizes, TaskStatus
+from kstreams.batch.messages.worker_times import COMMIT, PROCESS, READ, RESTORE, WRITE, Busy
 from kstreams.batch.sink_writers import write_results
-from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_numbers import TaskNumbers
 from kstreams.batch.task_settings import TaskSettings
 from kstreams.batch.task_state import OpenState, TaskState
-from kstreams.batch.task_status import ReadSizes, TaskStatus
 from kstreams.batch.topic_counts import topic_counts
-from kstreams.batch.worker_times import COMMIT, PROCESS, READ, RESTORE, WRITE, Busy
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import KStreamsError
 from kstreams.ids import TaskId, TopicPartition

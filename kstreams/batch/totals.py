@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.state.log.loop_objects import LoopPart, rows_by_loop
 from kstreams.state.log.topic_counts import bounded_topics, summed_topics
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals, summed

@@ -13,7 +13,7 @@ from typing_extensions import Self
 
 from kstreams._types import K, V
 from kstreams.batch.limits import QueryLimits
-from kstreams.batch.task_call import TaskCall
+from kstreams.batch.messages.task_call import TaskCall
 from kstreams.batch.task_settings import EdgeTarget, TaskSettings
 from kstreams.batch.totals import totals_after
 from kstreams.clock import FakeClock, WatchedClock, to_ms

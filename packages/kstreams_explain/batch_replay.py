@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from kstreams.batch.calls import calls_of
-from kstreams.batch.envelope import DRIVER, Envelope
+from kstreams.batch.messages.envelope import DRIVER, Envelope
 from kstreams.batch.stage_run import StageRun
 from kstreams.batch.stage_settings import StageSettings
 from kstreams.batch.task_run import TaskRun

@@ -10,7 +10,7 @@ import pytest
 
 import kstreams
 from kstreams import INT64, TEXT, Processor, ProcessorContext, Record, Topic, TopologyBuilder
-from kstreams.batch.task_call import TaskCall
+from kstreams.batch.messages.task_call import TaskCall
 from kstreams.batch.task_run import TaskRun
 from kstreams.batch.task_settings import TaskSettings
 from kstreams.checkpoint.planning.plans import Slice

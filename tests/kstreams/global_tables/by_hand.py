@@ -10,7 +10,7 @@ from typing import Any
 
 from kstreams import Embedded, Topic, Topology
 from kstreams.batch.batch_run import BatchRun, Parts
-from kstreams.batch.envelope import Content, Envelope
+from kstreams.batch.messages.envelope import Content, Envelope
 from kstreams.batch.open_feed import feed_of
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.report import BatchReport

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.batch.edge_records import EdgeRecords
-from kstreams.batch.envelope import DRIVER, Content, Envelope
-from kstreams.batch.oversized_batch import Refusal
-from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.messages.edge_records import EdgeRecords
+from kstreams.batch.messages.envelope import DRIVER, Content, Envelope
+from kstreams.batch.messages.oversized_batch import Refusal
+from kstreams.batch.messages.task_call import TaskCall
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import ExecutionError
 from kstreams.ids import TaskId, TopicPartition
@@ -116,7 +116,7 @@ def test_calls_answers_and_refusals_survive(content: Content, stage: int, task: 
 
 
 def test_a_large_queue_is_cut_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kstreams.batch.edge_records._MAX_BYTES", 1_000)
+    monkeypatch.setattr("kstreams.batch.messages.edge_records._MAX_BYTES", 1_000)
     queue = _queue([(n, n, b"k%d" % n, b"v" * 40, None) for n in range(200)])
     parts = [part.queue() for part in EdgeRecords.of(queue)]
     assert len(parts) > 5

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kstreams.batch.task_numbers import TaskNumbers
+from kstreams.batch.messages.task_numbers import TaskNumbers
 from kstreams.ids import TaskId, TopicPartition, parse_keys, text_keys
 from kstreams.state.log.commits import Output
 from kstreams.state.log.fields import (

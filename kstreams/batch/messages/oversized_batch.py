@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kstreams.batch.task_status import ReadSizes, sizes_from_json, sizes_to_json
+from kstreams.batch.messages.task_status import ReadSizes, sizes_from_json, sizes_to_json
 from kstreams.state.log.fields import Fields, checked_integer
 
 __all__ = ("Counts", "Refusal", "merged_counts")

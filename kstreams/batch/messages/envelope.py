@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from kstreams.batch.edge_records import EdgeRecords
-from kstreams.batch.oversized_batch import Refusal
-from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.messages.edge_records import EdgeRecords
+from kstreams.batch.messages.oversized_batch import Refusal
+from kstreams.batch.messages.task_call import TaskCall
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.errors import ExecutionError
 from kstreams.state.log.fields import Fields, checked_integer
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from kstreams.batch.latency import Ages
+from kstreams.batch.messages.latency import Ages
 from kstreams.state.log.fields import Fields
 from kstreams.task.progress.drop_sample import DropSample
 
@@ -21,7 +21,7 @@ class TaskNumbers:
     """The measurements of one task in a batch.
 
     Attributes:
-        busy_us: Microseconds by phase of `kstreams.batch.worker_times.TASK_PHASES`.
+        busy_us: Microseconds by phase of `kstreams.batch.messages.worker_times.TASK_PHASES`.
         nodes_us: Sampled microseconds by node; work outside of nodes has the name "".
         worker: The machine and process of the worker.
         began_ms: The start of reading by the worker's clock, ms since the epoch.

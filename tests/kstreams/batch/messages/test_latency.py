@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.batch.latency import LATENCY_BOUNDS_MS, Ages, Latency, latency_after
+from kstreams.batch.messages.latency import LATENCY_BOUNDS_MS, Ages, Latency, latency_after
 
 
 def ages(wall_ms: int, times: list[int]) -> Ages:
