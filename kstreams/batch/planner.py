@@ -10,7 +10,7 @@ from datetime import datetime
 
 from kstreams.batch.batch_limits import Portion, Portions
 from kstreams.batch.batch_size_control import Pace
-from kstreams.batch.feed import Feed
+from kstreams.batch.io.feed import Feed
 from kstreams.batch.messages.oversized_batch import Refusal
 from kstreams.batch.messages.task_status import ReadSizes
 from kstreams.batch.read_order import feeding_tables

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from kstreams.batch.io.topic_io import TopicIO
 from kstreams.batch.task_settings import EdgeTarget
-from kstreams.batch.topic_io import TopicIO
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import OpenedQuery
 from kstreams.connection import TopicEnds

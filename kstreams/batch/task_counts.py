@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from functools import partial
 
-from kstreams.batch.open_feed import feed_of
+from kstreams.batch.io.open_feed import feed_of
 from kstreams.connection import Connection
 from kstreams.graph.checks.partitions import PartitionCounts, partition_counts
 from kstreams.graph.topology import Topology

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from kstreams.batch.io.sink_writers import write_results
 from kstreams.batch.messages.latency import Ages
 from kstreams.batch.messages.task_call import TaskCall
 from kstreams.batch.messages.task_numbers import TaskNumbers
 from kstreams.batch.messages.task_status import ReadSizes, TaskStatus
 from kstreams.batch.messages.worker_times import COMMIT, PROCESS, READ, RESTORE, WRITE, Busy
-from kstreams.batch.sink_writers import write_results
 from kstreams.batch.task_settings import TaskSettings
 from kstreams.batch.task_state import OpenState, TaskState
 from kstreams.batch.topic_counts import topic_counts

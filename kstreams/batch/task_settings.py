@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kstreams.batch.sink_writers import SinkWriters
-from kstreams.batch.topic_io import TopicIO
+from kstreams.batch.io.sink_writers import SinkWriters
+from kstreams.batch.io.topic_io import TopicIO
 from kstreams.graph.topology import PartitionGroup
 from kstreams.processors.interceptor import Interceptor
 from kstreams.sink import CommitId

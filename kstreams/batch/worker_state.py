@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
-from kstreams.batch.sink_writers import SinkWriters
+from kstreams.batch.io.sink_writers import SinkWriters
 from kstreams.global_tables.open_tables import OpenTables
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.cache.row_cache import RowCache

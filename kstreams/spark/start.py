@@ -10,8 +10,8 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from kstreams.batch.changelogs import open_changelogs
-from kstreams.batch.no_topics import NO_TOPICS, check_no_topics
-from kstreams.batch.open_feed import feed_of, publish_commit
+from kstreams.batch.io.no_topics import NO_TOPICS, check_no_topics
+from kstreams.batch.io.open_feed import feed_of, publish_commit
 from kstreams.batch.package_files import own_folders
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kstreams.batch.sink_writers import SinkWriters
-from kstreams.batch.topic_io import TopicIO
+from kstreams.batch.io.sink_writers import SinkWriters
+from kstreams.batch.io.topic_io import TopicIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.graph.topology import PartitionGroup
 from kstreams.raw_batch import NO_LIMIT

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kstreams import TEXT, Embedded, Emitter, Topic, Topology, TopologyBuilder
-from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plans import Plan

@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kstreams.batch.open_feed import feed_of
+from kstreams.batch.io.open_feed import feed_of
 from tests.crash.faults import version_of
 from tests.kstreams.totals import check_totals
 

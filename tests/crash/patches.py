@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kstreams.batch.batch_size import RecordSizes
-from kstreams.batch.embedded import feed as embedded_feed
-from kstreams.batch.embedded.io import publish
+from kstreams.batch.io.embedded import feed as embedded_feed
+from kstreams.batch.io.embedded.topic_io import publish
 from kstreams.batch.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan

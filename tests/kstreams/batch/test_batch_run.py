@@ -13,7 +13,7 @@ import pytest
 from kstreams import INT64, TEXT, Embedded, Topic, Topology, TopologyBuilder
 from kstreams.batch.batch_run import BatchRun, Parts
 from kstreams.batch.batch_size import RecordSizes
-from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
 from kstreams.batch.messages.envelope import Content, Envelope
 from kstreams.batch.messages.task_call import TaskCall
 from kstreams.batch.messages.task_status import TaskStatus

@@ -20,7 +20,7 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.batch.changelogs import open_changelogs
-from kstreams.batch.kafka.io import KafkaIO
+from kstreams.batch.io.kafka.topic_io import KafkaIO
 from kstreams.connection import Connection
 from kstreams.errors import PartitionCountError
 from kstreams.kafka.options import Kafka

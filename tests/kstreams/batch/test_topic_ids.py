@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kstreams import Embedded
-from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
 from kstreams.batch.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.errors import TopicRecreatedError

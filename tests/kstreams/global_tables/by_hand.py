@@ -10,8 +10,8 @@ from typing import Any
 
 from kstreams import Embedded, Topic, Topology
 from kstreams.batch.batch_run import BatchRun, Parts
+from kstreams.batch.io.open_feed import feed_of
 from kstreams.batch.messages.envelope import Content, Envelope
-from kstreams.batch.open_feed import feed_of
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.report import BatchReport
 from kstreams.batch.stage_run import StageRun

@@ -16,7 +16,7 @@ from kstreams.checkpoint.planning.plans import Plan
 from kstreams.ids import TopicPartition
 from kstreams.kafka.options import Kafka
 from kstreams.kafka.range_reader import OffsetRange, RangeReader
-from tests.kstreams.batch.kafka.test_io import planner
+from tests.kstreams.batch.io.kafka.test_topic_io import planner
 from tests.kstreams.kafka.samples import fill
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]

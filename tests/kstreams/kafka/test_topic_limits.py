@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import BYTES, DeadLetter, Topic, TopologyBuilder
-from kstreams.batch.kafka.io import KafkaIO
+from kstreams.batch.io.kafka.topic_io import KafkaIO
 from kstreams.clock import SystemClock
 from kstreams.errors import RecordRefusedError, UnknownTopicError
 from kstreams.graph.topology import PartitionGroup

@@ -28,7 +28,7 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.aggregators import count
-from kstreams.batch.kafka.io import KafkaIO
+from kstreams.batch.io.kafka.topic_io import KafkaIO
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.durations import seconds

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from kstreams.batch.sinks import changelog_name, outputs_of
+from kstreams.batch.io.sinks import changelog_name, outputs_of
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import KStreamsError, RecordRefusedError, UnknownTopicError
 from kstreams.graph.nodes import SinkNode

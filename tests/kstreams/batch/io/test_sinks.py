@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from kstreams import TEXT, Emitter, Record, Topic, Topology, TopologyBuilder
+from kstreams.batch.io.sink_publishing import publish_receipts
 from kstreams.batch.messages.task_status import TaskStatus
-from kstreams.batch.sink_publishing import publish_receipts
 from kstreams.ids import TaskId
 from kstreams.sinks import CommitId, RefusedRow
 from kstreams.state.log.fields import Fields

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import closing
 
-from kstreams.batch.embedded.feed import EmbeddedFeed
-from kstreams.batch.feed import Feed
-from kstreams.batch.logs.feed import LogFeed, logs_of
-from kstreams.batch.sink_publishing import publish_receipts
-from kstreams.batch.sink_writers import sinks_of
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
+from kstreams.batch.io.feed import Feed
+from kstreams.batch.io.logs.feed import LogFeed, logs_of
+from kstreams.batch.io.sink_publishing import publish_receipts
+from kstreams.batch.io.sink_writers import sinks_of
 from kstreams.connection import Connection
 from kstreams.embedded.connection import Embedded
 from kstreams.errors import CompileError
@@ -41,7 +41,7 @@ def feed_of(
 def _feed_of_topics(connection: Connection) -> Feed:
     if isinstance(connection, Embedded):
         return EmbeddedFeed(connection)
-    from kstreams.batch.kafka.feed import KafkaFeed  # noqa: PLC0415
+    from kstreams.batch.io.kafka.feed import KafkaFeed  # noqa: PLC0415
     from kstreams.kafka.options import Kafka  # noqa: PLC0415  # needs the extra `kafka`
 
     if isinstance(connection, Kafka):

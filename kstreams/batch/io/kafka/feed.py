@@ -8,7 +8,7 @@ from functools import partial
 
 import pyarrow as pa
 
-from kstreams.batch.kafka.io import KafkaIO
+from kstreams.batch.io.kafka.topic_io import KafkaIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.connection import TopicEnds
 from kstreams.graph.nodes import SourceNode

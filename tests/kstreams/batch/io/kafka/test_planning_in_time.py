@@ -9,8 +9,8 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import BYTES, Topic, TopologyBuilder
-from kstreams.batch.kafka.feed import KafkaFeed
-from kstreams.batch.kafka.io import KafkaIO
+from kstreams.batch.io.kafka.feed import KafkaFeed
+from kstreams.batch.io.kafka.topic_io import KafkaIO
 from kstreams.batch.planner import BatchPlanner
 from kstreams.batch.read_order import read_order
 from kstreams.checkpoint.planning.plan_log import PlanLog

@@ -11,8 +11,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import BYTES, Topic, TopologyBuilder
-from kstreams.batch.kafka.feed import KafkaFeed
-from kstreams.batch.kafka.io import KafkaIO
+from kstreams.batch.io.kafka.feed import KafkaFeed
+from kstreams.batch.io.kafka.topic_io import KafkaIO
 from kstreams.batch.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan

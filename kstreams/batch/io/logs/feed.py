@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from kstreams.batch.feed import Feed
-from kstreams.batch.logs.io import LogIO
-from kstreams.batch.logs.positions import LogPositions
+from kstreams.batch.io.feed import Feed
+from kstreams.batch.io.logs.positions import LogPositions
+from kstreams.batch.io.logs.topic_io import LogIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.connection import TopicEnds
 from kstreams.graph.nodes import SourceNode

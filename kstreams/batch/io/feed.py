@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
-from kstreams.batch.source_positions import SourcePositions
-from kstreams.batch.topic_io import TopicIO
+from kstreams.batch.io.source_positions import SourcePositions
+from kstreams.batch.io.topic_io import TopicIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.connection import TopicEnds
 from kstreams.graph.nodes import SourceNode

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable
 
-from kstreams.batch.embedded.io import EmbeddedIO, publish
+from kstreams.batch.io.embedded.topic_io import EmbeddedIO, publish
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.connection import TopicEnds
 from kstreams.embedded.admin import EmbeddedAdmin

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kstreams import BYTES, Embedded, Topic, TopologyBuilder
-from kstreams.batch.embedded.io import EmbeddedIO, publish
+from kstreams.batch.io.embedded.topic_io import EmbeddedIO, publish
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.embedded import rows
 from kstreams.embedded.log import EmbeddedLog

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.batch.topic_io import TopicIO
+from kstreams.batch.io.topic_io import TopicIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import KStreamsError
 from kstreams.graph.topology import PartitionGroup

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from kstreams.batch.sinks import outputs_of
+from kstreams.batch.io.sinks import outputs_of
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.embedded.connection import Embedded
 from kstreams.embedded.log import EmbeddedLog

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-from kstreams.batch.source_positions import SourcePositions
+from kstreams.batch.io.source_positions import SourcePositions
 from kstreams.connection import TopicEnds
 from kstreams.errors import KStreamsError
 from kstreams.ids import TopicPartition
