@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kstreams.batch.assignment import TaskAssignment
 from kstreams.batch.calls import calls_of, shares_of
-from kstreams.batch.limits import QueryLimits
 from kstreams.batch.messages.envelope import Content
 from kstreams.batch.messages.oversized_batch import Refusal, merged_counts
 from kstreams.batch.messages.task_status import TaskStatus
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.planning.limits import QueryLimits
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plan_log import PlanLog

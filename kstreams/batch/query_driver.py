@@ -12,9 +12,9 @@ from kstreams.batch.commit_of import commit_of, held_back
 from kstreams.batch.io.feed import Feed
 from kstreams.batch.io.sink_publishing import prepare_sinks, publish_receipts
 from kstreams.batch.io.sink_writers import sinks_of
-from kstreams.batch.limits import QueryLimits
 from kstreams.batch.messages.task_status import TaskStatus
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.planning.limits import QueryLimits
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.batch.progress import COMMIT, PUBLISH, BatchProgress
 from kstreams.batch.report import BatchReport
 from kstreams.batch.reporting import report_of

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kstreams.batch.batch_run import BatchRun, Parts
 from kstreams.batch.messages.envelope import Content, Envelope
 from kstreams.batch.messages.task_status import TaskStatus
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.batch.progress import JOB, BatchProgress
 from kstreams.batch.stage_run import Message
 from kstreams.batch.stage_settings import QuerySettings

@@ -8,7 +8,7 @@ from kstreams._types import K, V
 from kstreams.batch.io.logs.feed import logs_of
 from kstreams.batch.io.logs.topic_io import LogIO, close_readers
 from kstreams.batch.io.topic_io import TopicIO
-from kstreams.batch.limits import QueryLimits
+from kstreams.batch.planning.limits import QueryLimits
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.clock import Clock
 from kstreams.errors import TopologyError, UnknownTopicError

@@ -12,12 +12,12 @@ import pytest
 
 from kstreams import INT64, TEXT, Embedded, Topic, Topology, TopologyBuilder
 from kstreams.batch.batch_run import BatchRun, Parts
-from kstreams.batch.batch_size import RecordSizes
 from kstreams.batch.io.embedded.feed import EmbeddedFeed
 from kstreams.batch.messages.envelope import Content, Envelope
 from kstreams.batch.messages.task_call import TaskCall
 from kstreams.batch.messages.task_status import TaskStatus
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.planning.batch_size import RecordSizes
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.batch.stage_run import Message, StageRun
 from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.worker_state import WorkerState

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kstreams.batch.read_order import read_order
+from kstreams.batch.planning.read_order import read_order
 from kstreams.ids import TopicPartition
 from tests.kstreams.batch.in_time import Backlog
 from tests.kstreams.batch.planned import groups_of

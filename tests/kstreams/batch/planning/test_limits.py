@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Emitter, Record, Topic, Topology, TopologyBuilder
-from kstreams.batch.limits import QueryLimits
 from kstreams.batch.messages.oversized_batch import Refusal
+from kstreams.batch.planning.limits import QueryLimits
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.ids import TopicPartition
 from kstreams.operators import flat_map_values, limit, rekey

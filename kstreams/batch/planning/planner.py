@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from kstreams.batch.batch_limits import Portion, Portions
-from kstreams.batch.batch_size_control import Pace
 from kstreams.batch.io.feed import Feed
 from kstreams.batch.messages.oversized_batch import Refusal
 from kstreams.batch.messages.task_status import ReadSizes
-from kstreams.batch.read_order import feeding_tables
-from kstreams.batch.topic_ids import TOPIC_WAY_ON, Identities
+from kstreams.batch.planning.batch_limits import Portion, Portions
+from kstreams.batch.planning.batch_size_control import Pace
+from kstreams.batch.planning.read_order import feeding_tables
+from kstreams.batch.planning.topic_ids import TOPIC_WAY_ON, Identities
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan, Slice
 from kstreams.clock import to_ms

@@ -8,7 +8,7 @@ import pytest
 
 from kstreams import Embedded
 from kstreams.batch.io.embedded.feed import EmbeddedFeed
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.errors import TopicRecreatedError
 from kstreams.ids import TopicPartition
@@ -113,6 +113,6 @@ def test_a_long_backlog_is_interrupted_to_look_at_its_topic(
     planner.next()
     created_again(log, 60)
     assert read_by(planner.next()) == [(0, "a", 0, 5, 10)]
-    monkeypatch.setattr("kstreams.batch.planner._ASK_AGAIN_S", 0.0)
+    monkeypatch.setattr("kstreams.batch.planning.planner._ASK_AGAIN_S", 0.0)
     with pytest.raises(TopicRecreatedError):
         planner.next()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.batch.batch_size_control import Pace
+from kstreams.batch.planning.batch_size_control import Pace
 from kstreams.ids import TopicPartition
 from tests.kstreams.batch.planned import append, groups_of, new_log, planner_on
 
@@ -63,7 +63,7 @@ def test_it_stays_within_its_bounds(most: int, batches: list[tuple[int, float]])
 def test_a_planner_reads_more_behind_a_quick_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("kstreams.batch.batch_size_control._FIRST", 10)
+    monkeypatch.setattr("kstreams.batch.planning.batch_size_control._FIRST", 10)
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(100))
     planner = planner_on(log, groups_of("a"), most=15)

@@ -7,8 +7,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.batch.batch_size import share
 from kstreams.batch.messages.oversized_batch import Refusal
+from kstreams.batch.planning.batch_size import share
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.ids import TopicPartition
 from kstreams.state.log.directory import DirectoryObjectStore

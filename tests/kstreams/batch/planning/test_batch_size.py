@@ -7,7 +7,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.batch.batch_size import RecordSizes, fitting
+from kstreams.batch.planning.batch_size import RecordSizes, fitting
 from kstreams.ids import TopicPartition
 
 COUNTS = st.dictionaries(st.sampled_from("abcd"), st.integers(1, 10_000), min_size=1)

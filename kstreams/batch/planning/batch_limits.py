@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kstreams.batch.batch_size import RecordSizes, fitting, share
-from kstreams.batch.batch_size_control import Pace
-from kstreams.batch.read_order import read_order
-from kstreams.batch.time_cut import Counts, FirstSince, TimeCuts
+from kstreams.batch.planning.batch_size import RecordSizes, fitting, share
+from kstreams.batch.planning.batch_size_control import Pace
+from kstreams.batch.planning.read_order import read_order
+from kstreams.batch.planning.time_cut import Counts, FirstSince, TimeCuts
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.processors.event_time import EventTime, WallClock
