@@ -18,10 +18,10 @@ from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.batch.progress import COMMIT, PUBLISH, BatchProgress
 from kstreams.batch.report import BatchReport
 from kstreams.batch.reporting import report_of
-from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.sweeping import MIN_AGE, Sweep
 from kstreams.batch.task_moves import TaskPlaces
 from kstreams.batch.task_timers import TaskTimers
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.opening import OpenedQuery

@@ -18,9 +18,9 @@ from kstreams.batch.messages.task_call import TaskCall
 from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.batch.planning.batch_size import RecordSizes
 from kstreams.batch.planning.planner import BatchPlanner
-from kstreams.batch.stage_run import Message, StageRun
-from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.worker.stage_run import Message, StageRun
+from kstreams.batch.worker.stage_settings import QuerySettings
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.app_settings import AppSettings

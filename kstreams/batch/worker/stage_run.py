@@ -16,11 +16,11 @@ from kstreams.batch.messages.task_call import TaskCall
 from kstreams.batch.messages.task_numbers import worker_name
 from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.batch.messages.worker_times import READ, WRITE
-from kstreams.batch.stage_settings import StageSettings
-from kstreams.batch.task_run import Forwarded, TaskResult, TaskRun
-from kstreams.batch.task_settings import TaskSettings
-from kstreams.batch.versioned_state import VersionedState
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.worker.stage_settings import StageSettings
+from kstreams.batch.worker.task_run import Forwarded, TaskResult, TaskRun
+from kstreams.batch.worker.task_settings import TaskSettings
+from kstreams.batch.worker.versioned_state import VersionedState
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.clock import SystemClock
 from kstreams.errors import ExecutionError, KStreamsError, RecordRefusedError
 from kstreams.global_tables.versions import Versions

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from kstreams.batch.stage_settings import StageSettings
-from kstreams.batch.task_state import OpenState
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.worker.stage_settings import StageSettings
+from kstreams.batch.worker.task_state import OpenState
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.ids import TaskId
 from kstreams.state.backend.task_key import TaskKey, loops_prefix, new_attempt
 from kstreams.state.backend.working import Changes

@@ -11,8 +11,8 @@ import pytest
 import kstreams
 from kstreams import INT64, TEXT, Processor, ProcessorContext, Record, Topic, TopologyBuilder
 from kstreams.batch.messages.task_call import TaskCall
-from kstreams.batch.task_run import TaskRun
-from kstreams.batch.task_settings import TaskSettings
+from kstreams.batch.worker.task_run import TaskRun
+from kstreams.batch.worker.task_settings import TaskSettings
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.backend.memory import MemoryStore
@@ -112,4 +112,4 @@ def test_a_task_is_made_in_one_place() -> None:
         for path in sorted(root.rglob("*.py"))
         if re.search(r"^from kstreams\.task\.task import", path.read_text(), re.MULTILINE)
     ]
-    assert importers == ["batch/task_run.py"]
+    assert importers == ["batch/worker/task_run.py"]

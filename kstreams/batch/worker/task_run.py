@@ -18,9 +18,9 @@ from kstreams.batch.messages.task_call import TaskCall
 from kstreams.batch.messages.task_numbers import TaskNumbers
 from kstreams.batch.messages.task_status import ReadSizes, TaskStatus
 from kstreams.batch.messages.worker_times import COMMIT, PROCESS, READ, RESTORE, WRITE, Busy
-from kstreams.batch.task_settings import TaskSettings
-from kstreams.batch.task_state import OpenState, TaskState
-from kstreams.batch.topic_counts import topic_counts
+from kstreams.batch.worker.task_settings import TaskSettings
+from kstreams.batch.worker.task_state import OpenState, TaskState
+from kstreams.batch.worker.topic_counts import topic_counts
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import KStreamsError
 from kstreams.ids import TaskId, TopicPartition

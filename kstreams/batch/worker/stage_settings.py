@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from kstreams.batch.io.topic_io import TopicIO
-from kstreams.batch.task_settings import EdgeTarget
+from kstreams.batch.worker.task_settings import EdgeTarget
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import OpenedQuery
 from kstreams.connection import TopicEnds
