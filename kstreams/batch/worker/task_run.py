@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from kstreams.batch.io.sink_writers import write_results
+from kstreams.batch.io.topic_io import BatchId
 from kstreams.batch.messages.latency import Ages
 from kstreams.batch.messages.task_call import TaskCall
 from kstreams.batch.messages.task_numbers import TaskNumbers
@@ -201,10 +202,10 @@ class TaskRun:
         group, own = settings.group, settings.partition
         commits = settings.commits(batch, revision)
         receipts = write_results(output, group, settings.writers, commits, io.limits)
-        by = settings.producer
-        outputs = io.write(output, group, producer=by, batch=batch, revision=revision)
+        id_ = BatchId(settings.producer, batch, revision)
+        outputs = io.write(output, group, id_)
         sent = list(self._sent(output))
-        staged = io.staged(output, group, producer=by, batch=batch, revision=revision)
+        staged = io.staged(output, group, id_)
         parts = state.send(chain(sent, ((name, own, table) for name, table in staged)))
         return _Written(tuple(receipts), tuple(outputs), parts[: len(sent)], parts[len(sent) :])
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.batch.io.sinks import outputs_of
+from kstreams.batch.io.topic_io import BatchId, TopicIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.embedded.connection import Embedded
 from kstreams.embedded.log import EmbeddedLog
@@ -30,7 +32,7 @@ __all__ = ("EmbeddedIO", "publish")
 _LOG = logging.getLogger(__name__)
 
 
-class EmbeddedIO:
+class EmbeddedIO(TopicIO):
     """A `TopicIO` on embedded topics; results are seen exactly once.
 
     Args:
@@ -40,8 +42,8 @@ class EmbeddedIO:
     def __init__(self, connection: Embedded) -> None:
         self._connection = connection
 
+    @override
     def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
-        """Read slices of a plan, in their order."""
         queues: list[Queue] = []
         sizes: dict[TopicPartition, tuple[int, int]] = {}
         room = max_bytes
@@ -71,9 +73,7 @@ class EmbeddedIO:
         )
         return Queue(each.entry, each.topic, each.partition, table.cast(INPUT_SCHEMA))
 
-    def read_ahead(self) -> None:
-        """Do nothing: segments are read from a disk, fast."""
-
+    @override
     def limits(self, topic: str) -> TopicLimits:
         """Return the limits of embedded topics; a write creates a missing topic.
 
@@ -86,37 +86,19 @@ class EmbeddedIO:
             )
         return LOCAL_LIMITS
 
-    def write(
-        self,
-        output: TaskOutput,
-        group: PartitionGroup,
-        *,
-        producer: str,
-        batch: int,  # staged files have their own names
-        revision: int = 0,  # as above
-    ) -> list[Output]:
+    @override
+    def write(self, output: TaskOutput, group: PartitionGroup, batch: BatchId) -> list[Output]:
         """Stage a batch's output: a file for each piece, sink, topic and partition."""
         staged: list[Output] = []
+        owner = batch.producer
         for sink, partitioner, table in outputs_of(output, group):
             written: dict[str, int] = {}
             for number, piece in enumerate(pieces(table)):
                 # Published once for a producer and batch: each piece has a producer of its own.
-                own = f"{producer}/{sink}#{number}" if number else f"{producer}/{sink}"
-                for topic, partition, name in self._staged(piece, partitioner, written, producer):
+                own = f"{owner}/{sink}#{number}" if number else f"{owner}/{sink}"
+                for topic, partition, name in self._staged(piece, partitioner, written, owner):
                     staged.append(Output(topic, partition, name, own))
         return staged
-
-    def staged(
-        self,
-        output: TaskOutput,
-        group: PartitionGroup,
-        *,
-        producer: str,
-        batch: int,
-        revision: int = 0,
-    ) -> tuple[()]:
-        """Return nothing: files of topics are staged by `write`."""
-        return ()
 
     def _staged(
         self, piece: pa.Table, partitioner: Partitioner, written: dict[str, int], owner: str

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from typing_extensions import override
 
-from kstreams.batch.io.topic_io import TopicIO
+from kstreams.batch.io.topic_io import BatchId, TopicIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import KStreamsError
 from kstreams.graph.topology import PartitionGroup
@@ -24,7 +25,7 @@ __all__ = ("LogIO", "close_readers")
 
 
 @dataclass(frozen=True)
-class LogIO:
+class LogIO(TopicIO):
     """A `TopicIO` that reads logs, and leaves topics to another.
 
     Args:
@@ -35,6 +36,7 @@ class LogIO:
     others: TopicIO
     logs: Mapping[str, Log[Any, Any]]
 
+    @override
     def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
         """Read slices of a plan, in their order: those of topics first, all at once."""
         sizes: dict[TopicPartition, tuple[int, int]] = {}
@@ -80,37 +82,24 @@ class LogIO:
             _READERS[name] = log, reader
         return reader
 
+    @override
     def read_ahead(self) -> None:
         """Get ready for the next slices of topics."""
         self.others.read_ahead()
 
+    @override
     def limits(self, topic: str) -> TopicLimits:
-        """Return the limits of a topic."""
         return self.others.limits(topic)
 
-    def write(
-        self,
-        output: TaskOutput,
-        group: PartitionGroup,
-        *,
-        producer: str,
-        batch: int,
-        revision: int = 0,
-    ) -> Sequence[Output]:
-        """Write a batch's output to topics."""
-        return self.others.write(output, group, producer=producer, batch=batch, revision=revision)
+    @override
+    def write(self, output: TaskOutput, group: PartitionGroup, batch: BatchId) -> Sequence[Output]:
+        return self.others.write(output, group, batch)
 
+    @override
     def staged(
-        self,
-        output: TaskOutput,
-        group: PartitionGroup,
-        *,
-        producer: str,
-        batch: int,
-        revision: int = 0,
+        self, output: TaskOutput, group: PartitionGroup, batch: BatchId
     ) -> Iterable[tuple[str, pa.Table]]:
-        """Return the records to publish after the commit."""
-        return self.others.staged(output, group, producer=producer, batch=batch, revision=revision)
+        return self.others.staged(output, group, batch)
 
 
 _READERS: dict[str, tuple[Log[Any, Any], LogReader]] = {}

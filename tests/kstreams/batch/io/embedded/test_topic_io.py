@@ -10,6 +10,7 @@ import pytest
 
 from kstreams import BYTES, Embedded, Topic, TopologyBuilder
 from kstreams.batch.io.embedded.topic_io import EmbeddedIO, publish
+from kstreams.batch.io.topic_io import BatchId
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.embedded import rows
 from kstreams.embedded.log import EmbeddedLog
@@ -109,7 +110,7 @@ def _group() -> PartitionGroup:
 
 
 def _published(log: EmbeddedLog, io: EmbeddedIO, output: TaskOutput) -> list[list[bytes]]:
-    outputs = io.write(output, _group(), producer="life/in/0", batch=3)
+    outputs = io.write(output, _group(), BatchId("life/in/0", 3))
     for _ in range(2):  # as a start after a crash does
         publish(log, outputs, 3)
     return [
