@@ -1,4 +1,4 @@
-"""Run the tasks of a batch, whatever their workers are, until all have done what its plan says."""
+"""Run the tasks of a batch on any kind of workers, with a new plan if tasks reject their input."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class BatchRun:
             plan = smaller
 
     def _complete(self, batch: int, plan: Plan) -> Plan:
-        """Let a batch that another topology has planned read the tables that this one reads."""
+        """Return the plan with versions of all global tables; another topology may lack some."""
         missing = self._tables.missing(plan.globals)
         if not missing:
             return plan
@@ -122,7 +122,7 @@ class BatchRun:
     def _granted(
         self, batch: int, plan: Plan, last: Commit | None, said: Sequence[Content]
     ) -> Plan:
-        """Let tasks pass more records through their limits, as far as the limits let them."""
+        """Return the plan with larger shares of limits for the tasks that exceeded their share."""
         settings, limits = self._settings, self._limits
         arrived = merged_counts(
             (task, {node: count})
@@ -139,7 +139,7 @@ class BatchRun:
         return self._plans.replace(batch, plan.granting(found, tasks))
 
     def _repinned(self, batch: int, plan: Plan, gone: VersionGoneError) -> Plan:
-        """Let a batch read the newest versions of global tables, as the user has allowed."""
+        """Return the plan with the newest versions of global tables, as `repin` allows."""
         found = plan.repinned(self._tables.pin())
         self._fence()
         _LOG.warning("query %s, batch %d: %s; planned again", self._settings.name, batch, gone)

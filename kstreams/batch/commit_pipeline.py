@@ -31,7 +31,7 @@ class _Pending:
     """A batch with a plan.
 
     Attributes:
-        batch: The number of the batch; it is committed if it is not above that of the last commit.
+        batch: The number of the batch. After its commit, the value stays until the next plan.
         plan: The plan; None if it is to be read from the log.
         inherited: Whether an older driver planned the batch, and may commit it.
     """
@@ -177,7 +177,7 @@ class CommitPipeline:
         return commit, position
 
     def failure(self, batch: int, error: Exception) -> Exception:
-        """Return why a batch failed: by an error, or since another driver has run it already."""
+        """Return the error of a failed batch, or a `FencedError` if another driver committed it."""
         is_done = self.last is not None and self.last.batch >= batch
         if is_done or not self._takes_over or isinstance(error, FencedError):
             return error

@@ -46,8 +46,8 @@ class QueryDriver:
 
     Args:
         settings: The settings of the query.
-        opened: Its checkpoint and positions.
-        feed: Its input and output.
+        opened: The checkpoint and the positions of the query.
+        feed: The input and output of the query.
         clock: The clock of the app.
         fence: Raises `FencedError` if a newer driver has the checkpoint.
         run: The id of this driver.
@@ -120,7 +120,7 @@ class QueryDriver:
 
     @property
     def plans(self) -> PlanLog:
-        """The plans of its batches."""
+        """The plan log of the query."""
         return self._opened.plans
 
     # ------------------------------------------------------------ planning
@@ -215,7 +215,7 @@ class QueryDriver:
         self._closing = True
 
     def end(self) -> dict[TopicPartition, int]:
-        """Return the present end of the query's sources."""
+        """Return the current end offsets of the query's sources."""
         return self.planner.end()
 
     def reached(self, end: Mapping[TopicPartition, int], wall_ms: int) -> bool:
@@ -275,7 +275,7 @@ class QueryDriver:
         done = self._commits.commit(commit, accept, plan_next)
         if done is None:
             return self._report(self._adopt(batch), plan, (), began)
-        self.fence()  # a driver that hung may have added what others have long forgotten
+        self.fence()  # others may have deleted the plans and commits that fence a driver that hung
         self.progress.enter(PUBLISH, batch)
         self._publish(done)
         self._opened.done.note(batch)
@@ -286,11 +286,11 @@ class QueryDriver:
         return self._report(done, plan, statuses, began)
 
     def failure(self, batch: int, error: Exception) -> Exception:
-        """Return why a batch failed: by an error, or since another driver has run it already."""
+        """Return the error of a failed batch, or a `FencedError` if another driver committed it."""
         return self._commits.failure(batch, error)
 
     def _stop_sources(self) -> None:
-        """Let no batch read sources whose records have no effect any more."""
+        """Exclude sources from the next plans whose records have no effect: limits are reached."""
         if self._limits.any and self.last is not None:
             self.planner.stopped = self._limits.stopped(self._limits.passed(self.last.tasks))
 
@@ -301,7 +301,7 @@ class QueryDriver:
         held: Mapping[TopicPartition, HeldBack],
         began: float,
     ) -> None:
-        """Let the next batch be planned after this one."""
+        """Update timers, planner and sources, so that the next batch can be planned."""
         self._stop_sources()
         for status in statuses:
             self.timers.note(status.task, status.wall_due_ms)
@@ -343,6 +343,6 @@ class QueryDriver:
         sweep.run(None if self.last is None else self.last.batch, self.kept)
 
     def _sweep_topics(self) -> None:
-        """Remove what lost attempts have left in topics: all that counts is published."""
+        """Remove files of lost attempts from topics, after the committed output is published."""
         before = self._clock.now_ms() - int(MIN_AGE.total_seconds() * 1000)
         self.feed.sweep(self._settings.producers(), older_than_ms=before)

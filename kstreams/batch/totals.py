@@ -32,7 +32,7 @@ def totals_after(
     for each in (each for status in statuses for each in status.reads):
         places = sources.setdefault(each.node, {})
         taken, held = places.get(each.place, PartitionCounts())
-        # A batch may read less than waits, and more than waited.
+        # A batch may read fewer records than are held back, or more.
         waits = max(held, each.rows) - each.taken
         places[each.place] = PartitionCounts(taken + each.taken, waits)
         waiting.append({each.node: NodeCounts(waits - held, held=waits - held)})

@@ -14,7 +14,7 @@ from kstreams.task.records.queues import Queue
 __all__ = ("EdgeRecords",)
 
 _MAX_BYTES = 16 * 1024 * 1024
-"""Of a message, about: a row of Spark's holds less than 2 GiB."""
+"""The approximate size of a message: a Spark row holds less than 2 GiB."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class EdgeRecords:
 
     @classmethod
     def of(cls, queue: Queue) -> Iterator[EdgeRecords]:
-        """Cut a queue into messages that are not too large."""
+        """Divide a queue into messages of limited size."""
         table = queue.table
         count = max(1, -(-table.nbytes // _MAX_BYTES))
         rows = -(-table.num_rows // count)

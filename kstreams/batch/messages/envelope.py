@@ -41,8 +41,8 @@ class Envelope:
     """A message to one task of a stage, or to the driver.
 
     Attributes:
-        stage: Number of the stage it is for, `DRIVER` for the driver.
-        task: Partition of the task it is for, or of the one that it is of.
+        stage: The number of the receiving stage, or `DRIVER`.
+        task: The partition of the receiving task; for the driver, of the sending task.
         content: The message.
     """
 

@@ -26,12 +26,12 @@ _MAX_FIELDS = 20
 def to_json(error: KStreamsError, limit: int) -> dict[str, Any]:
     """Return an error as plain data.
 
-    An error of a class that is not the library's has its class's name in its message, and
-    comes back as the nearest class that is. Fields that are not plain become text.
+    The result for an unregistered class has the name of the class in its message, and the nearest
+    registered base class. Fields that are not plain become text.
 
     Args:
-        error: Any.
-        limit: Characters of each text at most.
+        error: The error.
+        limit: The maximum number of characters of each text.
     """
     classes = [_name(kind) for kind in type(error).__mro__ if _is_registered(kind)]
     message = text_of(error.message or Exception.__str__(error))
@@ -53,7 +53,7 @@ def to_json(error: KStreamsError, limit: int) -> dict[str, Any]:
 
 
 def from_json(data: Mapping[str, Any]) -> KStreamsError:
-    """Make the error that `to_json` was given.
+    """Return the error from the result of `to_json`.
 
     Raises:
         ValueError: The data is not what `to_json` returns.
@@ -128,7 +128,7 @@ def _where_json(where: Where, limit: int) -> dict[str, Any]:
 
 
 def _key_json(key: object, limit: int) -> list[Any]:
-    """Return a key with its kind: as it is where it is plain and short."""
+    """Return a key with its kind; a plain short key is unchanged."""
     if type(key) is bytes and len(key) <= limit:
         return ["bytes", base64.b64encode(key).decode()]
     if type(key) is str and len(key) <= limit:

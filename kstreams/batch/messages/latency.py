@@ -23,7 +23,7 @@ LATENCY_BOUNDS_MS = (
 
 _PER_OCTAVE = 4
 _MOST_OCTAVES = 43
-"""2**43 ms are 278 years: older is as old."""
+"""The last bucket: 2**43 ms are 278 years."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Ages:
         """Count the ages of records.
 
         Args:
-            wall_ms: When their batch was planned, ms since the epoch.
-            times: Their timestamps, ms since the epoch; later ones are of age 0.
+            wall_ms: The time of the plan of the batch, ms since the epoch.
+            times: The timestamps of the records, ms since the epoch; later ones have the age 0.
         """
         found: Counter[int] = Counter()
         total = 0
@@ -97,7 +97,7 @@ class Latency:
     def quantile_ms(self, share: float) -> int | None:
         """Return the bound below which a share of the records was; None without records.
 
-        Of those older than the last bound, that is the last bound.
+        For records older than the last bound, it is the last bound.
         """
         wanted, seen = share * self.count, 0
         for bound, count in zip(
@@ -109,7 +109,7 @@ class Latency:
         return None
 
     def __add__(self, other: Latency) -> Latency:
-        """Return both together."""
+        """Return the sum of two histograms."""
         counts = tuple(a + b for a, b in zip(self.counts, other.counts, strict=True))
         return Latency(counts, self.sum_ms + other.sum_ms)
 

@@ -26,7 +26,7 @@ from kstreams.task.times.holding import HeldBack
 __all__ = ("ReadSizes", "TaskStatus", "sizes_from_json", "sizes_to_json")
 
 ReadSizes = Mapping[TopicPartition, tuple[int, int]]
-"""Of each partition, how many offsets were read, and the bytes of their records."""
+"""The number of read offsets, and the bytes of their records, by partition."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class TaskStatus:
         task: The task.
         pointer: The written version of its state, as JSON text.
         records: The number of processed records.
-        source_records: The number of those that were read from topics.
+        source_records: The number of processed records that were read from topics.
         sizes: The read sizes of each partition.
         held: The partitions with unprocessed records.
         counts: The input and output counts of nodes; only of nodes with records.

@@ -15,16 +15,16 @@ T = TypeVar("T")
 READ: Final = "read"
 """Reading records of topics and loops."""
 RESTORE: Final = "restore"
-"""Opening the state: quick where the worker has a copy, else from the durable log."""
+"""Opening the state: from the copy of the worker, or else from the durable log."""
 PROCESS: Final = "process"
 """The nodes, and decoding and encoding."""
 WRITE: Final = "write"
-"""Handing output on: to topics, to other places, to tasks of later stages."""
+"""Writing output: to topics, to other sinks, to tasks of later stages."""
 COMMIT: Final = "commit"
 """Making the version of the state durable."""
 
 TASK_PHASES: Final = (READ, RESTORE, PROCESS, WRITE, COMMIT)
-"""All of them, in their order."""
+"""All phases, in order."""
 
 _MICROSECONDS = 1_000_000
 
@@ -53,7 +53,7 @@ class Busy:
             self.add(phase, time.perf_counter() - began)
 
     def each(self, phase: str, items: Iterable[T]) -> Iterator[T]:
-        """Yield items; add the time that making them takes, not what passes in between."""
+        """Yield items; add the time of their creation, without the time between them."""
         made = iter(items)
         while True:
             with self.during(phase):

@@ -36,7 +36,7 @@ class Identities:
     def check_known(
         self, known: Mapping[str, str], positions: Mapping[TopicPartition, int]
     ) -> None:
-        """Compare the topic ids with those that were stored with the positions.
+        """Compare the topic ids with the ids that were stored with the positions.
 
         Raises:
             TopicRecreatedError: A topic with read records has another id now.

@@ -38,7 +38,7 @@ Message = tuple[int, bytes]
 """A partition of the stage's workers, and the payload of an envelope for a task in it."""
 
 Cuts = Mapping[tuple[int, int], int]
-"""`Plan.cuts`: by stage number and task, the revision by which it got less to read."""
+"""`Plan.cuts`: the plan revision that made the input of a task smaller, by stage and task."""
 
 
 @dataclass
@@ -136,13 +136,13 @@ class StageRun:
             done[task].busy.add(READ, seconds * sum(queue.table.num_rows for queue in queues))
         if arrived:
             yield from self._refused(Refusal((), arrived=merged_counts(arrived.items())))
-        for task, result in done.items():  # one's state is written while the next runs
+        for task, result in done.items():  # the state of a task is written while the next task runs
             with self._placed(task):
-                status = self._told(result.status, began_ms)
+                status = self._with_numbers(result.status, began_ms)
                 yield self._addressed(Envelope(DRIVER, task, status))
 
-    def _told(self, status: TaskStatus, began_ms: int) -> TaskStatus:
-        """Say where and when a task has run."""
+    def _with_numbers(self, status: TaskStatus, began_ms: int) -> TaskStatus:
+        """Return a status with worker, attempt and start of the task."""
         numbers = replace(
             status.numbers, worker=worker_name(), attempt=self._attempt, began_ms=began_ms
         )
@@ -189,7 +189,7 @@ class StageRun:
                 yield self._addressed(Envelope(DRIVER, partition, Refusal(())))
 
     def _addressed(self, envelope: Envelope) -> Message:
-        """Address a message to the next stage, whichever it is for."""
+        """Return a message to the next stage, which passes it on to the stage of the envelope."""
         return envelope.task % self._query.width, envelope.pack()
 
     def _run_task(
@@ -224,7 +224,7 @@ class StageRun:
 
     @contextmanager
     def _placed(self, task: int, queues: Sequence[Queue] = ()) -> Iterator[None]:
-        """Say of an error which task it is of."""
+        """Add the place of a task to its errors."""
         try:
             yield
         except KStreamsError as exc:
@@ -274,7 +274,7 @@ def _envelopes(forwarded: Iterable[Forwarded]) -> Iterator[Envelope]:
 
 
 def _origin(queues: Sequence[Queue]) -> str:
-    """Say which records a batch's task has read: a result that is refused comes of one of them."""
+    """Return the read ranges of a task, as text: a rejected result came from one of them."""
     read = (
         f"{queue.topic_partition} from offset {ends[0].as_py()} to {ends[-1].as_py()}"
         for queue in queues

@@ -26,10 +26,10 @@ __all__ = ("QuerySettings", "StageSettings")
 
 @dataclass(frozen=True)
 class QuerySettings:
-    """One query of an app, as the driver knows it.
+    """The settings of one query.
 
     Attributes:
-        app: The settings of the app, as far as workers may know them.
+        app: The settings of the app, as returned by `AppSettings.for_workers`.
         epoch: The epoch of the query, a unique id of its batches; part of producer and record ids.
         scope: The name of the query's state in the durable log.
         log: The durable log.
@@ -70,16 +70,16 @@ class QuerySettings:
         fingerprint: str,
         changelogs: Mapping[str, TopicEnds] = MappingProxyType({}),
     ) -> QuerySettings:
-        """Return the settings of a query that is opened.
+        """Return the settings of an opened query.
 
         Args:
-            app: As workers may know them.
-            opened: The query's parts of the checkpoint.
-            io: Reads its source topics, and writes sink output.
+            app: The settings of the app, as returned by `AppSettings.for_workers`.
+            opened: The checkpoint of the query.
+            io: Reads source topics, and writes the output of sinks.
             tasks: Number of tasks by group.
-            width: Number of Spark partitions of a stage, if there are tasks enough.
-            fingerprint: The topology's.
-            changelogs: By store, its changelog and where it ended at the app's start.
+            width: The maximum number of Spark partitions of a stage.
+            fingerprint: The fingerprint of the topology.
+            changelogs: By store, its changelog and the end of it at the start of the app.
         """
         counts = tuple(tasks[group.name] for group in opened.groups)
         return cls(
@@ -98,7 +98,7 @@ class QuerySettings:
         )
 
     def edges(self, exits: Mapping[str, int]) -> dict[str, EdgeTarget]:
-        """Return where edges and loops lead, given the stage that each leads to."""
+        """Return the targets of edges and loops, given the stage of each target."""
         return {
             edge: EdgeTarget(stage, self.uneven.of_input(edge, self.counts[stage]))
             for edge, stage in exits.items()
@@ -106,12 +106,12 @@ class QuerySettings:
 
     @property
     def name(self) -> str:
-        """The query's name: its first group's."""
+        """The name of the query: that of its first group."""
         return self.groups[0].name
 
     @property
     def life(self) -> str:
-        """Id of the query's batches, like that of no other query, incarnation or generation."""
+        """The id of the query's batches, unique among queries, checkpoint ids and epochs."""
         return f"{self.epoch}/{self.scope}"
 
     @property
@@ -179,11 +179,11 @@ class QuerySettings:
         return TaskKey(self.scope, *task)
 
     def producer(self, task: TaskId) -> str:
-        """Return the id of a task as a writer of records."""
+        """Return the producer id of a task."""
         return f"{self.epoch}/{task}"
 
     def producers(self) -> list[str]:
-        """Return those of all tasks."""
+        """Return the producer ids of all tasks."""
         return [
             self.producer(TaskId(group.name, number))
             for group, count in zip(self.groups, self.counts, strict=True)
@@ -193,14 +193,13 @@ class QuerySettings:
 
 @dataclass(frozen=True)
 class StageSettings:
-    """One stage of a query, as its tasks know it.
+    """The settings of one stage of a query, for its tasks.
 
     Attributes:
-        query: The query's settings, without groups and changelogs of other stages.
-        number: The stage's number in its query.
+        query: The settings of the query, without groups and changelogs of other stages.
+        number: The number of the stage.
         group: The partition group that the stage runs.
-        exits: By each edge that leaves the group, and each loop that it writes to, the stage
-            that it leads to.
+        exits: The number of the target stage, by outgoing edge and by loop.
     """
 
     query: QuerySettings
@@ -209,14 +208,14 @@ class StageSettings:
     exits: Mapping[str, int]
 
     def changelog_ends(self, partition: int) -> dict[str, int]:
-        """Return, by store of the group, where a task's partition of its changelog ended."""
+        """Return the end offset of a task's partition of each changelog at the start, by store."""
         return {name: ends.offsets[partition] for name, ends in self.query.changelogs.items()}
 
     def changelog_ids(self) -> dict[str, str]:
-        """Return, by store of the group, which topic its changelog was, where topics have ids."""
+        """Return the topic id of each changelog at the start, by store; empty without ids."""
         return {name: ends.topic_id for name, ends in self.query.changelogs.items()}
 
 
 def _leads_to(group: PartitionGroup) -> list[str]:
-    """Return the edges and loops that a group writes to."""
+    """Return the names of the edges and loops that a group writes to."""
     return [*(edge.name for edge in group.exits), *(end.loop.name for end in group.loop_ends)]

@@ -57,13 +57,13 @@ class TaskResult:
     """The result of a task.
 
     Attributes:
-        told: The status for the driver, without the requests to the durable log.
+        status_so_far: The status for the driver, without the requests to the durable log.
         state: The committed state.
         forwarded: The messages to later stages, created during a single iteration.
         busy: The durations of phases; later phases may be added.
     """
 
-    told: TaskStatus
+    status_so_far: TaskStatus
     state: OpenState
     forwarded: Iterator[Forwarded]
     busy: Busy
@@ -77,8 +77,8 @@ class TaskResult:
         """
         with self.busy.during(COMMIT):
             self.state.settle()
-        numbers = replace(self.told.numbers, busy_us=self.busy.us)
-        return replace(self.told, log=self.state.traffic(), numbers=numbers)
+        numbers = replace(self.status_so_far.numbers, busy_us=self.busy.us)
+        return replace(self.status_so_far, log=self.state.traffic(), numbers=numbers)
 
 
 class TaskRun:
@@ -100,11 +100,11 @@ class TaskRun:
 
     @property
     def has_processors(self) -> bool:
-        """Return whether there are processors, for the next batch or of a failed one."""
+        """Return whether processors exist: for the next batch, or from a failed batch."""
         return self._task is not None
 
     def prepare(self, state: OpenState, wall_ms: int) -> None:
-        """Make the processors before the first batch.
+        """Create the processors before the first batch.
 
         Args:
             state: The state that the first batch will have.
@@ -197,7 +197,7 @@ class TaskRun:
         return TaskResult(status, state, self._forwarded(output), busy)
 
     def _write(self, output: TaskOutput, state: OpenState, batch: int, revision: int) -> _Written:
-        """Hand on what goes to topics, to other places and into loops."""
+        """Write results to sinks and topics, and records for loops."""
         settings, io = self._settings, self._settings.io
         group, own = settings.group, settings.partition
         commits = settings.commits(batch, revision)
@@ -210,18 +210,15 @@ class TaskRun:
         return _Written(tuple(receipts), tuple(outputs), parts[: len(sent)], parts[len(sent) :])
 
     def interrupted(self, exc: KeyboardInterrupt) -> KStreamsError | None:
-        """Return the error of an interrupt that left `run`, where no operator can have meant it.
-
-        None if none of the processors was running.
-        """
+        """Return an error for an interrupt that a processor raised; None if none was running."""
         return None if self._task is None else self._task.interrupted(exc)
 
     def discard(self) -> None:
-        """Close the processors, if there are any; the next batch makes new ones.
+        """Close the processors, if there are any; the next batch creates new ones.
 
         Raises:
             ProcessingError: A `close` raised.
-            OutsideBatchError: One forwards, or writes to a store.
+            OutsideBatchError: A `close` forwards records, or writes to a store.
         """
         task, self._task = self._task, None
         if task is not None:
@@ -274,7 +271,7 @@ def _received(state: OpenState, parts: Sequence[LoopPart]) -> list[Queue]:
 
 
 def _taken(queue: Queue, output: TaskOutput) -> int:
-    """Return how many of a queue's records were not held back."""
+    """Return the number of records of a queue that were not held back."""
     held = output.held.get(queue.topic_partition)
     return queue.table.num_rows if held is None else held.passed
 
@@ -296,7 +293,7 @@ def _sizes(slices: Sequence[Slice], queues: Sequence[Queue]) -> ReadSizes:
 
 
 def _joined(queues: Sequence[Queue]) -> list[Queue]:
-    """Return one queue a source partition or upstream task, its pieces in offset order."""
+    """Return one queue for each source partition and upstream task, with pieces in offset order."""
     parts: dict[tuple[str, str, int], list[Queue]] = {}
     for queue in queues:
         parts.setdefault((queue.entry, queue.topic, queue.partition), []).append(queue)

@@ -24,17 +24,17 @@ class OpenState(Protocol):
 
     @property
     def overlay(self) -> Overlay:
-        """Return its stores."""
+        """Return the overlay of the stores."""
         ...
 
     @property
     def meta(self) -> TaskMeta:
-        """Return the state of the task besides its stores; changed in place."""
+        """Return the metadata of the task, which the task changes in place."""
         ...
 
     @property
     def folder(self) -> Path | None:
-        """Return where output waits that is more than memory should hold; None for any place."""
+        """Return the folder for output that exceeds the memory limit; None for any folder."""
         ...
 
     @property
@@ -46,7 +46,7 @@ class OpenState(Protocol):
         ...
 
     def rows(self) -> dict[str, int]:
-        """Return how many rows each store has, in some backends about; before this batch."""
+        """Return the number of rows of each store before the batch, in some backends about."""
         ...
 
     def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
@@ -72,10 +72,10 @@ class OpenState(Protocol):
         ...
 
     def settle(self) -> None:
-        """Wait until the version is durable that was committed.
+        """Wait until the committed version is durable.
 
         Raises:
-            StoreError: It could not be written.
+            StoreError: The version could not be written.
         """
         ...
 
@@ -88,10 +88,10 @@ class TaskState(Protocol):
     """The state of one task."""
 
     def open(self, pointer: str | None, batch: int) -> AbstractContextManager[OpenState]:
-        """Open a version of it for an attempt, which leaves no trace unless it commits.
+        """Open a version of the state for an attempt; without a commit, nothing changes.
 
         Args:
-            pointer: The version that counts, as JSON text; None before the first.
+            pointer: The committed version, as JSON text; None before the first.
             batch: Number of the batch.
         """
         ...

@@ -50,6 +50,6 @@ def _written(table: pa.Table) -> TopicCounts:
 
 
 def _bytes_of(table: pa.Table) -> int:
-    """Return how many bytes keys and values have."""
+    """Return the number of bytes of keys and values."""
     lengths = (pc.sum(pc.binary_length(table.column(name))) for name in ("key", "value"))
     return sum(length.as_py() or 0 for length in lengths)
