@@ -9,7 +9,7 @@ from uuid import uuid4
 import typer
 from rich.markup import escape
 
-from kstreams.batch.open_feed import publish_commit
+from kstreams.batch.io.open_feed import publish_commit
 from kstreams.checkpoint.admin.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams.checkpoint.resume import resume
 from kstreams.state.stores.spec import StoreSpec

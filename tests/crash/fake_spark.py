@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from kstreams.batch.stage_run import Message, StageRun
-from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.worker.stage_run import Message, StageRun
+from kstreams.batch.worker.stage_settings import StageSettings
 from kstreams.spark.pipeline import Pipeline
 
 if TYPE_CHECKING:

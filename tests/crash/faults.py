@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kstreams import Record
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.errors import StoreError
 from kstreams.ids import TaskId
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings

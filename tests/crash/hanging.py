@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kstreams import TEXT, Embedded, Emitter, Topic, Topology, TopologyBuilder
-from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
 from kstreams.batch.query_driver import QueryDriver
-from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import open_for_running

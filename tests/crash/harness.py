@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pytest
 
 from kstreams import Embedded, Topology
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.log_headers import begin_logs
 from kstreams.checkpoint.start.app_settings import AppSettings

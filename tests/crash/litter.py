@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kstreams.batch.open_feed import feed_of
+from kstreams.batch.io.open_feed import feed_of
 from tests.crash.faults import version_of
 from tests.kstreams.totals import check_totals
 
@@ -67,7 +67,7 @@ def _check_log(harness: Harness) -> None:
         kept = commits.recent(2)
         newest = {commit.batch for commit in kept}
         assert len(newest) == 2
-        stay = {number - 1 for number in harness.pipelines[query].driver._kept}
+        stay = {number - 1 for number in harness.pipelines[query].driver.kept}
         assert {*commits.batches()} <= newest | stay
         named = {name for commit in kept for name in commit.objects()}
         last = max(p.version for p in kept[-1].pointers().values())

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kstreams.batch.batch_size import RecordSizes
-from kstreams.batch.embedded import feed as embedded_feed
-from kstreams.batch.embedded.io import publish
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.io.embedded import feed as embedded_feed
+from kstreams.batch.io.embedded.topic_io import publish
+from kstreams.batch.planning.batch_size import RecordSizes
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.spark.batch_jobs import BatchJobs

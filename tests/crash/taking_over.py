@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from kstreams.batch.open_feed import feed_of
+from kstreams.batch.io.open_feed import feed_of
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.resume import Resumption
 from kstreams.checkpoint.takeover import take_over

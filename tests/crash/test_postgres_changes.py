@@ -13,7 +13,7 @@ import pytest
 
 from devtools.servers.postgres import PostgresServer
 from kstreams import Topology
-from kstreams.batch.logs.io import close_readers
+from kstreams.batch.io.logs.topic_io import close_readers
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams_postgres import slot, slot_making

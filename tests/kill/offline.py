@@ -32,8 +32,8 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.app import ForkSource, Migration
-from kstreams.batch.embedded.io import publish
-from kstreams.batch.open_feed import publish_commit
+from kstreams.batch.io.embedded.topic_io import publish
+from kstreams.batch.io.open_feed import publish_commit
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.resume import resume

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from kstreams.batch.batch_limits import Portion, Portions
-from kstreams.batch.batch_size_control import Pace
-from kstreams.batch.time_cut import Counts
+from kstreams.batch.planning.batch_limits import Portion, Portions
+from kstreams.batch.planning.batch_size_control import Pace
+from kstreams.batch.planning.time_cut import Counts
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Embedded, Topic, TopologyBuilder, key_value_store
-from kstreams.batch.embedded.feed import EmbeddedFeed
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.embedded.log import EmbeddedLog

@@ -12,15 +12,15 @@ import pytest
 
 from kstreams import INT64, TEXT, Embedded, Topic, Topology, TopologyBuilder
 from kstreams.batch.batch_run import BatchRun, Parts
-from kstreams.batch.batch_size import RecordSizes
-from kstreams.batch.embedded.feed import EmbeddedFeed
-from kstreams.batch.envelope import Content, Envelope
-from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.stage_run import Message, StageRun
-from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_status import TaskStatus
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
+from kstreams.batch.messages.envelope import Content, Envelope
+from kstreams.batch.messages.task_call import TaskCall
+from kstreams.batch.messages.task_status import TaskStatus
+from kstreams.batch.planning.batch_size import RecordSizes
+from kstreams.batch.planning.planner import BatchPlanner
+from kstreams.batch.worker.stage_run import Message, StageRun
+from kstreams.batch.worker.stage_settings import QuerySettings
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.app_settings import AppSettings

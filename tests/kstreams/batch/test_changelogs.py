@@ -20,6 +20,7 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.batch.changelogs import open_changelogs
+from kstreams.batch.io.topic_io import BatchId
 from kstreams.connection import Connection
 from kstreams.errors import PartitionCountError
 from kstreams.task.output.outputs import TaskOutput
@@ -69,7 +70,7 @@ def test_kafka_compacts_it_and_has_each_task_in_its_own_partition(
     table = output_table(topic_name, [b"a", b"b"], values=[b"1", None])
     output = TaskOutput(changelogs={"s": table}, partition=2)
     (group,) = topology(topic_name).groups
-    KafkaIO(kafka).write(output, group, producer="life/in/2", batch=7)
+    KafkaIO(kafka).write(output, group, BatchId("life/in/2", 7))
     assert [(r.partition, r.key, r.value, r.headers) for r in read_all(kafka, topic_name)] == [
         (2, b"a", b"1", (("kstreams-id", b"life/in/2/changelog:s/7/0"),)),
         (2, b"b", None, (("kstreams-id", b"life/in/2/changelog:s/7/1"),)),

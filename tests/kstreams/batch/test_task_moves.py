@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from kstreams.batch.messages.task_numbers import TaskNumbers
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.batch.task_moves import TaskMove, TaskPlaces
-from kstreams.batch.task_numbers import TaskNumbers
-from kstreams.batch.task_status import TaskStatus
 from kstreams.ids import TaskId
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from kstreams import Embedded, Topology
 from kstreams.batch.batch_run import BatchRun, Parts
-from kstreams.batch.embedded.feed import EmbeddedFeed
-from kstreams.batch.envelope import Content, Envelope
-from kstreams.batch.open_feed import publish_commit
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
+from kstreams.batch.io.open_feed import publish_commit
+from kstreams.batch.messages.envelope import Content, Envelope
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.report import BatchReport
-from kstreams.batch.stage_run import Message, StageRun
-from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.worker.stage_run import Message, StageRun
+from kstreams.batch.worker.stage_settings import QuerySettings
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.checkpoint.admin.reset import reset
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plans import Plan

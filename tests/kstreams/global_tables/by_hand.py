@@ -10,14 +10,14 @@ from typing import Any
 
 from kstreams import Embedded, Topic, Topology
 from kstreams.batch.batch_run import BatchRun, Parts
-from kstreams.batch.envelope import Content, Envelope
-from kstreams.batch.open_feed import feed_of
+from kstreams.batch.io.open_feed import feed_of
+from kstreams.batch.messages.envelope import Content, Envelope
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.report import BatchReport
-from kstreams.batch.stage_run import StageRun
-from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_counts import count_partitions
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.worker.stage_run import StageRun
+from kstreams.batch.worker.stage_settings import QuerySettings
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import OpenedQuery, open_for_running

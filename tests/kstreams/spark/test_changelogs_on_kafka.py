@@ -28,6 +28,7 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.aggregators import count
+from kstreams.batch.io.topic_io import BatchId
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.durations import seconds
@@ -127,7 +128,7 @@ class Shop:
             }
             output = TaskOutput(changelogs=tables, partition=partition)
             producer = f"{found.epoch('clicks')}/clicks/{partition}"
-            KafkaIO(self.kafka).write(output, group, producer=producer, batch=last.batch + 1)
+            KafkaIO(self.kafka).write(output, group, BatchId(producer, last.batch + 1))
 
     def lose_state(self) -> None:
         """Delete all objects of the stores, and the working copies."""

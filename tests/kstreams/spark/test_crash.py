@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 from kstreams import App, Embedded, View
 from kstreams.app import SystemClock
 from kstreams.batch import query_driver
-from kstreams.batch.batch_size import RecordSizes
-from kstreams.batch.embedded import feed as embedded_feed
-from kstreams.batch.embedded.io import publish
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.io.embedded import feed as embedded_feed
+from kstreams.batch.io.embedded.topic_io import publish
+from kstreams.batch.planning.batch_size import RecordSizes
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan

@@ -12,7 +12,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 import kstreams.errors as errors
-from kstreams.batch.error_json import from_json, to_json
+from kstreams.batch.messages.error_json import from_json, to_json
 from kstreams.errors import (
     AppLockedError,
     ExecutionError,

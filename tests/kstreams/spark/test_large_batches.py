@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from devtools.servers.kafka import KafkaBroker
 from kstreams import INT64, TEXT, App, Emitter, Record, Topic, Topology, TopologyBuilder, flat_map
 from kstreams.app import BatchReport
-from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan, Slice

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kstreams import App, Embedded, TopologyBuilder
-from kstreams.batch.embedded.io import EmbeddedIO
+from kstreams.batch.io.embedded.topic_io import EmbeddedIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import ForeignDirectoryError, InvalidNameError, StateCorruptError
 from kstreams_rocksdb import RocksDB

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kstreams.batch.embedded import feed as embedded_feed
-from kstreams.batch.embedded import io as embedded_io
+from kstreams.batch.io.embedded import feed as embedded_feed
+from kstreams.batch.io.embedded import topic_io as embedded_io
 from kstreams.checkpoint.checkpoint import query_name
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.state import Memory

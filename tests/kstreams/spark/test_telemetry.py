@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
+from kstreams.batch.messages.worker_times import TASK_PHASES
 from kstreams.batch.progress import BATCH_PHASES
-from kstreams.batch.worker_times import TASK_PHASES
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import ProcessingError
 from kstreams.ids import TaskId, TopicPartition

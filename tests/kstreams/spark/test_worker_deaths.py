@@ -22,8 +22,8 @@ from kstreams import (
     key_value_store,
     rekey,
 )
-from kstreams.batch.envelope import Envelope
-from kstreams.batch.task_call import TaskCall
+from kstreams.batch.messages.envelope import Envelope
+from kstreams.batch.messages.task_call import TaskCall
 from kstreams.checkpoint.planning.plans import Plan, Slice
 from kstreams.errors import ProcessingError, WorkerDiedError
 from kstreams.partitioner import partition_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstreams.batch.latency import LATENCY_BOUNDS_MS, Latency
+from kstreams.batch.messages.latency import LATENCY_BOUNDS_MS, Latency
 from kstreams.batch.report import BatchReport, TaskReport
 from kstreams.batch.task_moves import TaskMove
 from kstreams.ids import TaskId, TopicPartition

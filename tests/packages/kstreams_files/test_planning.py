@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from kstreams import NONE, TEXT, Embedded, Emitter, Topic, TopologyBuilder
-from kstreams.batch.logs.io import close_readers
-from kstreams.batch.no_topics import NO_TOPICS
-from kstreams.batch.open_feed import feed_of
+from kstreams.batch.io.logs.topic_io import close_readers
+from kstreams.batch.io.no_topics import NO_TOPICS
+from kstreams.batch.io.open_feed import feed_of
 from kstreams.raw_batch import TooManyBytesError
 from kstreams.sinks import CommitId, Results, to_batches
 from kstreams.sources import Lines, folder

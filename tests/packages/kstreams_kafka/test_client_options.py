@@ -100,6 +100,6 @@ def test_the_login_of_a_url_is_a_secret_whatever_the_option() -> None:
 @pytest.mark.parametrize("level", [logging.DEBUG, logging.ERROR])
 def test_a_clients_log_lines_show_no_secret(level: int, caplog: pytest.LogCaptureFixture) -> None:
     log = ClientLog(ClientOptions({"sasl.password": "hunter2"}))
-    with caplog.at_level(logging.DEBUG, "kstreams_kafka"):
+    with caplog.at_level(logging.DEBUG, "kstreams.kafka"):
         log.log(level, "%s [%s] %s", "CONF", "producer-1", "sasl.password = hunter2, 100%")
     assert caplog.messages == ["CONF [producer-1] sasl.password = [redacted], 100%"]

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from devtools.servers.kafka import KafkaBroker
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.ids import TopicPartition
 from kstreams_kafka.options import Kafka

@@ -9,8 +9,8 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import BYTES, Topic, TopologyBuilder
-from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.read_order import read_order
+from kstreams.batch.planning.planner import BatchPlanner
+from kstreams.batch.planning.read_order import read_order
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.graph.topology import PartitionGroup

@@ -11,7 +11,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import BYTES, Topic, TopologyBuilder
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.io.topic_io import BatchId
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import (
@@ -207,7 +208,7 @@ def test_sinks_and_dead_letters_are_written_with_ids(broker: KafkaBroker, topic_
         },
         dead_letters={dead: output_table(dead, [b"c"])},
     )
-    staged = KafkaIO(kafka).write(output, group, producer="life/in/0", batch=7)
+    staged = KafkaIO(kafka).write(output, group, BatchId("life/in/0", 7))
     assert staged == ()
     assert [(r.partition, r.key, r.headers) for r in read_all(kafka, topic_name)] == [
         (1, b"a", (("kstreams-id", b"life/in/0/totals/7/0"),)),

@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import BYTES, DeadLetter, Topic, TopologyBuilder
+from kstreams.batch.io.topic_io import BatchId
 from kstreams.clock import SystemClock
 from kstreams.errors import RecordRefusedError, UnknownTopicError
 from kstreams.graph.topology import PartitionGroup
@@ -159,7 +160,7 @@ def test_what_was_allowed_when_it_was_asked_goes_by_the_sinks_policy_too(
     _configure(broker, topic_name, "message.timestamp.after.max.ms", str(HOUR_MS))
     group = writing(topic_name, DeadLetter(dead) if aside else "skip")
     output = TaskOutput({"out": table}, wall_ms=SystemClock().now_ms())
-    KafkaIO(kafka).write(output, group, producer="p", batch=0)
+    KafkaIO(kafka).write(output, group, BatchId("p", 0))
     # A batch that is refused as a whole has left none of its records.
     assert [record.key for record in read_all(kafka, topic_name)] == [b"0", b"2", b"4"]
     assert output.dropped == {"refused-dead-letter" if aside else "refused-skip": 2}

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext, cloudpickle
 
-from kstreams.batch.worker_state import this_worker
+from kstreams.batch.worker.worker_state import this_worker
 from kstreams.spark import worker
 from kstreams.state.backend import memory
 

@@ -6,7 +6,7 @@ import random
 
 import pyarrow as pa
 
-from kstreams.batch.edge_records import EdgeRecords
+from kstreams.batch.messages.edge_records import EdgeRecords
 from kstreams.raw_batch import HEADERS_TYPE
 from kstreams.spark.frames.pack import SOURCE_ROWS
 from kstreams.spark.frames.source_order import source_queue
