@@ -1,4 +1,4 @@
-"""What upgrades leave behind is removed; what something still names is not."""
+"""Cleanup after upgrades removes leftover objects and keeps referenced ones."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def names(epoch: Life) -> set[str]:
     return set(epoch.objects.list(""))
 
 
-def test_nothing_is_left_over_without_an_upgrade(tmp_path: Path) -> None:
+def test_cleanup_without_upgrade_removes_nothing(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     before = names(epoch)
     assert remove_leftovers(epoch.checkpoint, epoch.objects) == 0
     assert names(epoch) == before
 
 
-def test_the_state_of_a_removed_group_goes(tmp_path: Path) -> None:
+def test_cleanup_removes_state_of_removed_group(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     epoch.upgrade(topology(topics=(B,)), reset={"s"})
     state = {name for name in names(epoch) if name.endswith((".delta", ".chunk"))}
@@ -44,7 +44,7 @@ def test_the_state_of_a_removed_group_goes(tmp_path: Path) -> None:
     assert list(epoch.checkpoint.commits("a", epoch.objects).batches()) == []
 
 
-def test_a_store_that_moved_to_another_group_keeps_its_objects(tmp_path: Path) -> None:
+def test_cleanup_keeps_objects_of_store_moved_to_another_group(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     task = epoch.last().pointers()[TaskId("a", 0)]
     epoch.upgrade(topology(kv(), topics=(B,)))
@@ -61,13 +61,13 @@ def test_a_store_that_moved_to_another_group_keeps_its_objects(tmp_path: Path) -
     assert not {ref.name for p in later.pointers().values() for ref in p.objects()} & names(epoch)
 
 
-def test_clean_up_of_the_group_it_came_from_leaves_them_alone(tmp_path: Path) -> None:
+def test_cleanup_of_original_group_keeps_objects_of_moved_store(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     epoch.upgrade(topology(kv(), topics=(B, A)))
     moved = {ref.name for p in epoch.last("b").pointers().values() for ref in p.objects()}
     elsewhere = named_elsewhere(epoch.checkpoint, epoch.objects, "a")
     assert moved == elsewhere
-    # Group a goes on, and by a snapshot names its first delta no more.
+    # Group a continues, and after a snapshot no longer refers to its first delta.
     task = epoch.checkpoint.task_key("a", TaskId("a", 0))
     later = [Pointer(9, "1" * 64), Pointer(10, "2" * 64)]
     clean_up = partial(
@@ -80,7 +80,7 @@ def test_clean_up_of_the_group_it_came_from_leaves_them_alone(tmp_path: Path) ->
     assert named_elsewhere(epoch.checkpoint, epoch.objects, "b") == set()
 
 
-def test_savepoints_keep_what_they_name(tmp_path: Path) -> None:
+def test_cleanup_keeps_objects_of_savepoints_until_deleted(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     savepoints = Savepoints(epoch.checkpoint, epoch.objects)
     savepoints.create("before", FakeClock())
@@ -93,7 +93,7 @@ def test_savepoints_keep_what_they_name(tmp_path: Path) -> None:
     assert not named & names(epoch)
 
 
-def test_others_of_a_shared_log_are_left_alone(tmp_path: Path) -> None:
+def test_cleanup_keeps_objects_of_other_apps_in_shared_log(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     strange = [
         "other.life.a/00/a/0/1-x.delta",
@@ -111,7 +111,7 @@ def test_others_of_a_shared_log_are_left_alone(tmp_path: Path) -> None:
     assert set(strange) <= names(epoch)
 
 
-def test_what_an_app_named_like_a_life_has_is_left_alone(tmp_path: Path) -> None:
+def test_cleanup_keeps_objects_of_app_named_like_epoch(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     theirs = [
         f"app.{epoch.checkpoint.incarnation}.0123456789ab.a/00/a/0/1-x.delta",

@@ -1,4 +1,4 @@
-"""Savepoints stay, whatever the app does; forks share nothing with their original."""
+"""Savepoints are kept whatever the app does; forks share nothing with their original."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def contents(checkpoint: Checkpoint, pointer: Pointer, task: TaskId = FIRST) -> 
     return dict(spec.open(Overlay(store)).range())
 
 
-def test_a_savepoint_names_the_last_commit_of_each_query(tmp_path: Path) -> None:
+def test_savepoint_names_last_commit_of_each_query(tmp_path: Path) -> None:
     epoch = saved(tmp_path)
     savepoints = Savepoints(epoch.checkpoint, epoch.objects)
     found = savepoints.load("before")
@@ -64,7 +64,7 @@ def test_a_savepoint_names_the_last_commit_of_each_query(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "name", ["", "a@b", ".hidden", "..", "a\nb", "a\0b", "\ud800", "a" * 251, "é" * 50]
 )
-def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
+def test_invalid_savepoint_names_are_rejected(tmp_path: Path, name: str) -> None:
     epoch = filled(tmp_path, kv())
     savepoints = Savepoints(epoch.checkpoint, epoch.objects)
     with pytest.raises(SavepointError, match="is no name") as caught:
@@ -76,7 +76,7 @@ def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a/../../x", "/etc/x", "a/b", "two words", "Zähler", "a:b"])
-def test_odd_names_stay_among_the_savepoints(tmp_path: Path, name: str) -> None:
+def test_unusual_savepoint_names_stay_in_savepoint_folder(tmp_path: Path, name: str) -> None:
     epoch = filled(tmp_path, kv())
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
     savepoints = Savepoints(epoch.checkpoint, epoch.objects)
@@ -89,7 +89,7 @@ def test_odd_names_stay_among_the_savepoints(tmp_path: Path, name: str) -> None:
     assert not made.exists()
 
 
-def test_a_name_is_taken_once_and_an_unknown_one_tells_which_there_are(tmp_path: Path) -> None:
+def test_savepoint_name_is_unique_and_unknown_name_lists_existing(tmp_path: Path) -> None:
     epoch = saved(tmp_path)
     savepoints = Savepoints(epoch.checkpoint, epoch.objects)
     with pytest.raises(SavepointError, match="already"):
@@ -98,13 +98,13 @@ def test_a_name_is_taken_once_and_an_unknown_one_tells_which_there_are(tmp_path:
         savepoints.load("after")
 
 
-def test_an_app_without_a_commit_has_nothing_to_save(tmp_path: Path) -> None:
+def test_savepoint_of_app_without_commit_is_rejected(tmp_path: Path) -> None:
     epoch = Life(tmp_path, topology(kv()))
     with pytest.raises(SavepointError, match="has committed nothing yet"):
         Savepoints(epoch.checkpoint, epoch.objects).create("x", CLOCK)
 
 
-def test_clean_up_leaves_a_savepoint_alone(tmp_path: Path) -> None:
+def test_cleanup_keeps_savepoint(tmp_path: Path) -> None:
     epoch = saved(tmp_path)
     old = epoch.last().pointers()[TaskId("a", 0)]
     clock = FakeClock(0)
@@ -126,7 +126,7 @@ def test_clean_up_leaves_a_savepoint_alone(tmp_path: Path) -> None:
         contents(epoch.checkpoint, old)
 
 
-def test_a_savepoint_whose_commits_are_being_forgotten_is_made_again(
+def test_savepoint_is_retried_if_its_commits_are_removed_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     epoch = filled(tmp_path, kv())
@@ -147,7 +147,7 @@ def test_a_savepoint_whose_commits_are_being_forgotten_is_made_again(
     assert found.commits["a"].batch == 4
 
 
-def test_a_fork_has_state_and_offsets_and_outlives_its_original(tmp_path: Path) -> None:
+def test_fork_has_state_and_offsets_and_outlives_original(tmp_path: Path) -> None:
     saved(tmp_path / "one")
     made = fork(ForkSource.parse(f"{tmp_path / 'one'}@before"), tmp_path / "two", "copy")
     shutil.rmtree(tmp_path / "one")
@@ -156,12 +156,12 @@ def test_a_fork_has_state_and_offsets_and_outlives_its_original(tmp_path: Path) 
     seed = made.commits("a", made.log.open()).last()
     assert seed is not None
     assert (seed.batch, text_keys(seed.positions)) == (SEED, {"a/0": 7, "a/1": 7})
-    assert seed.topics == {}  # its topics may be others of the same names
+    assert seed.topics == {}  # its topics may be other topics of the same names
     for task, pointer in seed.pointers().items():
         assert contents(made, pointer, task) == {"a": 1, "b": 2}
 
 
-def test_a_fork_on_other_topics_begins_at_a_time(tmp_path: Path) -> None:
+def test_fork_on_other_topics_begins_at_time(tmp_path: Path) -> None:
     saved(tmp_path / "one")
     when = datetime(2024, 1, 1, tzinfo=timezone.utc)
     made = fork(ForkSource(tmp_path / "one", "before", start=when), tmp_path / "two", "copy")
@@ -172,7 +172,7 @@ def test_a_fork_on_other_topics_begins_at_a_time(tmp_path: Path) -> None:
     assert all("next" not in pointer.meta for pointer in seed.pointers().values())
 
 
-def test_forks_that_cannot_be_are_refused(tmp_path: Path) -> None:
+def test_impossible_forks_are_rejected(tmp_path: Path) -> None:
     epoch = saved(tmp_path / "one")
     source = ForkSource(tmp_path / "one", "before")
     with pytest.raises(SavepointError, match="names no savepoint"):
@@ -195,7 +195,7 @@ def test_forks_that_cannot_be_are_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "two" / "app.json").exists()
 
 
-def test_what_a_fork_that_was_cut_short_has_written_goes_with_the_next(tmp_path: Path) -> None:
+def test_next_fork_removes_objects_of_interrupted_fork(tmp_path: Path) -> None:
     epoch = saved(tmp_path / "app")
     lost = next(iter(epoch.last().pointers()[TaskId("a", 1)].objects())).name
     data = epoch.objects.get(lost)
