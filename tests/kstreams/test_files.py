@@ -1,4 +1,4 @@
-"""Reading small files: bounded, and without a buffer of the bound's size."""
+"""Reads of small files: bounded, without a buffer of the maximum size."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ TYPES = [pa.binary(), pa.large_binary()]
 
 
 def _signed(hashed: int) -> int:
-    """Return an unsigned 32-bit integer as Java's `int` has it."""
+    """Return an unsigned 32-bit integer as a Java `int`."""
     return hashed - (1 << 32) if hashed >= 1 << 31 else hashed
 
 
@@ -83,7 +83,7 @@ def test_partitions_of_equals_the_java_client_on_keys_of_one_length(length: int)
 
 
 @given(keys_of_mixed_length, counts, st.sampled_from(TYPES), st.data())
-def test_column_equals_scalar_whole_and_sliced(
+def test_whole_and_sliced_column_equal_scalar(
     keys: list[bytes | None], partitions: int, kind: pa.DataType, data: st.DataObject
 ) -> None:
     column = pa.array(keys, kind)
@@ -113,7 +113,7 @@ def test_text_counts_by_its_utf8_bytes(keys: list[str | None], partitions: int) 
     assert expected == partitions_of(pa.array(keys, pa.large_string()), partitions).tolist()
 
 
-def test_column_longer_than_a_block_equals_scalar() -> None:
+def test_column_longer_than_block_equals_scalar() -> None:
     random = np.random.default_rng(5)
     keys: list[bytes | None] = [random.bytes(int(n)) for n in random.integers(0, 30, 40_000)]
     keys[11] = None
@@ -144,7 +144,7 @@ def test_empty_column_has_no_partitions(column: Any) -> None:
     assert (0, np.dtype(np.int32)) == (len(found), found.dtype)
 
 
-def test_column_of_nulls_and_empty_keys_without_a_data_buffer() -> None:
+def test_column_of_nulls_and_empty_keys_has_no_data_buffer() -> None:
     assert partitions_of(pa.nulls(3, pa.binary()), 3).tolist() == [-1] * 3
     assert [partition_of(b"", 3)] * 20 == partitions_of(pa.array([b""] * 20), 3).tolist()
 
@@ -167,7 +167,7 @@ def test_partitioner_is_a_value(partitioner: Partitioner) -> None:
 
 
 @given(keys_of_mixed_length, counts)
-def test_partitioner_gives_one_answer_to_a_key_and_a_column(
+def test_partitioner_gives_same_partition_for_key_and_column(
     keys: list[bytes | None], partitions: int
 ) -> None:
     column = pa.array(keys, pa.binary())
@@ -181,7 +181,7 @@ def test_partitioner_gives_one_answer_to_a_key_and_a_column(
         assert one_by_one == partitioner.partition_batch(column, partitions).tolist()
 
 
-def test_the_partition_of_an_inner_key_is_that_of_the_key_without_its_tail() -> None:
+def test_partition_of_inner_key_ignores_tail_of_key() -> None:
     rule = InnerKeyPartitioner(8)
     for key in (b"", b"a", b"alice", b"k" * 40):
         for tail in (bytes(8), b"\xff" * 8):
@@ -189,18 +189,18 @@ def test_the_partition_of_an_inner_key_is_that_of_the_key_without_its_tail() -> 
     assert rule != InnerKeyPartitioner(16)
 
 
-def test_function_partitioner_takes_the_functions_name() -> None:
+def test_function_partitioner_has_name_of_function() -> None:
     assert partition_by(by_length).name == "by_length"
 
 
-def test_function_partitioner_refuses_a_partition_the_topic_lacks() -> None:
+def test_function_partitioner_rejects_partition_missing_in_topic() -> None:
     wrong = FunctionPartitioner("wrong", lambda key, partitions: partitions)
     with pytest.raises(ValueError, match="'wrong' gave partition 4, expected 0 to 3"):
         wrong.partition(b"key", 4)
 
 
 @pytest.mark.parametrize("partitions", [0, -1])
-def test_count_below_one_is_refused(partitions: int) -> None:
+def test_partition_count_below_one_is_rejected(partitions: int) -> None:
     with pytest.raises(ValueError, match="expected at least 1"):
         partition_of(b"key", partitions)
     with pytest.raises(ValueError, match="expected at least 1"):
@@ -212,7 +212,9 @@ def test_count_below_one_is_refused(partitions: int) -> None:
 
 
 @given(st.lists(st.none() | st.binary(max_size=3), max_size=20), st.integers(1, 5))
-def test_null_keys_take_turns_by_their_row(keys: list[bytes | None], partitions: int) -> None:
+def test_null_keys_are_distributed_round_robin_by_row(
+    keys: list[bytes | None], partitions: int
+) -> None:
     rule = Murmur2Partitioner()
     column = pa.array(keys, pa.binary())
     expected = [
@@ -224,7 +226,7 @@ def test_null_keys_take_turns_by_their_row(keys: list[bytes | None], partitions:
     assert one_by_one == expected
 
 
-def test_a_turn_is_taken_by_null_keys_alone() -> None:
+def test_only_null_keys_advance_round_robin() -> None:
     turns = iter([4])
     assert target(Murmur2Partitioner(), b"a", 3, turns) == Murmur2Partitioner().partition(b"a", 3)
     assert target(Murmur2Partitioner(), None, 3, turns) == 1

@@ -1,4 +1,4 @@
-"""Tables and joins that come, go or change: what the plan says, and what it refuses."""
+"""Added, removed and changed tables and joins in an upgrade: reported lines and rejections."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HELD = queue_store("held", key=TEXT, value=INT64)
 
 
 def counting(*, table: bool = False, how: Any = None, start: Any = "earliest") -> Topology:
-    """Count records, and maybe join them with a table."""
+    """Count records, optionally joined with a table."""
     builder = TopologyBuilder("shape")
     source = builder.add_source("a", A)
     builder.aggregate_table("counts", aggregate(count(), store=COUNTS), source)
@@ -55,7 +55,7 @@ def tables(how: Any) -> Topology:
 def planned(
     life: Life, new: Topology, caplog: pytest.LogCaptureFixture, **options: Any
 ) -> list[str]:
-    """Upgrade, and return the lines of the plan."""
+    """Upgrade, and return the logged plan."""
     caplog.clear()
     with caplog.at_level(logging.INFO, "kstreams.checkpoint.start.upgrade"):
         life.upgrade(new, **options)
@@ -76,7 +76,7 @@ def begun(path: Path, first: Topology, *specs: StoreSpec[Any], fill: Any = None)
         (5, "latest", None),
     ],
 )
-def test_a_table_that_comes_to_a_running_group_is_read_first(
+def test_upgrade_reports_records_of_added_table_to_read_first(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     records: int | None,
@@ -94,7 +94,7 @@ def test_a_table_that_comes_to_a_running_group_is_read_first(
     assert life.checkpoint.generations == {"a": 1}
 
 
-def test_a_topology_that_begins_says_nothing_of_what_is_read_first(
+def test_new_query_with_table_reports_no_records_to_read_first(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     life = begun(tmp_path, topology(kv("t"), topics=[Topic("other", TEXT, INT64)]))
@@ -103,7 +103,7 @@ def test_a_topology_that_begins_says_nothing_of_what_is_read_first(
 
 
 @pytest.mark.parametrize(("old", "new"), [("inner", "left"), ("left", "outer"), ("outer", "inner")])
-def test_another_kind_of_join_holds_from_now_on_and_the_query_goes_on(
+def test_changed_kind_of_table_join_applies_to_later_records(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, old: str, new: str
 ) -> None:
     kinds: dict[str, Any] = {"inner": inner, "left": left, "outer": outer}
@@ -139,7 +139,7 @@ def everywhere(how: Any) -> Topology:
     ("make", "group"), [(foreign, "full-subscription-response"), (everywhere, "a")]
 )
 @pytest.mark.parametrize(("old", "new"), [("inner", "left"), ("left", "inner")])
-def test_joins_by_other_keys_than_the_record_s_say_so_too(
+def test_changed_kind_of_foreign_key_join_is_reported(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     make: Any,
@@ -183,7 +183,7 @@ def pairs(before: int, after: int, grace: int, *, joined: bool = True) -> Topolo
         ((0, 500, 5), "less is remembered"),
     ],
 )
-def test_a_join_of_streams_may_reach_further_or_less_far(
+def test_changed_bounds_of_stream_join_are_accepted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, spans: tuple[int, int, int], told: str
 ) -> None:
     life = begun(tmp_path, pairs(0, 1_000, 5), PAIRS)
@@ -206,7 +206,7 @@ def rated(grace: int) -> Topology:
     return builder.build()
 
 
-def test_a_join_as_of_may_wait_longer_or_less_long(
+def test_changed_grace_of_join_as_of_is_accepted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     life = begun(tmp_path, rated(1_000), RATES, HELD)
@@ -217,7 +217,7 @@ def test_a_join_as_of_may_wait_longer_or_less_long(
     ) in lines
 
 
-def test_a_join_of_streams_that_comes_later_begins_with_what_comes(
+def test_added_stream_join_finds_partners_among_later_records(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     life = begun(tmp_path, pairs(0, 1, 0, joined=False))
@@ -226,7 +226,7 @@ def test_a_join_of_streams_that_comes_later_begins_with_what_comes(
     assert "store 'pairs': new: begin empty" in lines
 
 
-def test_a_join_that_goes_is_named_and_its_table_is_not_dropped_unasked(
+def test_removed_join_is_reported_and_its_table_dropped_only_by_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     life = begun(tmp_path, counting(table=True), COUNTS, STORE)
@@ -248,7 +248,7 @@ def waited(overlay: Any) -> None:
     QueueRows.of(HELD.open(overlay)).release(7)
 
 
-def test_records_that_wait_are_not_dropped_unasked(
+def test_waiting_records_are_dropped_only_by_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     life = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waits)
@@ -260,7 +260,7 @@ def test_records_that_wait_are_not_dropped_unasked(
     assert "store 'held': removed (6 records wait in it): drop" in lines
 
 
-def test_a_queue_that_is_drained_goes_by_itself(
+def test_drained_queue_is_removed_without_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     life = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waited)
@@ -268,7 +268,7 @@ def test_a_queue_that_is_drained_goes_by_itself(
     assert "store 'held': removed (0 records wait in it): drop" in lines
 
 
-def test_a_shape_has_what_joins_go_by_only_where_there_are_any() -> None:
+def test_shape_lists_joins_only_if_topology_has_joins() -> None:
     assert "joins" not in counting().shape()["a"]
     assert counting(table=True).shape()["a"]["joins"] == {"named": {"how": "inner"}}
 
@@ -282,7 +282,7 @@ def global_named() -> Topology:
     return builder.build()
 
 
-def test_a_table_becomes_global_with_its_rows_and_goes_back_only_by_a_reset(
+def test_table_becomes_global_with_its_rows_and_ordinary_again_only_by_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fill(overlay: Any) -> None:

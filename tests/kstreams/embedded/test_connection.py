@@ -1,4 +1,4 @@
-"""`Embedded` is a connection: a value that travels, with a reader, a writer and an admin."""
+"""`Embedded` is a connection: a value that can be pickled, with reader, writer and admin."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kstreams.errors import TopicExistsError, UnknownTopicError
 from tests.kstreams.embedded.samples import rows
 
 
-def test_settings_are_a_connection_that_travels(tmp_path: Path) -> None:
+def test_embedded_settings_can_be_pickled(tmp_path: Path) -> None:
     connection: Connection = Embedded(tmp_path, default_partitions=2, durable=False)
     assert pickle.loads(pickle.dumps(connection)) == connection
     assert hash(connection) == hash(Embedded(str(tmp_path), default_partitions=2, durable=False))

@@ -38,7 +38,7 @@ def with_headers(count: int) -> pa.Table:
 
 
 @pytest.mark.parametrize("content", [rows(*range(20)), with_headers(20)], ids=["plain", "headers"])
-def test_a_segment_with_a_wrong_bit_is_read_as_it_was_or_not_at_all(
+def test_segment_with_flipped_bit_is_read_unchanged_or_rejected(
     log: EmbeddedLog, content: pa.Table
 ) -> None:
     segment = log.append("t", 0, content, producer="p", batch=0)
@@ -50,7 +50,7 @@ def test_a_segment_with_a_wrong_bit_is_read_as_it_was_or_not_at_all(
         try:
             assert log.read(segment).equals(whole), at
         except CorruptSegmentError as exc:
-            assert segment.name in str(exc)  # noqa: PT017  # either will do
+            assert segment.name in str(exc)  # noqa: PT017  # both outcomes are correct
 
 
 def test_a_segment_cut_at_any_byte_is_an_error(log: EmbeddedLog) -> None:
@@ -80,11 +80,11 @@ STRAY = (
     name("٢"),
     name("2", latest="9" * 25),
 )
-"""What other programs leave, and names that only look like those of segments."""
+"""Files of other programs, and names that only resemble those of segments."""
 
 
 @pytest.mark.parametrize("directory", ["", "t", "t/0", "t/.staged", "t/.staged/0"])
-def test_stray_files_are_not_seen_and_in_nobodys_way(log: EmbeddedLog, directory: str) -> None:
+def test_stray_files_are_ignored(log: EmbeddedLog, directory: str) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
     for stray in STRAY:
         (log.root / directory / stray).write_bytes(b"garbage")
@@ -106,7 +106,7 @@ def link_to_nowhere(file: Path) -> None:
 
 
 @pytest.mark.parametrize("made", [garbage, Path.touch, Path.mkdir, link_to_nowhere])
-def test_what_stands_in_a_segments_place_is_an_error_and_writers_go_on(
+def test_other_file_type_in_place_of_segment_is_rejected_and_appends_continue(
     log: EmbeddedLog, made: Callable[[Path], Any]
 ) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
@@ -181,7 +181,7 @@ def test_a_disk_that_is_full_at_any_step_is_a_typed_error_and_a_replay_appends_o
 
     with monkeypatch.context() as patch:
         patch.setattr(os, step, full)
-        if at == 1 or step in ("open", "fsync"):  # else it is called once
+        if at == 1 or step in ("open", "fsync"):  # otherwise it is called once
             with pytest.raises(ExecutionError, match="No space left") as caught:
                 log.append("t", 0, rows(2), producer="p", batch=1)
             assert (caught.value.where.topic, caught.value.where.partition) == ("t", 0)
@@ -191,7 +191,7 @@ def test_a_disk_that_is_full_at_any_step_is_a_typed_error_and_a_replay_appends_o
         assert values(each, "t") == [1, 2]
 
 
-def test_an_emitter_on_a_disk_without_room_says_so_and_leaves_whole_records(tmp_path: Path) -> None:
+def test_emitter_on_full_disk_fails_and_leaves_complete_records(tmp_path: Path) -> None:
     def little_room() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))

@@ -1,4 +1,4 @@
-"""Names of nodes and stores that `build()` refuses: they become paths, labels and text."""
+"""Names of nodes and stores rejected by `build()`, because they become paths, labels and text."""
 
 from __future__ import annotations
 
@@ -93,14 +93,14 @@ def test_build_refuses_a_name_that_is_no_step_of_a_path_or_no_line_of_text(
 
 @wires
 @pytest.mark.parametrize("name", GOOD)
-def test_build_takes_other_names(wire: Callable[[TopologyBuilder, str], None], name: str) -> None:
+def test_build_accepts_other_names(wire: Callable[[TopologyBuilder, str], None], name: str) -> None:
     builder = TopologyBuilder("t")
     wire(builder, name)
     builder.build()
 
 
 @pytest.mark.parametrize("label", ["a/b", "../x", "a\0"])
-def test_build_refuses_such_a_name_of_a_branch(label: str) -> None:
+def test_build_refuses_invalid_name_of_branch(label: str) -> None:
     builder = TopologyBuilder("t")
     branches: dict[str, Any] = {label: lambda _, v: v > 0}
     builder.branch("by", builder.add_source("in", IN), branches)

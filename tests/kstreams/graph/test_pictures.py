@@ -109,12 +109,12 @@ LINE_OF_DOT = re.compile(
 
 
 def allowed(name: str) -> str:
-    """Return a name without the characters that no node and no store may have."""
+    """Return a name without the characters that names of nodes and stores may not have."""
     return "".join("_" if name_problem(f"a{char}") else char for char in name)
 
 
 def named(names: list[str]) -> Topology:
-    """Build a topology that shows each name as a topic and label, and as a node, store and edge."""
+    """Build a topology that uses each name as topic, label, node, store and edge."""
     builder = TopologyBuilder("hostile")
     node = builder.add_source("in", Topic("in", key=TEXT, value=TEXT))
     for number, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""Stores whose serdes do not match the stream that fills them are refused in `build()`."""
+"""Stores whose serdes do not match the records written to them are rejected by `build()`."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_build_accepts_the_serdes_of_the_stream(wire: Wire, topic: Topic[Any, An
     assert problems(wire, topic, TEXT, INT64) == []
 
 
-def test_key_is_checked_below_nodes_that_keep_it_and_for_each_parent() -> None:
+def test_key_is_checked_after_nodes_that_keep_it_and_for_each_parent() -> None:
     builder = TopologyBuilder("t")
     one = builder.add_processor("keeps", Keeps, builder.add_source("in", IN))
     two = builder.add_source("two", Topic("two", TEXT, INT64))
@@ -186,7 +186,7 @@ def test_key_is_checked_below_nodes_that_keep_it_and_for_each_parent() -> None:
     ]
 
 
-def test_stores_by_other_ids_and_of_streams_without_keys_are_no_false_alarm() -> None:
+def test_stores_with_other_ids_or_without_stream_keys_are_accepted() -> None:
     builder = TopologyBuilder("t")
     ids: Any = TEXT
     once = deduplicate(by_header("id"), id=ids, within=seconds(1), store="ids")

@@ -1,4 +1,4 @@
-"""Plain models of the joins of streams: the results of each record, in order."""
+"""Models of stream joins: the results of each record, in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Out = tuple[str | None, str, int]
 
 
 class Came(NamedTuple):
-    """A record: of side 0 or 1."""
+    """An input record of side 0 (left) or 1 (right)."""
 
     side: int
     key: str | None
@@ -25,7 +25,7 @@ class Came(NamedTuple):
 
 @dataclass(frozen=True)
 class Spans:
-    """What a join is set to, in ms."""
+    """The settings of a join, in ms."""
 
     how: str
     before: int
@@ -58,7 +58,10 @@ def bag(step: Iterable[Out]) -> Counter[Out]:
 
 
 def merged(records: Sequence[Came]) -> list[Came]:
-    """Return the records of a batch as a task takes them: by running maximum, then by side."""
+    """Return the records of a batch in processing order.
+
+    The order is by running maximum of time, then by side.
+    """
     queues: list[list[tuple[int, int, int, Came]]] = [[], []]
     highest = [-1, -1]
     for place, came in enumerate(records):
@@ -103,7 +106,7 @@ class _Model:
         self.newest[side] = max(self.newest[side], now)
 
     def _closed(self) -> list[Out]:
-        """Return unmatched results by the time of closing, then by side, time and arrival."""
+        """Return unmatched results ordered by closing time, then by side, time and arrival."""
         due = []
         for side in (0, 1):
             for row in self.rows[side]:
@@ -131,7 +134,7 @@ def alone(side: int, value: str) -> str:
 
 
 def model_join(spans: Spans, records: Iterable[Came]) -> tuple[list[list[Out]], Counter[str]]:
-    """Return what each record makes the join forward, and what is dropped by reason."""
+    """Return the results of each record, and the number of dropped records by reason."""
     model = _Model(spans)
     steps = [list(model.step(came)) for came in records]
     return steps, +model.dropped
@@ -140,7 +143,7 @@ def model_join(spans: Spans, records: Iterable[Came]) -> tuple[list[list[Out]], 
 def model_self_join(spans: Spans, records: Iterable[Came]) -> list[list[Out]]:
     """Return the results of each record of a stream that is joined with itself.
 
-    Each record comes to the left side, then to the right side.
+    The left side receives each record first, then the right side.
     """
     model = _Model(spans)
     return [

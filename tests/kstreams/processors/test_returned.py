@@ -1,4 +1,4 @@
-"""Text that a function returns where an operator takes a collection is an error."""
+"""A text returned where an operator expects a collection is an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NumPy's values are arguments of the JVM as PySpark makes them."""
+"""NumPy values passed to the JVM are converted by PySpark."""
 
 from __future__ import annotations
 

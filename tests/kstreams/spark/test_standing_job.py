@@ -1,4 +1,4 @@
-"""A job stands for many batches, ends for others, and says what made a batch fail."""
+"""One long Spark job runs many batches, yields to other jobs, and reports failures of batches."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ GROUP = "standing"
 
 
 def work(turns: Turns) -> None:
-    """Answer with the batch, the message and the process; do what a message asks for before."""
-    drop_spark_archives()  # or each job begins slowly
+    """Perform the action of a message; answer with batch, message and process."""
+    drop_spark_archives()  # otherwise each job starts slowly
     while (given := turns.next()) is not None:
         turn, messages = given
         said = []
@@ -50,7 +50,7 @@ def work(turns: Turns) -> None:
 
 
 class Standing:
-    """A standing job of two workers, and the jobs that Spark has had for it."""
+    """A long job of two workers, with a count of Spark jobs."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._context = spark.sparkContext
@@ -67,7 +67,7 @@ class Standing:
         return len(set(self._ids()) - self._before)
 
     def ran(self, *messages: bytes, only: Sequence[int] = (0, 1)) -> dict[int, list[bytes]]:
-        """Run a batch with these messages for each worker; return its number, process, message."""
+        """Run a batch with these messages for each worker; return number, process and message."""
         self._batch += 1
         parts = {number: [(number, message) for message in messages] for number in only}
         said = self.job.run(f"batch {self._batch}", Turn(self._batch, {}, {}), parts)
@@ -83,7 +83,7 @@ def standing(spark: SparkSession) -> Iterator[Standing]:
     spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
-def test_a_job_has_many_batches_and_each_part_a_worker_of_its_own(standing: Standing) -> None:
+def test_one_job_runs_many_batches_with_one_worker_for_each_part(standing: Standing) -> None:
     answers = [standing.ran(b"a", b"b") for _ in range(20)]
     assert {answer[number][1] for answer in answers for number in (0, 1)} == {b"b"}
     workers = [{answer[number][0] for answer in answers} for number in (0, 1)]
@@ -93,14 +93,14 @@ def test_a_job_has_many_batches_and_each_part_a_worker_of_its_own(standing: Stan
     assert standing.jobs < 5
 
 
-def test_workers_are_the_same_in_the_next_job(standing: Standing) -> None:
+def test_next_job_uses_same_workers(standing: Standing) -> None:
     first = standing.ran(b"a")
     standing.job.rest()
     assert standing.ran(b"a") == first
     assert standing.jobs == 2
 
 
-def test_other_jobs_get_cores_while_batches_come(standing: Standing, spark: SparkSession) -> None:
+def test_other_jobs_get_cores_between_batches(standing: Standing, spark: SparkSession) -> None:
     found: list[int] = []
 
     def count() -> None:
@@ -134,22 +134,20 @@ def test_one_free_core_is_enough(standing: Standing, spark: SparkSession) -> Non
     assert ended.wait(60)
 
 
-def test_a_batch_that_fails_says_why_and_the_next_one_runs(standing: Standing) -> None:
+def test_failure_of_batch_has_its_reason_and_next_batch_runs(standing: Standing) -> None:
     standing.ran(b"a")
     with pytest.raises(Py4JError, match="batch 2 failed"):
         standing.ran(b"fail", only=[1])
     assert standing.ran(b"a").keys() == {0, 1}
 
 
-def test_a_task_is_tried_again_as_spark_does_it(standing: Standing) -> None:
+def test_failed_task_is_retried_like_by_spark(standing: Standing) -> None:
     assert standing.ran(b"fail once", only=[1])[1][1] == b"fail once"
     assert standing.jobs == 1
     assert standing.ran(b"a").keys() == {0, 1}
 
 
-def test_the_worker_that_fails_is_heard_before_one_that_works(
-    standing: Standing, tmp_path: Path
-) -> None:
+def test_failure_is_reported_before_other_worker_ends(standing: Standing, tmp_path: Path) -> None:
     done = tmp_path / "done"
     parts = {0: [(0, b"until %s" % bytes(done))], 1: [(1, b"fail")]}
     with pytest.raises(Py4JError, match="batch 7 failed"):
@@ -158,7 +156,7 @@ def test_the_worker_that_fails_is_heard_before_one_that_works(
     assert standing.ran(b"a").keys() == {0, 1}
 
 
-def test_a_dead_worker_is_told_by_its_part(standing: Standing) -> None:
+def test_death_of_worker_is_reported_with_its_part(standing: Standing) -> None:
     standing.ran(b"a")
     with pytest.raises(Py4JError) as raised:
         standing.ran(b"die", only=[1])
@@ -170,7 +168,7 @@ def test_a_dead_worker_is_told_by_its_part(standing: Standing) -> None:
     assert standing.ran(b"a").keys() == {0, 1}
 
 
-def test_a_worker_that_died_between_batches_is_another_one(standing: Standing) -> None:
+def test_worker_that_died_between_batches_is_replaced(standing: Standing) -> None:
     first = standing.ran(b"a")
     os.kill(int(first[0][0]), signal.SIGKILL)
     second = standing.ran(b"a")
@@ -187,7 +185,9 @@ def _temporary(folder: Path) -> Iterator[None]:
         tempfile.tempdir = before
 
 
-def test_there_is_none_where_no_socket_can_be_made(spark: SparkSession, tmp_path: Path) -> None:
+def test_long_job_is_not_available_without_unix_sockets(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
     with _temporary(deep), pytest.raises(OSError, match="AF_UNIX"):

@@ -1,4 +1,4 @@
-"""A changed topology keeps what it can, and never empties or misreads a store unasked."""
+"""A changed topology keeps its stores, and empties or migrates one only on request."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def topology(*stores: StoreSpec[Any], topics: Collection[Topic[Any, Any]] = (A,)
 
 
 class Life:
-    """An app's checkpoint, without Spark."""
+    """The checkpoint of an app, without Spark."""
 
     def __init__(self, path: Path, first: Topology) -> None:
         self.path = path
@@ -119,7 +119,7 @@ class Life:
 
 
 def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) -> Life:
-    """Begin a life whose key-value stores hold a=1, b=2."""
+    """Create a checkpoint whose key-value stores hold a=1, b=2."""
     epoch = Life(path, first or topology(*specs))
 
     def fill(overlay: Overlay) -> None:
@@ -132,20 +132,20 @@ def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) ->
     return epoch
 
 
-def test_nothing_happens_when_nothing_has_changed(tmp_path: Path) -> None:
+def test_upgrade_without_change_does_nothing(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     before = epoch.checkpoint
     assert epoch.upgrade(topology(kv()), reset={"s"}) == before
 
 
-def test_changes_that_touch_no_state_just_start(tmp_path: Path) -> None:
+def test_change_without_effect_on_state_keeps_generation(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     made = epoch.upgrade(topology(kv(), kv("t")))
     assert (made.generations, epoch.last().batch) == ({}, 3)
     assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
 
 
-def test_another_source_begins_a_generation_on_state_and_offsets(tmp_path: Path) -> None:
+def test_added_source_begins_generation_with_previous_state_and_offsets(tmp_path: Path) -> None:
     first = topology(kv())
     epoch = filled(tmp_path, kv(), first=first)
     builder = TopologyBuilder("shape")
@@ -162,7 +162,7 @@ def test_another_source_begins_a_generation_on_state_and_offsets(tmp_path: Path)
     assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
 
 
-def test_a_new_query_begins_fresh_beside_the_old(tmp_path: Path) -> None:
+def test_new_query_begins_empty_and_existing_query_is_kept(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     made = epoch.upgrade(topology(kv(), topics=[A, B]))
     assert (made.generations, set(made.queries)) == ({}, {"a", "b"})
@@ -189,7 +189,7 @@ def test_a_new_query_begins_fresh_beside_the_old(tmp_path: Path) -> None:
     ],
     ids=["serde", "renamed", "removed", "partitions", "routing", "kind"],
 )
-def test_what_would_empty_or_misread_a_store_is_refused(
+def test_change_that_would_empty_or_misread_store_is_rejected(
     tmp_path: Path, new: Topology, tasks: int, told: str
 ) -> None:
     epoch = filled(tmp_path, kv())
@@ -201,7 +201,7 @@ def test_what_would_empty_or_misread_a_store_is_refused(
     assert (tmp_path / "app.json").read_text() == before
 
 
-def test_reset_empties_one_store_and_keeps_the_others(tmp_path: Path) -> None:
+def test_reset_empties_one_store_and_keeps_other_stores(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv(), kv("other"))
     epoch.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"})
     assert list(epoch.live(kv(value=DOUBLE)).range()) == []
@@ -211,18 +211,18 @@ def test_reset_empties_one_store_and_keeps_the_others(tmp_path: Path) -> None:
     assert epoch.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"}) == again
 
 
-def test_a_migration_converts_values_and_leaves_out_none(tmp_path: Path) -> None:
+def test_migration_converts_values_and_drops_none(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     change = Migration(kv(), lambda key, value: None if key == "b" else value / 2)
     epoch.upgrade(topology(kv(value=DOUBLE)), migrate={"s": change})
     assert dict(epoch.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
     assert dict(epoch.live(kv(value=DOUBLE), TaskId("a", 1)).range()) == {"a": 0.5}
-    # Left in the program it does nothing: not now, not at the next change.
+    # A migration that stays in the program is not applied again, now or at the next change.
     epoch.upgrade(topology(kv(value=DOUBLE), kv("t"), topics=[A, B]), migrate={"s": change})
     assert dict(epoch.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
 
 
-def test_a_store_is_renamed_with_its_contents(tmp_path: Path) -> None:
+def test_store_is_renamed_with_its_contents(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     epoch.upgrade(topology(kv("t")), migrate={"t": Migration(kv())})
     assert dict(epoch.live(kv("t")).range()) == {"a": 1, "b": 2}
@@ -271,7 +271,9 @@ def fill_versions(overlay: Overlay) -> None:
         live.put("c", value, time)
 
 
-def test_versions_move_with_their_times_and_a_value_left_out_ends_there(tmp_path: Path) -> None:
+def test_migration_of_versioned_store_keeps_times_and_drops_none_at_its_time(
+    tmp_path: Path,
+) -> None:
     epoch = Life(tmp_path, topology(versioned()))
     epoch.commit(0, fill_versions, versioned())
     change = Migration(versioned(), lambda key, value: None if value == 2 else value + 0.5)
@@ -285,7 +287,7 @@ def test_versions_move_with_their_times_and_a_value_left_out_ends_there(tmp_path
 
 
 @pytest.mark.parametrize("way", ["reset", "migrate"])
-def test_a_timestamped_table_becomes_a_versioned_one_and_the_other_way(
+def test_timestamped_store_becomes_versioned_and_back_by_reset_or_migration(
     tmp_path: Path, way: str
 ) -> None:
     plain = timestamped_store("s", key=TEXT, value=INT64)
@@ -319,7 +321,7 @@ def test_a_timestamped_table_becomes_a_versioned_one_and_the_other_way(
     ],
     ids=["wrong old definition", "raises", "wrong type"],
 )
-def test_a_migration_that_fails_changes_nothing(
+def test_failing_migration_changes_nothing(
     tmp_path: Path, migration: Migration, error: type[Exception], told: str
 ) -> None:
     epoch = filled(tmp_path, kv())
@@ -329,7 +331,7 @@ def test_a_migration_that_fails_changes_nothing(
     assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
 
 
-def test_orders_for_unknown_stores_are_refused(tmp_path: Path) -> None:
+def test_reset_and_migration_of_unknown_stores_are_rejected(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     orders = {"t": Migration(kv("nowhere"))}
     with pytest.raises(CheckpointMismatchError, match="which the checkpoint has not"):
@@ -338,7 +340,7 @@ def test_orders_for_unknown_stores_are_refused(tmp_path: Path) -> None:
         epoch.upgrade(topology(kv(), kv("t")), reset={"x"})
 
 
-def test_stores_of_two_groups_do_not_come_together(tmp_path: Path) -> None:
+def test_upgrade_that_joins_stores_of_two_groups_is_rejected(tmp_path: Path) -> None:
     builder = TopologyBuilder("shape")
     for topic, spec in ((A, kv()), (B, kv("t"))):
         source = builder.add_source(topic.name, topic)

@@ -1,4 +1,4 @@
-"""Numbers of tasks, and which topics have to have equal partition counts."""
+"""Numbers of tasks, and topics that need equal partition counts."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_group_without_state_has_as_many_tasks_as_its_largest_topic(
     assert counted(wire) == PartitionCounts({"s": 5}, Uneven({"s": 2}))
 
 
-def test_group_below_a_merge_has_as_many_tasks_as_the_group_above() -> None:
+def test_group_after_merge_has_as_many_tasks_as_group_before() -> None:
     assert counted(below_a_repartition).tasks == {"s": 5, "moved": 5}
 
 
@@ -65,7 +65,7 @@ def test_store_of_one_branch_has_as_many_partitions_as_the_topic_of_its_branch()
     assert counted(wire) == PartitionCounts({"s": 5}, Uneven({"s": 2}, {"counts": 2}))
 
 
-def test_edge_that_meets_a_small_topic_has_its_partition_count_beside_a_larger_one() -> None:
+def test_repartition_joined_with_small_topic_has_its_partition_count() -> None:
     def wire(b: TopologyBuilder, small: Any, large: Any) -> None:
         other = b.add_source("other", Topic("other", TEXT, INT64))
         moved = b.repartition("moved", other, key=TEXT, value=INT64)
@@ -92,7 +92,7 @@ def one_store_of_two_nodes(b: TopologyBuilder, small: Any, large: Any) -> None:
         (one_store_of_two_nodes, "nodes 'one', 'two' (store 'counts') need co-partitioning"),
     ],
 )
-def test_unequal_counts_below_which_state_lies_name_the_node(
+def test_unequal_counts_above_a_store_name_the_node(
     wire: Callable[[TopologyBuilder, Any, Any], None], said: str
 ) -> None:
     with pytest.raises(PartitionCountError) as caught:

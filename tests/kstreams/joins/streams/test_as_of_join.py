@@ -1,4 +1,4 @@
-"""Joins of a stream with a table as it was equal a plain model, and wait for what is late."""
+"""Joins of a stream with past versions of a table, compared with a model."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def topology(
 
 
 def odd(value: str) -> str | None:
-    """Leave out values with an even number, and change the others."""
+    """Drop values with an even number, and change odd ones."""
     return f"{value}!" if int(value[1:]) % 2 else None
 
 
@@ -86,7 +86,7 @@ def came(driver: TopologyTestDriver) -> list[Out]:
 
 
 class Model:
-    """Versions by key and time, and records that wait by the stream's own newest."""
+    """Versions by key and time, and records that wait until stream time passes the grace."""
 
     def __init__(self, how: str, grace: int, *, derived: bool = False) -> None:
         self.how, self.grace, self.derived = how, grace, derived
@@ -150,7 +150,7 @@ class Model:
     execution=st.sampled_from(("records", "columns")),
     derived=st.booleans(),
 )
-def test_each_record_makes_what_the_model_says(
+def test_as_of_join_equals_model(
     how: str, grace: int, records: list[Came], execution: Execution, derived: bool
 ) -> None:
     model = Model(how, grace, derived=derived)
@@ -170,7 +170,7 @@ def test_each_record_makes_what_the_model_says(
     cuts=st.sets(st.integers(0, 30)),
     derived=st.booleans(),
 )
-def test_columns_give_what_records_give(
+def test_columns_and_records_give_same_results(
     how: str, grace: int, records: list[Came], cuts: set[int], derived: bool
 ) -> None:
     found = []
@@ -196,7 +196,7 @@ BOTH = pytest.mark.parametrize("execution", ["records", "columns"])
 
 
 @BOTH
-def test_what_waits_is_seen_and_goes_in_the_order_of_time(execution: Execution) -> None:
+def test_waiting_records_are_visible_and_released_in_order_of_time(execution: Execution) -> None:
     with TopologyTestDriver(topology("left", 10, execution=execution)) as driver:
         for time in (7, 3, 5):
             write(driver, 0, "a", f"v{time}", time)
@@ -213,7 +213,7 @@ def test_what_waits_is_seen_and_goes_in_the_order_of_time(execution: Execution) 
 
 
 @BOTH
-def test_records_of_one_time_are_all_kept_over_batches(execution: Execution) -> None:
+def test_waiting_records_of_equal_time_are_kept_across_batches(execution: Execution) -> None:
     with TopologyTestDriver(topology("left", 5, execution=execution)) as driver:
         for n in range(3):
             write(driver, 0, "a", f"v{n}", 1)
@@ -224,10 +224,10 @@ def test_records_of_one_time_are_all_kept_over_batches(execution: Execution) -> 
 
 
 @BOTH
-def test_a_quiet_stream_lets_go_by_idleness_and_at_the_end(execution: Execution) -> None:
+def test_waiting_records_are_released_after_idle_timeout_and_at_end(execution: Execution) -> None:
     with TopologyTestDriver(topology("left", 5, seconds(1), execution)) as driver:
         write(driver, 0, "a", "v", 1)
-        write(driver, 1, "a", "row", 900)  # the table's time does not count
+        write(driver, 1, "a", "row", 900)  # times of the table do not count
         driver.run()
         assert came(driver) == []
         driver.advance_wall_clock(seconds(2))
@@ -240,7 +240,7 @@ def test_a_quiet_stream_lets_go_by_idleness_and_at_the_end(execution: Execution)
         assert list(driver.store(WAITING).fetch_all()) == []
 
 
-def test_what_has_no_history_is_refused() -> None:
+def test_table_without_history_is_rejected() -> None:
     builder = TopologyBuilder("t")
     stream = builder.add_source("stream", Topic("left", TEXT, TEXT))
     plain: Any = builder.add_table(
@@ -271,7 +271,7 @@ def test_join_as_of_rejects_grace_longer_than_retention(derived: bool) -> None:
     assert caught.value.problems == (problem,)
 
 
-def test_join_as_of_takes_grace_as_long_as_retention() -> None:
+def test_join_as_of_accepts_grace_equal_to_retention() -> None:
     with TopologyTestDriver(topology("inner", RETENTION)) as driver:
         write(driver, 1, "a", "old", 0)
         write(driver, 0, "a", "v", 5)

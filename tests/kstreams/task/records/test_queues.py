@@ -13,7 +13,7 @@ from tests.kstreams.task.harness import queue_of
 
 
 @given(st.lists(st.lists(st.integers(0, 6), max_size=8), min_size=1, max_size=4))
-def test_the_queue_with_the_least_head_goes_first(queues: list[list[int]]) -> None:
+def test_queue_with_earliest_first_record_is_next(queues: list[list[int]]) -> None:
     heap = [(times[0], number, 0) for number, times in enumerate(queues) if times]
     heapq.heapify(heap)
     expected = []

@@ -1,4 +1,4 @@
-"""The session store against a plain dict."""
+"""The session store, compared with a dict."""
 
 from __future__ import annotations
 
@@ -90,14 +90,14 @@ def test_sessions_that_have_ended_are_taken_once() -> None:
     assert rows.next_timer() is None
 
 
-def test_a_delete_returns_the_value_that_was_there() -> None:
+def test_delete_returns_previous_value() -> None:
     store, _ = filled([("a", (0, 5), 7)])
     assert store.delete(Windowed("a", 0, 4)) is None
     assert store.delete(Windowed("a", 0, 5)) == 7
     assert store.delete(Windowed("a", 0, 5)) is None
 
 
-def test_a_session_that_ends_before_it_starts_is_refused() -> None:
+def test_session_that_ends_before_its_start_is_rejected() -> None:
     store, _ = filled([])
     with pytest.raises(ValueError, match="before its start"):
         store.put(Windowed("a", 2, 1), 1)
