@@ -45,7 +45,7 @@ def test_record_is_written_to_partition_of_its_key(connection: Embedded) -> None
     ]
 
 
-def test_emitter_uses_the_partitioner_of_the_topic(connection: Embedded) -> None:
+def test_emitter_uses_partitioner_of_topic(connection: Embedded) -> None:
     by_length = partition_by(lambda key, count: len(key) % count, name="by-length")
     topic = Topic("orders", key=TEXT, value=TEXT, partitioner=by_length)
     with Emitter(topic, connection) as emitter:

@@ -66,7 +66,7 @@ def test_columns_of_other_layouts_give_partition_of_each_key(column: Any) -> Non
     assert rule.partition_batch(column, 7).tolist() == expected
 
 
-def test_fnv1a_refuses_a_count_below_1() -> None:
+def test_fnv1a_rejects_partition_count_below_one() -> None:
     for count in (0, -1):
         with pytest.raises(ValueError, match="expected at least 1"):
             Fnv1aPartitioner().partition(b"k", count)

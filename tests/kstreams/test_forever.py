@@ -138,7 +138,7 @@ def test_versioned_store_with_retention_forever_keeps_all_versions() -> None:
         assert [store.get("a", time).value for time in (1, 6, LATE)] == [1, 3, 2]
 
 
-def test_deduplicate_within_forever_remembers_all_ids() -> None:
+def test_deduplicate_within_forever_keeps_all_ids() -> None:
     builder = TopologyBuilder("t")
     unique = deduplicate(by_key(), id=TEXT, within=forever, store="ids")
     node: Any = builder.add_processor("unique", unique, builder.add_source("in", SOURCE))
@@ -150,7 +150,7 @@ def test_deduplicate_within_forever_remembers_all_ids() -> None:
         assert [record.key for record in driver.read(sink)] == ["a", "b"]
 
 
-def test_streams_are_joined_within_forever() -> None:
+def test_streams_can_be_joined_within_forever() -> None:
     span = within(forever, grace=forever)
     assert span.before == span.after == span.grace == forever
     assert timedelta(0) < forever < timedelta.max

@@ -57,26 +57,26 @@ def by_length(key: bytes, partitions: int) -> int:
     return len(key) % partitions
 
 
-def test_murmur2_equals_the_java_client() -> None:
+def test_murmur2_equals_java_client() -> None:
     assert [hashed for _, hashed, _ in GOLDEN] == [_signed(murmur2_of(key)) for key, _, _ in GOLDEN]
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 3, 7, 64, 1000])
-def test_partition_of_equals_the_java_client(partitions: int) -> None:
+def test_partition_of_equals_java_client(partitions: int) -> None:
     expected = [positive % partitions for _, _, positive in GOLDEN]
     assert expected == [partition_of(key, partitions) for key, _, _ in GOLDEN]
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 @pytest.mark.parametrize("partitions", [1, 2, 3, 7, 64, 1000])
-def test_partitions_of_equals_the_java_client(kind: pa.DataType, partitions: int) -> None:
+def test_partitions_of_equals_java_client(kind: pa.DataType, partitions: int) -> None:
     keys = pa.array([key for key, _, _ in GOLDEN], kind)
     expected = [positive % partitions for _, _, positive in GOLDEN]
     assert expected == partitions_of(keys, partitions).tolist()
 
 
 @pytest.mark.parametrize("length", range(41))
-def test_partitions_of_equals_the_java_client_on_keys_of_one_length(length: int) -> None:
+def test_partitions_of_keys_of_one_length_equal_java_client(length: int) -> None:
     cases = [case for case in GOLDEN if len(case[0]) == length] * 20
     keys = pa.array([key for key, _, _ in cases], pa.binary())
     assert [case[2] % 97 for case in cases] == partitions_of(keys, 97).tolist()
@@ -95,7 +95,7 @@ def test_whole_and_sliced_column_equal_scalar(
 
 
 @given(st.integers(0, 40), st.integers(0, 60), counts, st.randoms(use_true_random=False))
-def test_column_of_one_length_equals_scalar(
+def test_column_of_keys_of_one_length_equals_scalar(
     length: int, rows: int, partitions: int, random: Any
 ) -> None:
     keys: list[bytes | None] = [random.randbytes(length) for _ in range(rows)]
@@ -107,7 +107,7 @@ def test_column_of_one_length_equals_scalar(
 
 
 @given(st.lists(st.none() | st.text(max_size=12), max_size=60), counts)
-def test_text_counts_by_its_utf8_bytes(keys: list[str | None], partitions: int) -> None:
+def test_text_keys_are_hashed_by_utf8_bytes(keys: list[str | None], partitions: int) -> None:
     expected = _expected([None if key is None else key.encode() for key in keys], partitions)
     assert expected == partitions_of(pa.array(keys, pa.string()), partitions).tolist()
     assert expected == partitions_of(pa.array(keys, pa.large_string()), partitions).tolist()
@@ -122,7 +122,7 @@ def test_column_longer_than_block_equals_scalar() -> None:
     assert _expected(keys, 12) == partitions_of(pa.array(keys, pa.binary()), 12).tolist()
 
 
-def test_chunks_keep_their_order() -> None:
+def test_partitions_of_chunked_column_keep_order() -> None:
     keys: list[bytes | None] = [b"%d" % (n * n) for n in range(100)]
     chunks = [pa.array(keys[:1], pa.binary()), pa.array([], pa.binary()), pa.array(keys[1:])]
     assert _expected(keys, 5) == partitions_of(pa.chunked_array(chunks), 5).tolist()
@@ -139,7 +139,7 @@ def test_chunks_keep_their_order() -> None:
     ],
     ids=str,
 )
-def test_empty_column_has_no_partitions(column: Any) -> None:
+def test_partitions_of_empty_column_are_empty(column: Any) -> None:
     found = partitions_of(column, 3)
     assert (0, np.dtype(np.int32)) == (len(found), found.dtype)
 
@@ -149,7 +149,7 @@ def test_column_of_nulls_and_empty_keys_has_no_data_buffer() -> None:
     assert [partition_of(b"", 3)] * 20 == partitions_of(pa.array([b""] * 20), 3).tolist()
 
 
-def test_column_of_numbers_is_refused() -> None:
+def test_column_of_numbers_is_rejected() -> None:
     with pytest.raises(TypeError, match="int64"):
         partitions_of(pa.array([1, 2]), 3)
 
@@ -159,7 +159,7 @@ def test_column_of_numbers_is_refused() -> None:
     [Murmur2Partitioner(), InnerKeyPartitioner(8), partition_by(by_length)],
     ids=lambda it: it.name,
 )
-def test_partitioner_is_a_value(partitioner: Partitioner) -> None:
+def test_partitioner_can_be_pickled_and_compared(partitioner: Partitioner) -> None:
     again = pickle.loads(pickle.dumps(partitioner))
     assert partitioner == again
     assert hash(partitioner) == hash(again)

@@ -35,7 +35,7 @@ def test_plugins_of_this_distribution_are_found() -> None:
     assert "json" in plugin_names("kstreams.serdes")
 
 
-def test_names_are_sorted(offer: Offer) -> None:
+def test_plugin_names_are_sorted(offer: Offer) -> None:
     offer(("text", "kstreams.serde:TEXT"), ("int64", "kstreams.serde:INT64"))
     assert plugin_names("kstreams.serdes") == ("int64", "text")
 

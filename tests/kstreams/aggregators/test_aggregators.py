@@ -138,7 +138,7 @@ def test_states_survive_serialization(name: str, rows: Rows) -> None:
 
 
 @cases
-def test_aggregators_compare_and_pickle(name: str) -> None:
+def test_aggregators_can_be_compared_and_pickled(name: str) -> None:
     aggregator, _ = CASES[name]
     copy = pickle.loads(pickle.dumps(aggregator))
     assert copy == aggregator

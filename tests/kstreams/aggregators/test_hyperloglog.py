@@ -31,7 +31,7 @@ def test_approximate_count_is_within_four_standard_errors(count: int) -> None:
     assert ABOUT.result(state_of(range(count))) == pytest.approx(count, rel=4 * 1.04 / 64)
 
 
-def test_equal_values_count_once() -> None:
+def test_equal_values_are_counted_once() -> None:
     state = state_of(range(50))
     for _ in range(3):
         state = reduce(ABOUT.add, [Record("k", value, 0) for value in range(50)], state)

@@ -36,7 +36,7 @@ def test_fitting_reduces_selection_above_limit(
         assert sum(fitting(counts, means, limit).values()) < total
 
 
-def test_partitions_are_read_in_proportion() -> None:
+def test_fitting_takes_partitions_in_proportion() -> None:
     assert fitting({"a": 300, "b": 100}, {"a": 10.0, "b": 10.0}, 400) == {"a": 30, "b": 10}
 
 

@@ -47,7 +47,7 @@ def limits(at_most: int, tasks: int) -> QueryLimits:
     records=st.lists(st.integers(0, 100), min_size=5, max_size=5),
     more=st.lists(st.integers(0, 60), min_size=5, max_size=5),
 )
-def test_shares_and_grants_are_never_more_than_the_limit(
+def test_shares_and_grants_never_exceed_the_limit(
     at_most: int, passed: list[int], records: list[int], more: list[int]
 ) -> None:
     at_most = max(at_most, sum(passed))
@@ -81,7 +81,7 @@ def test_shares_and_grants_are_never_more_than_the_limit(
     dies=st.sets(st.integers(0, 5)),
     edge=st.booleans(),
 )
-def test_exactly_as_many_records_pass_however_batches_are_cut_and_drivers_die(
+def test_exactly_the_limit_passes_with_any_batches_and_crashes(
     numbers: list[int],
     at_most: int,
     above: int,
@@ -114,7 +114,7 @@ def test_exactly_as_many_records_pass_however_batches_are_cut_and_drivers_die(
         assert not again.batch()
 
 
-def test_batch_that_reaches_the_limit_in_one_task_ends_at_that_record(tmp_path: Path) -> None:
+def test_batch_that_reaches_limit_in_one_task_ends_at_that_record(tmp_path: Path) -> None:
     query = WholeQuery(tmp_path, topology(4), most=50)
     with Emitter(IN, query.connection) as emitter:
         emitter.emit_many(Record("k", 1, place) for place in range(20))
@@ -126,7 +126,7 @@ def test_batch_that_reaches_the_limit_in_one_task_ends_at_that_record(tmp_path: 
     assert query.driver.planner.behind() == {}
 
 
-def test_plan_and_refusal_keep_their_shares_of_limits_as_json() -> None:
+def test_plan_and_refusal_with_limits_survive_conversion_to_json() -> None:
     plan = Plan(
         {(0, 1): ()}, limits={"first": {0: Allowance(3, last=True), 1: Allowance(0, last=False)}}
     )

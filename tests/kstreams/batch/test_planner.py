@@ -85,7 +85,7 @@ def test_planning_continues_at_given_positions(tmp_path: Path) -> None:
     ]
 
 
-def test_until_is_an_exact_bound(tmp_path: Path) -> None:
+def test_plan_ends_exactly_at_until(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(5))
     planner = planner_on(log, groups_of("a"))

@@ -44,7 +44,7 @@ def migrated(
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 10_000])
-def test_windows_are_merged_into_longer_ones(
+def test_windows_are_merged_into_longer_windows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
     monkeypatch.setattr("kstreams.checkpoint.start.migration._ROWS_AT_ONCE", rows_at_once)
@@ -154,7 +154,7 @@ def test_migration_left_in_program_runs_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("emit", [each_update(), on_close()], ids=["updates", "finals"])
-def test_sliding_windows_follow_the_new_difference_from_the_stored_slices(
+def test_migrated_sliding_windows_use_new_difference_for_stored_slices(
     tmp_path: Path, emit: Any
 ) -> None:
     short, long = (SlidingWindows(seconds(n), grace=seconds(5)) for n in (10, 20))

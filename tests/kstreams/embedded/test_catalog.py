@@ -41,7 +41,7 @@ def test_topic_can_be_created_once(log: EmbeddedLog) -> None:
     assert caught.value.where.topic == "orders"
 
 
-def test_racing_creators_agree_on_one_topic(log: EmbeddedLog) -> None:
+def test_concurrent_creators_get_one_topic(log: EmbeddedLog) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = set(pool.map(lambda n: log.ensure("t", n).incarnation, range(1, 33)))
     assert found == {log.topic("t").incarnation}
@@ -110,7 +110,7 @@ def test_topic_description_of_another_format_is_rejected(
     assert caught.value.where.topic == "t"
 
 
-def test_the_description_is_plain_json(log: EmbeddedLog) -> None:
+def test_topic_description_is_plain_json(log: EmbeddedLog) -> None:
     info = log.create("t", 2)
     assert json.loads((log.root / "t" / "topic.json").read_text()) == {
         "format": 1,

@@ -19,7 +19,7 @@ def start(root: Path, producer: str, batches: int, *crash: str) -> Forked:
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one log", "a log each"])
-def test_threads_append_without_gaps(tmp_path: Path, shared: bool) -> None:
+def test_threads_append_without_gaps_in_offsets(tmp_path: Path, shared: bool) -> None:
     first = EmbeddedLog(tmp_path, durable=False)
     first.create("t", 1)
 
@@ -73,7 +73,7 @@ def test_reader_sees_growing_prefix_during_concurrent_appends(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_processes_append_without_gaps(tmp_path: Path) -> None:
+def test_processes_append_without_gaps_in_offsets(tmp_path: Path) -> None:
     writers = [start(tmp_path, name, 30) for name in ("p", "q", "r")]
     printed = [writer.communicate()[0].split() for writer in writers]
     assert [writer.returncode for writer in writers] == [0, 0, 0]

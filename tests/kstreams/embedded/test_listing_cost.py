@@ -102,7 +102,7 @@ def test_appends_after_first_scan_nothing(root: Path, calls: Counter[str]) -> No
     assert calls["listdir"] <= 1
 
 
-def test_looking_up_a_timestamp_reads_one_segment(root: Path, calls: Counter[str]) -> None:
+def test_look_up_of_timestamp_reads_one_segment(root: Path, calls: Counter[str]) -> None:
     assert EmbeddedLog(root).offsets_at("t", 1_000) == {0: 0}
     assert EmbeddedLog(root).offsets_at("t", 2_000) == {0: MANY}
     assert calls["OSFile"] == 1

@@ -69,7 +69,7 @@ def test_staged_rows_are_visible_once_published(log: EmbeddedLog) -> None:
     assert staged_files(log) == []
 
 
-def test_the_first_published_attempt_wins(log: EmbeddedLog) -> None:
+def test_first_published_attempt_wins(log: EmbeddedLog) -> None:
     won, lost = log.stage("t", 0, rows(1), owner="own"), log.stage("t", 0, rows(2), owner="own")
     assert won != lost
     segment = log.publish("t", 0, won, producer="p", batch=0)
@@ -102,7 +102,7 @@ def test_sweep_removes_staged_files_of_given_owners_only(
     assert log.publish("t", 1, others, producer="another", batch=0).count == 1
 
 
-def test_a_sweep_removes_old_unfinished_appends_and_topics(log: EmbeddedLog) -> None:
+def test_sweep_removes_old_unfinished_appends_and_topics(log: EmbeddedLog) -> None:
     staging = log.root / "t" / STAGING / "0"
     old, new = (staging / Staged(APPENDING + f"{n:032x}", 1, 1).name for n in range(2))
     before = staging / Staged(f"{0:032x}", 1, 1).name  # of a version without owners
@@ -126,7 +126,7 @@ def test_offsets_at_returns_first_offset_at_or_after_time(log: EmbeddedLog) -> N
     assert found == {0: 0, 2_000: 0, 2_001: 1, 2_002: 4, 3_001: 5, 3_002: 6}
 
 
-def test_offset_ranges_are_cut_to_the_segment(log: EmbeddedLog) -> None:
+def test_offset_range_is_limited_to_segment(log: EmbeddedLog) -> None:
     log.append("t", 0, rows(0, 1), producer="p", batch=0)
     segment = log.append("t", 0, rows(2, 3, 4), producer="p", batch=1)
 
@@ -138,13 +138,13 @@ def test_offset_ranges_are_cut_to_the_segment(log: EmbeddedLog) -> None:
     assert read(0, 1) == read(9, 10) == read(4, 3) == []
 
 
-def test_a_segment_is_read_without_a_log(log: EmbeddedLog) -> None:
+def test_segment_can_be_read_without_log(log: EmbeddedLog) -> None:
     segment = log.append("t", 0, rows(1), producer="p", batch=0)
     travelled = pickle.loads(pickle.dumps(segment))
     assert read_segment(log.root, travelled) == log.read(segment)
 
 
-def test_unknown_partitions_are_typed_errors(log: EmbeddedLog) -> None:
+def test_unknown_partition_raises_typed_error(log: EmbeddedLog) -> None:
     for partition in (2, -1):
         with pytest.raises(UnknownPartitionError, match="expected 0 to 1") as caught:
             log.append("t", partition, rows(1), producer="p", batch=0)
@@ -191,7 +191,7 @@ def test_missing_segment_is_data_loss(log: EmbeddedLog) -> None:
     assert EmbeddedLog(log.root).beginning_offset("t", 0) == 2
 
 
-def test_two_segments_at_one_offset_are_an_error(log: EmbeddedLog) -> None:
+def test_two_segments_at_one_offset_are_rejected(log: EmbeddedLog) -> None:
     made = [log.append("t", 0, rows(n), producer="p", batch=n) for n in range(2)]
     file = log.root / "t" / "0" / made[1].name
     os.link(file, file.with_name(file.name.replace("-1.parquet", "-7.parquet")))
@@ -199,7 +199,7 @@ def test_two_segments_at_one_offset_are_an_error(log: EmbeddedLog) -> None:
         EmbeddedLog(log.root).segments("t", 0)
 
 
-def test_a_full_or_read_only_disk_is_a_typed_error(
+def test_full_or_read_only_disk_raises_typed_error(
     log: EmbeddedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> int:

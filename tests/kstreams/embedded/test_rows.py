@@ -59,9 +59,7 @@ def test_encoded_rows_are_decoded_unchanged(
     )
 
 
-def test_only_the_row_groups_in_range_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_row_groups_in_range_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "_ROW_GROUP_ROWS", 10)
     table = checked(sample(*range(35)), topic="t", partition=0)
     path = tmp_path / "x"

@@ -53,7 +53,7 @@ def test_segment_with_flipped_bit_is_read_unchanged_or_rejected(
             assert segment.name in str(exc)  # noqa: PT017  # both outcomes are correct
 
 
-def test_a_segment_cut_at_any_byte_is_an_error(log: EmbeddedLog) -> None:
+def test_segment_truncated_at_any_byte_is_rejected(log: EmbeddedLog) -> None:
     segment = log.append("t", 0, with_headers(20), producer="p", batch=0)
     file = log.root / "t" / "0" / segment.name
     good = file.read_bytes()
@@ -123,7 +123,7 @@ def test_other_file_type_in_place_of_segment_is_rejected_and_appends_continue(
     assert fresh.read(added).column("value").to_pylist() == [b"5"]
 
 
-def test_a_stray_segment_beyond_the_end_is_named(log: EmbeddedLog) -> None:
+def test_stray_segment_beyond_end_is_named_in_error(log: EmbeddedLog) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
     garbage(log.root / "t" / "0" / name("7"))
     with pytest.raises(DataLossError, match=name("7")) as caught:
@@ -134,9 +134,7 @@ def test_a_stray_segment_beyond_the_end_is_named(log: EmbeddedLog) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b'"' * 99, b"null", b"{}"])
-def test_a_torn_description_is_an_error_that_names_the_topic(
-    log: EmbeddedLog, content: bytes
-) -> None:
+def test_error_of_damaged_topic_description_names_topic(log: EmbeddedLog, content: bytes) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
     description = log.root / "t" / "topic.json"
     good = description.read_bytes()
@@ -149,7 +147,7 @@ def test_a_torn_description_is_an_error_that_names_the_topic(
     assert values(log, "t") == [1, 2]
 
 
-def test_a_topic_without_its_description_or_partition_is_an_error(log: EmbeddedLog) -> None:
+def test_topic_without_description_or_partition_is_rejected(log: EmbeddedLog) -> None:
     log.append("t", 0, rows(1), producer="p", batch=0)
     (log.root / "t" / "0").rename(log.root / "aside")
     with pytest.raises(ExecutionError, match="No such file") as caught:
@@ -165,7 +163,7 @@ STEPS = ("open", "write", "pwrite", "link", "fsync")
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("at", [1, 2])
-def test_a_disk_that_is_full_at_any_step_is_a_typed_error_and_a_replay_appends_once(
+def test_disk_full_at_any_step_raises_typed_error_and_replay_appends_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, at: int
 ) -> None:
     log = EmbeddedLog(tmp_path)

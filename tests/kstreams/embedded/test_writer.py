@@ -69,7 +69,7 @@ def test_append_waits_until_linger_ends(log: EmbeddedLog, patient: EmbeddedWrite
     assert future.done()
 
 
-def test_a_lone_record_is_appended_without_a_flush(log: EmbeddedLog) -> None:
+def test_single_record_is_appended_without_flush(log: EmbeddedLog) -> None:
     writer = EmbeddedWriter(log, batching=Batching(linger=timedelta(milliseconds=1)))
     for offset in range(3):
         assert writer.write("t", 0, b"k", b"v", 1).result(30).offset == offset
@@ -109,7 +109,7 @@ def test_invalid_arguments_fail_at_the_call(patient: EmbeddedWriter) -> None:
         patient.write("t", 2, b"k", b"v", 1)
 
 
-def test_a_failed_append_fails_its_futures_and_the_flush_alone(
+def test_failed_append_fails_only_its_futures_and_the_flush(
     log: EmbeddedLog, patient: EmbeddedWriter
 ) -> None:
     bad: list[Future[Appended]] = [
@@ -158,7 +158,7 @@ def test_topic_deleted_meanwhile_is_created_again(
     assert future.result(0).offset == 0
 
 
-def test_close_flushes_and_may_be_repeated(log: EmbeddedLog, patient: EmbeddedWriter) -> None:
+def test_close_flushes_and_can_be_repeated(log: EmbeddedLog, patient: EmbeddedWriter) -> None:
     future = patient.write("t", 0, b"k", b"v", 1)
     patient.close()
     assert future.result(0).offset == 0

@@ -267,7 +267,7 @@ def test_fork_reads_table_version_of_savepoint(tmp_path: Path, state: StateBacke
 
 
 @pytest.mark.parametrize("backend", [RocksDB, Memory])
-def test_tables_are_copied_from_s3(
+def test_global_tables_are_copied_from_s3(
     tmp_path: Path, bucket: Bucket, backend: Callable[..., StateBackend]
 ) -> None:
     log = bucket.settings(f"tables-{uuid.uuid4().hex[:8]}")

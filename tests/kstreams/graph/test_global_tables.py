@@ -104,7 +104,7 @@ def test_invalid_arguments_of_global_tables_fail_at_the_call() -> None:
         calls.join_global("j", clicks, clicks, inner(lambda a, b: a), by=lambda k, v: v)
 
 
-def test_pictures_show_the_global_tables_each_node_reads() -> None:
+def test_pictures_show_global_tables_read_by_each_node() -> None:
     builder = joined()
     builder.add_global_table("more", AppTable(".kstreams/other", OTHER))
     source = builder.add_source("m", Topic("m", TEXT, TEXT))

@@ -116,7 +116,7 @@ def test_groups_are_connected_components_of_nodes(plans: list[Plan]) -> None:
 
 @settings(max_examples=50)
 @given(plans())
-def test_a_topology_is_refused_exactly_when_edges_form_a_cycle_of_groups(
+def test_topology_is_rejected_exactly_if_edges_form_cycle_of_groups(
     plans: list[Plan],
 ) -> None:
     ordered, _ = topological_order(dict(wire(plans)._nodes))
@@ -144,7 +144,7 @@ def reached(start: str, below: dict[str, set[str]]) -> set[str]:
 
 @settings(max_examples=50)
 @given(plans())
-def test_nodes_are_in_topological_order_and_otherwise_as_added(plans: list[Plan]) -> None:
+def test_nodes_have_topological_order_and_otherwise_order_of_calls(plans: list[Plan]) -> None:
     nodes = dict(wire(plans)._nodes)
     ordered, _ = topological_order(nodes)
     assert [node.name for node in ordered] == list(nodes)
@@ -152,7 +152,9 @@ def test_nodes_are_in_topological_order_and_otherwise_as_added(plans: list[Plan]
 
 @settings(max_examples=50)
 @given(plans(), st.randoms(use_true_random=False))
-def test_any_order_of_adding_gives_parents_before_children(plans: list[Plan], random: Any) -> None:
+def test_parents_precede_children_whatever_the_order_of_calls(
+    plans: list[Plan], random: Any
+) -> None:
     nodes = list(wire(plans)._nodes.values())
     random.shuffle(nodes)
     ordered, cyclic = topological_order({node.name: node for node in nodes})
@@ -194,7 +196,7 @@ def feeding(topology: Topology) -> dict[str, set[str]]:
 
 @settings(max_examples=50)
 @given(plans())
-def test_a_group_is_named_after_its_first_source_or_entry(plans: list[Plan]) -> None:
+def test_group_has_name_of_its_first_source_or_entry(plans: list[Plan]) -> None:
     topology = built(plans)
     if topology is None:
         return
@@ -207,7 +209,7 @@ def test_a_group_is_named_after_its_first_source_or_entry(plans: list[Plan]) -> 
 
 @settings(max_examples=50)
 @given(plans())
-def test_parts_of_a_group_are_its_nodes(plans: list[Plan]) -> None:
+def test_parts_of_group_are_its_nodes(plans: list[Plan]) -> None:
     topology = built(plans)
     if topology is None:
         return
@@ -231,7 +233,7 @@ def test_each_edge_leaves_one_group_and_enters_one_group(plans: list[Plan]) -> N
 
 @settings(max_examples=50)
 @given(plans())
-def test_pipelines_are_the_groups_joined_by_edges(plans: list[Plan]) -> None:
+def test_pipelines_are_groups_joined_by_edges(plans: list[Plan]) -> None:
     topology = built(plans)
     if topology is None:
         return
@@ -254,7 +256,7 @@ def test_pipelines_are_the_groups_joined_by_edges(plans: list[Plan]) -> None:
 
 @settings(max_examples=50)
 @given(plans())
-def test_building_twice_gives_equal_results(plans: list[Plan]) -> None:
+def test_second_build_gives_equal_topology(plans: list[Plan]) -> None:
     first, second = built(plans), built(plans)
     if first is None or second is None:
         assert first is second
@@ -281,7 +283,7 @@ def test_shared_store_joins_groups_without_common_records() -> None:
     ]
 
 
-def test_all_readers_of_an_edge_are_in_one_group() -> None:
+def test_all_readers_of_edge_are_in_one_group() -> None:
     builder = TopologyBuilder("readers")
     edge = builder.repartition(
         "edge", builder.add_source("in", text_topic(0)), key=TEXT, value=TEXT

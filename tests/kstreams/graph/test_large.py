@@ -26,7 +26,7 @@ def test_two_thousand_nodes_are_built_and_drawn() -> None:
 
 
 @pytest.mark.parametrize("recreate", [False, True])
-def test_two_thousand_nodes_run_on_the_driver(recreate: bool) -> None:
+def test_two_thousand_nodes_run_on_test_driver(recreate: bool) -> None:
     topology = large()
     with TopologyTestDriver(topology, partitions=2, recreate_processors=recreate) as driver:
         for batch in range(2):

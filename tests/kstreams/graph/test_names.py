@@ -81,7 +81,7 @@ wires = pytest.mark.parametrize("wire", WIRES)
 
 @wires
 @pytest.mark.parametrize("name", BAD, ids=lambda value: ascii(value)[:20])
-def test_build_refuses_a_name_that_is_no_step_of_a_path_or_no_line_of_text(
+def test_build_refuses_names_with_slash_nul_or_line_break(
     wire: Callable[[TopologyBuilder, str], None], name: str
 ) -> None:
     builder = TopologyBuilder("t")
@@ -109,7 +109,7 @@ def test_build_refuses_invalid_name_of_branch(label: str) -> None:
 
 
 @given(st.text(max_size=300))
-def test_name_without_a_problem_stays_in_its_directory_and_on_its_line(name: str) -> None:
+def test_valid_name_is_one_path_component_and_one_line(name: str) -> None:
     if not name_problem(name):
         assert "/" not in name
         assert "\0" not in name

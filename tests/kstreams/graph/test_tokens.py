@@ -114,7 +114,7 @@ class Row(TypedDict):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_arguments_of_a_generic_base(cls: type, expected: tuple[object, ...]) -> None:
+def test_type_arguments_of_generic_base_are_found(cls: type, expected: tuple[object, ...]) -> None:
     assert type_arguments(cls, Processor) == expected
 
 
@@ -163,5 +163,5 @@ def test_accepts_compatible_types_only(expected: object, actual: object, answer:
     ("token", "text"),
     [(int, "int"), (type(None), "None"), (str | None, "str | None"), (list[int], "list[int]")],
 )
-def test_types_are_shown_as_written(token: object, text: str) -> None:
+def test_type_tokens_are_printed_as_written(token: object, text: str) -> None:
     assert show(token) == text

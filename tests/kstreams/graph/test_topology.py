@@ -65,21 +65,21 @@ def test_mapping_of_nodes_is_read_only() -> None:
         nodes["x"] = None
 
 
-def test_a_store_is_found_by_name() -> None:
+def test_group_of_store_is_found_by_name() -> None:
     topology = word_count()
     assert topology.group_of_store("counts").name == "by-word"
     with pytest.raises(KeyError, match="other"):
         topology.group_of_store("other")
 
 
-def test_groups_joined_by_an_edge_are_one_pipeline() -> None:
+def test_groups_joined_by_edge_are_one_pipeline() -> None:
     ((first, second),) = word_count().pipelines()
     assert (first.name, second.name) == ("lines", "by-word")
     assert isinstance(first, PartitionGroup)
     assert [edge.name for edge in first.exits] == [edge.name for edge in second.entries]
 
 
-def test_children_of_an_entry_are_found_in_the_group_below() -> None:
+def test_children_of_entry_are_in_the_group_that_reads_it() -> None:
     _, below = word_count().groups
     assert [node.name for node in below.children()["by-word"]] == ["count"]
     assert [node.name for node in below.children()["count"]] == ["totals", "print"]

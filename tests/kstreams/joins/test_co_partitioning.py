@@ -235,7 +235,7 @@ def test_windowed_tables_are_partitioned_by_inner_key_and_can_be_joined() -> Non
     assert all(row.partition == partition_of((row.key or b"")[:-8], 4) for row in rows)
 
 
-def test_windowed_keys_that_hash_with_their_window_are_misplaced() -> None:
+def test_windowed_keys_hashed_with_their_window_are_misplaced() -> None:
     minute = TumblingWindows(minutes(1))
     key = windowed(TEXT, minute)
     totals: Topic[Windowed[str], int] = Topic("totals", key, INT64)

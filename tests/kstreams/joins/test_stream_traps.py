@@ -73,7 +73,7 @@ def test_forwarded_result_is_final(how: str) -> None:
 
 
 @pytest.mark.parametrize(("time", "dropped"), [(10, {"late": 1}), (11, {})])
-def test_join_streams_counts_a_record_as_late_once_its_window_has_closed(
+def test_join_streams_counts_record_as_late_once_its_window_has_closed(
     time: int, dropped: dict[str, int]
 ) -> None:
     spans = Spans("left", 5, 5, 4)
@@ -153,7 +153,7 @@ def test_stream_joined_with_itself_makes_each_pair_once(how: str, sides: set[str
         ("outer", ["late+None", "None+late"], {}),
     ],
 )
-def test_a_self_join_does_not_join_a_late_record_with_itself(
+def test_self_join_does_not_join_late_record_with_itself(
     how: str, expected: list[str], dropped: dict[str, int], execution: Execution
 ) -> None:
     spans = Spans(how, 5, 5, 0)
@@ -276,7 +276,7 @@ IN_GRACE = (R, "x", 80), (R, "y", 100), (L, "a", 85)
         ("outer", 5, 10, IN_GRACE, ["None+x"]),
     ],
 )
-def test_join_streams_remembers_a_record_to_the_last_millisecond(
+def test_join_streams_keeps_record_to_the_last_millisecond(
     how: str,
     execution: Execution,
     span: int,
@@ -296,7 +296,7 @@ def test_join_streams_remembers_a_record_to_the_last_millisecond(
 
 @EXECUTIONS
 @pytest.mark.parametrize("together", [False, True], ids=["batch-each", "one-batch"])
-def test_join_streams_forwards_expired_results_before_those_of_the_record_that_expired_them(
+def test_join_streams_forwards_expired_results_before_results_of_expiring_record(
     together: bool, execution: Execution
 ) -> None:
     """KAFKA-10847: an upsert sink would keep the stale value."""
@@ -316,7 +316,7 @@ def test_join_streams_forwards_expired_results_before_those_of_the_record_that_e
     assert found == [("k", "A0+None", 0), ("other", "None+a", 3), ("k", "B0+b0", 100)]
 
 
-def test_join_streams_forwards_expired_results_of_a_skipped_record_once() -> None:
+def test_join_streams_forwards_expired_results_of_skipped_record_once() -> None:
     spans = Spans("outer", 5, 5, 0)
     records = [
         Came(L, "a", "v", 10),
@@ -332,7 +332,7 @@ def test_join_streams_forwards_expired_results_of_a_skipped_record_once() -> Non
         assert driver.dropped == {"skipped-ProcessingError": 1}
 
 
-def test_join_streams_keeps_waiting_records_when_the_record_that_expires_them_fails() -> None:
+def test_join_streams_keeps_waiting_records_if_expiring_record_fails() -> None:
     """In one batch: the in-memory state of the failed record is rolled back."""
     spans = Spans("outer", 5, 5, 0)
     records = [

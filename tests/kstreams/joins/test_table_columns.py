@@ -155,7 +155,9 @@ def test_columns_and_records_give_same_results(
     ids=["bool", "int32", "int64", "bytes", "text"],
 )
 @pytest.mark.parametrize("kept", ["last", "history"])
-def test_keys_of_each_type_find_their_rows(serde: Any, one: Any, other: Any, kept: str) -> None:
+def test_look_up_finds_rows_by_keys_of_each_type(
+    serde: Any, one: Any, other: Any, kept: str
+) -> None:
     clicks = Topic("clicks", serde, INT64, null_keys="pass")
     users = Topic("users", serde, TEXT, nulls="pass")
     out: Any = Topic("out", serde, PAIR, null_keys="pass")

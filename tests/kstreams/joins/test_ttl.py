@@ -49,7 +49,7 @@ def test_row_expires_after_record_that_passes_its_time() -> None:
         assert driver.store_contents(ROWS) == {"d": ("D", 100)}
 
 
-def test_ttl_of_a_changed_row_is_extended_and_a_deleted_row_does_not_expire_again() -> None:
+def test_changed_row_has_extended_lifetime_and_deleted_row_does_not_expire() -> None:
     with TopologyTestDriver(expiring().build()) as driver:
         driver.pipe(USERS, "a", "1", timestamp=0)
         driver.pipe(USERS, "a", "2", timestamp=5)

@@ -158,7 +158,7 @@ def starred(_: str, value: str) -> str:
 @EXECUTIONS
 @pytest.mark.parametrize("as_of", [False, True], ids=["join_table", "join_as_of"])
 @pytest.mark.parametrize("chained", [False, True], ids=["once", "chained"])
-def test_derive_of_a_versioned_table_stays_versioned(
+def test_derived_table_of_versioned_table_is_versioned(
     chained: bool, as_of: bool, execution: Execution
 ) -> None:
     builder = TopologyBuilder("t")
@@ -202,7 +202,7 @@ def test_derive_of_versioned_table_with_store_keeps_its_versions() -> None:
         assert driver.store(PLAIN).get("A") == ("2!", 20)
 
 
-def test_derive_rejects_a_versioned_store() -> None:
+def test_derive_rejects_versioned_store() -> None:
     builder = TopologyBuilder("t")
     table = builder.add_table("table", TABLE, store=HISTORY)
     other: Any = versioned_key_value_store("o", key=TEXT, value=TEXT, retention=milliseconds(1))

@@ -160,7 +160,7 @@ def test_internal_topics_are_listed_only_on_request(broker: KafkaBroker) -> None
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_admin_passes_sasl_options_through(broker: KafkaBroker, mechanism: str) -> None:
+def test_admin_connects_with_sasl_options(broker: KafkaBroker, mechanism: str) -> None:
     admin = KafkaAdmin(sasl(broker, mechanism).client_options())
     assert admin.topics() == KafkaAdmin(Kafka(broker.bootstrap).client_options()).topics()
 
@@ -175,7 +175,7 @@ def test_wrong_password_raises_error_that_hides_it(broker: KafkaBroker) -> None:
 
 
 @pytest.mark.parametrize("call", ["topics", "partition_count"])
-def test_silent_broker_is_an_error_in_bounded_time(call: str) -> None:
+def test_silent_broker_raises_after_timeout(call: str) -> None:
     admin = KafkaAdmin({"bootstrap.servers": NOWHERE}, timeout=timedelta(seconds=2))
     ask = admin.topics if call == "topics" else lambda: admin.partition_count("t")
     with pytest.raises(
@@ -185,7 +185,7 @@ def test_silent_broker_is_an_error_in_bounded_time(call: str) -> None:
     assert "Hint: check" in str(caught.value)
 
 
-def test_plain_client_on_the_ssl_listener_is_an_error(broker: KafkaBroker) -> None:
+def test_plain_client_on_ssl_listener_raises(broker: KafkaBroker) -> None:
     admin = KafkaAdmin({"bootstrap.servers": broker.ssl_bootstrap}, timeout=SHORT)
     with pytest.raises(BrokerUnavailableError):
         admin.topics()
@@ -205,7 +205,7 @@ def test_option_rejected_by_client_raises_options_error(options: dict[str, str])
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_import_without_the_client_names_the_extra() -> None:
+def test_import_without_kafka_client_names_extra_to_install() -> None:
     program = "import sys; sys.modules['confluent_kafka'] = None; import kstreams.kafka.admin"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

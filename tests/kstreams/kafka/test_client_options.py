@@ -51,12 +51,12 @@ def test_secret_option_is_recognized_by_name_and_hidden(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPEN)
-def test_other_options_are_shown(name: str) -> None:
+def test_repr_shows_options_that_are_not_secret(name: str) -> None:
     assert not is_secret(name)
     assert repr({name: "shown"}) == repr(ClientOptions({name: "shown"}))
 
 
-def test_values_become_text() -> None:
+def test_option_values_are_converted_to_text() -> None:
     given = ClientOptions({"a": True, "b": False, "c": 5, "d": 0.5, "e": "x"})
     assert given == {"a": "true", "b": "false", "c": "5", "d": "0.5", "e": "x"}
 

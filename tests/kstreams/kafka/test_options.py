@@ -61,7 +61,7 @@ def test_client_gets_options_of_its_role() -> None:
 
 
 @pytest.mark.parametrize("bootstrap", ["", "host", "host:", "host:9092,", "a b:1", "host:9092:1"])
-def test_address_without_host_and_port_is_refused(bootstrap: str) -> None:
+def test_address_without_host_and_port_is_rejected(bootstrap: str) -> None:
     with pytest.raises(KafkaOptionsError, match="is not host:port"):
         Kafka(bootstrap)
 
@@ -79,7 +79,7 @@ def test_address_without_host_and_port_is_refused(bootstrap: str) -> None:
         "user:hunter2!@host",
     ],
 )
-def test_a_password_in_an_address_is_refused_and_not_shown(bootstrap: str) -> None:
+def test_password_in_address_is_rejected_and_hidden(bootstrap: str) -> None:
     with pytest.raises(KafkaOptionsError, match="is not host:port") as caught:
         Kafka(bootstrap)
     assert "hunter2" not in "".join(format_exception(caught.value, chain=True)[-1:])
@@ -88,7 +88,7 @@ def test_a_password_in_an_address_is_refused_and_not_shown(bootstrap: str) -> No
 
 
 @pytest.mark.parametrize("bootstrap", ["h:1", "SSL://h:1", "a.b-c_d:9092,10.0.0.1:9092", "[::1]:9"])
-def test_address_with_host_and_port_is_taken(bootstrap: str) -> None:
+def test_address_with_host_and_port_is_accepted(bootstrap: str) -> None:
     assert bootstrap == Kafka(bootstrap).bootstrap
 
 

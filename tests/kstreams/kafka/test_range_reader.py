@@ -253,13 +253,13 @@ def test_error_of_silent_broker_names_it() -> None:
         reader.read([OffsetRange("t", 0, 0, 5)])
 
 
-def test_unknown_options_are_refused(broker: KafkaBroker) -> None:
+def test_unknown_option_raises_options_error(broker: KafkaBroker) -> None:
     kafka = Kafka(broker.bootstrap, consumer={"no.such.option": "1"})
     with pytest.raises(KafkaOptionsError, match=r"no\.such\.option"):
         RangeReader(kafka).read([OffsetRange("t", 0, 0, 5)])
 
 
-def test_a_sasl_listener_is_read(broker: KafkaBroker, topic_name: str) -> None:
+def test_sasl_listener_can_be_read(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name)
     kafka = sasl(broker, "SCRAM-SHA-256")
     fill(kafka, topic_name, 0, 5)

@@ -83,7 +83,7 @@ def test_null_values_are_written_and_null_keys_distributed_round_robin(
     assert [r.partition for r in found[:3]] == [0, 1, 2]
 
 
-def test_upstream_id_is_replaced(broker: KafkaBroker, topic_name: str) -> None:
+def test_id_header_of_upstream_app_is_replaced(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name)
     kafka = Kafka(broker.bootstrap)
     headers = {0: ((ID_HEADER, b"upstream/1"), ("kept", b"1")), 1: ((ID_HEADER, b"upstream/2"),)}

@@ -103,7 +103,7 @@ def test_supplier_makes_new_processor_at_each_call(name: str) -> None:
 
 
 @cases
-def test_a_supplier_of_a_module_level_function_pickles(name: str) -> None:
+def test_supplier_of_module_level_function_can_be_pickled(name: str) -> None:
     supplier, expected, _ = BLOCKS[name]
     assert run(pickle.loads(pickle.dumps(supplier)), [RECORD]) == expected
 

@@ -93,7 +93,7 @@ def test_ids_come_from_headers_or_functions_and_null_ids_are_forwarded() -> None
         assert [record.value for record in d.read(OUT)] == ["x1", "y", "", ""]
 
 
-def test_records_of_null_key_are_forwarded() -> None:
+def test_records_with_null_key_are_forwarded() -> None:
     with driver() as d:
         for _ in range(2):
             d.write_bytes("in", None, b"v", timestamp=5)

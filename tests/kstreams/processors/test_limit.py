@@ -132,14 +132,14 @@ def test_limit_passes_the_first_results_of_any_node(above: Above) -> None:
 
 @pytest.mark.parametrize("above", [node for node in NODES if "fold" not in node.__name__])
 @pytest.mark.parametrize("batches", [1, 3])
-def test_limit_is_shared_exactly_by_several_tasks(above: Above, batches: int) -> None:
+def test_limit_is_shared_exactly_by_tasks(above: Above, batches: int) -> None:
     every, _ = run(app(above, None), range(40), partitions=4, batches=batches)
     found, finished = run(app(above, 11), range(40), partitions=4, batches=batches)
     assert (len(found), finished) == (11, True)
     assert not set(found) - set(every)
 
 
-def test_limit_that_is_not_reached_passes_everything() -> None:
+def test_limit_above_number_of_records_passes_all() -> None:
     assert run(app(even, 10), range(19)) == (list(range(0, 19, 2)), True)
     assert run(app(even, 10), range(18)) == (list(range(0, 18, 2)), False)
 
@@ -172,7 +172,7 @@ def test_limit_of_several_tasks_passes_exactly_the_limit(
         assert driver.finished == (len(records) >= at_most)
 
 
-def test_limit_after_the_windows_of_a_fold_passes_the_first_windows() -> None:
+def test_limit_after_windowed_aggregation_passes_first_windows() -> None:
     builder = TopologyBuilder("app")
     node = builder.add_source("numbers", NUMBERS)
     windows = TumblingWindows(milliseconds(10))
@@ -208,7 +208,7 @@ def test_limit_after_fold_gives_same_results_and_state_by_records_and_by_columns
         assert driver.finished
 
 
-def test_limits_of_two_branches_end_the_run_when_both_are_reached() -> None:
+def test_limits_of_two_branches_end_run_when_both_are_reached() -> None:
     builder = TopologyBuilder("app")
     node = builder.add_source("numbers", NUMBERS)
     for name, at_most, topic in (("few", 2, OUT), ("many", 5, SIDE)):
@@ -222,7 +222,7 @@ def test_limits_of_two_branches_end_the_run_when_both_are_reached() -> None:
         assert [record.value for record in driver.read(SIDE)] == [0, 1, 2, 3, 4]
 
 
-def test_limit_of_one_branch_does_not_end_the_run() -> None:
+def test_limit_of_one_branch_does_not_end_run() -> None:
     builder = TopologyBuilder("app")
     node = builder.add_source("numbers", NUMBERS)
     builder.add_sink("out", OUT, builder.add_processor("first", limit(1), node))
@@ -234,7 +234,7 @@ def test_limit_of_one_branch_does_not_end_the_run() -> None:
         assert len(driver.read(SIDE)) == 4
 
 
-def test_limit_stops_the_task_at_the_record_that_reaches_it() -> None:
+def test_limit_stops_task_at_record_that_reaches_it() -> None:
     seen: list[int] = []
     builder = TopologyBuilder("app")
     node = builder.add_source("numbers", NUMBERS)

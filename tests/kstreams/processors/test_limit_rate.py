@@ -100,7 +100,7 @@ def test_first_record_of_key_is_forwarded_at_once_and_last_one_after_interval() 
         assert steps(driver, ("c", 7, 14)) == [[("c", 7, 14), ("b", 6, 10)]]
 
 
-def test_a_record_at_the_end_of_the_interval_replaces_the_buffered_one() -> None:
+def test_record_at_end_of_interval_replaces_buffered_one() -> None:
     with driver_of(10) as driver:
         assert steps(driver, ("a", 1, 0), ("a", 2, 3), ("a", 3, 10)) == [
             [("a", 1, 0)],
@@ -110,14 +110,14 @@ def test_a_record_at_the_end_of_the_interval_replaces_the_buffered_one() -> None
         assert steps(driver, ("b", 0, 99)) == [[("b", 0, 99)]]
 
 
-def test_idle_timeout_releases_the_last_record_of_a_quiet_topic() -> None:
+def test_idle_timeout_releases_last_record_of_quiet_topic() -> None:
     with driver_of(10, idle_timeout=milliseconds(20)) as driver:
         assert steps(driver, ("a", 1, 0), ("a", None, 3)) == [[("a", 1, 0)], []]
         driver.advance_wall_clock(milliseconds(20))
         assert read(driver) == [("a", None, 3)]
 
 
-def test_headers_are_kept_and_records_without_a_key_are_dropped() -> None:
+def test_headers_are_kept_and_records_without_key_dropped() -> None:
     with driver_of(10) as driver:
         driver.pipe(SOURCE, "a", 1, timestamp=0)
         driver.pipe(SOURCE, "a", 2, timestamp=1, headers=(("h", b"1"),))

@@ -127,7 +127,7 @@ def test_ordered_bytes_have_order_of_objects(name: str, data: st.DataObject) -> 
         assert (one == other) == (ordered.serialize(one) == ordered.serialize(other))
 
 
-def test_doubles_have_a_total_order() -> None:
+def test_ordered_doubles_have_total_order() -> None:
     rising = [-math.nan, -math.inf, -1.5, -5e-324, -0.0, 0.0, 5e-324, 1.5, math.inf, math.nan]
     written = [
         DOUBLE.ordered.serialize(math.copysign(v, s))
@@ -154,7 +154,9 @@ def test_pickled_serde_is_same_object(name: str) -> None:
 @each
 @settings(max_examples=50)
 @given(data=st.data())
-def test_hashes_by_bytes_holds_for_serdes_that_declare_it(name: str, data: st.DataObject) -> None:
+def test_serdes_that_declare_hashes_by_bytes_have_equal_bytes_for_equal_values(
+    name: str, data: st.DataObject
+) -> None:
     serde, strategy = VALUES[name]
     if serde.hashes_by_bytes:
         one, other = data.draw(strategy), data.draw(strategy)

@@ -107,7 +107,7 @@ def test_joins_receive_complete_objects(execution: Execution) -> None:
 
 
 @pytest.mark.parametrize("execution", BOTH)
-def test_a_global_join_forwards_keys_as_objects(execution: Execution) -> None:
+def test_global_join_forwards_keys_as_objects(execution: Execution) -> None:
     names: Topic[str, str] = Topic("names", TEXT, TEXT)
     points: Topic[Point, str] = Topic("points", POINTS, TEXT)
     seen: list[Any] = []
@@ -155,7 +155,7 @@ def test_batch_processors_receive_structs() -> None:
     assert tables[0].column("value").to_pylist() == [{"x": 1, "y": 2}]
 
 
-def test_a_count_by_records_does_not_decode_structs() -> None:
+def test_count_by_records_does_not_decode_structs() -> None:
     driver, sink = aggregation(SOURCE, count(), "records")
     with driver:
         driver.write_bytes("in", b"k", b"short", timestamp=1)

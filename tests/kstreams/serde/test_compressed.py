@@ -243,12 +243,12 @@ def test_invalid_settings_fail_at_the_call(arguments: dict[str, Any], text: str)
         compressed(TEXT, **arguments)
 
 
-def test_too_few_samples_make_no_dictionary() -> None:
+def test_training_of_dictionary_with_too_few_samples_raises() -> None:
     with pytest.raises(ValueError, match="no dictionary of 4,096 bytes comes of 2 samples"):
         train_dictionary(ORDERS, orders(2))
 
 
-def test_without_zstandard_the_error_names_the_extra() -> None:
+def test_error_without_zstandard_names_extra_to_install() -> None:
     code = (
         "import sys; sys.modules['zstandard'] = None;"
         "from kstreams.serde import TEXT, compressed;"

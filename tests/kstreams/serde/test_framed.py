@@ -67,5 +67,5 @@ def test_windowed_key_has_frame_of_inner_key() -> None:
     assert list(framed_in(key)) == [FRAMED]
 
 
-def test_plain_of_returns_a_value_that_is_no_serde_unchanged() -> None:
+def test_plain_of_returns_value_that_is_no_serde_unchanged() -> None:
     assert plain_of("no serde") == "no serde"  # type: ignore[arg-type,comparison-overlap]  # the invalid argument

@@ -62,7 +62,7 @@ def test_objects_are_created_on_access(data: st.DataObject) -> None:
     assert objects_of(taken) == [f"{one}+{other}" for one, other in some]
 
 
-def test_other_columns_have_no_parts() -> None:
+def test_parts_of_other_columns_are_none() -> None:
     held = HeldObjects()
     for values in (["a"], [["a"]], [None]):
         assert parts_of(pa.chunked_array([held.column(values)])) is None

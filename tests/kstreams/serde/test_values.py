@@ -175,7 +175,7 @@ def test_structs_of_any_package_are_printed() -> None:
     assert printable(struct(1, b"\x00")) == '{"a": 1, "b": "b\'\\\\x00\'"}'
 
 
-def test_windowed_key_is_an_object_with_times_in_utc_as_json() -> None:
+def test_windowed_key_is_json_object_with_times_in_utc() -> None:
     window = Windowed(("a", 2**60), 0, 60_000)
     times = {"start": "1970-01-01T00:00:00.000Z", "end": "1970-01-01T00:01:00.000Z"}
     assert plain(window) == {"key": ["a", 2**60], **times}

@@ -82,7 +82,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def test_an_app_runs_in_the_background_until_closed(bench: Bench) -> None:
+def test_app_runs_in_background_until_closed(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, LINES)
     app = bench.app(counting())
@@ -96,7 +96,7 @@ def test_an_app_runs_in_the_background_until_closed(bench: Bench) -> None:
     assert Counter(bench.records(TOTALS)) == expected_totals(LINES * 2)
 
 
-def test_a_failure_in_the_background_is_shown_and_raised_by_close(bench: Bench) -> None:
+def test_failure_in_background_sets_state_and_is_raised_by_close(bench: Bench) -> None:
     trap = Trap(bench.home / "trap")
     bench.create(WORDS)
     bench.emit(WORDS, [("bad", "x")])

@@ -127,7 +127,7 @@ def suppressing() -> Topology:
     return builder.build()
 
 
-def test_suppressed_records_are_released_when_due_and_unlimited_windows_at_the_end(
+def test_suppressed_records_are_released_when_due_and_unlimited_windows_at_end(
     bench: Bench,
 ) -> None:
     bench.create(NUMBERS)
@@ -149,7 +149,7 @@ def test_suppressed_records_are_released_when_due_and_unlimited_windows_at_the_e
         assert results(bench, EVER) == [("a", 0, 2), ("b", 0, 2)]
 
 
-def test_an_app_rejects_unlimited_windows_on_close_unless_it_closes_windows(bench: Bench) -> None:
+def test_app_rejects_unlimited_windows_on_close_unless_it_closes_windows(bench: Bench) -> None:
     bench.create(NUMBERS)
     runs: list[Callable[[App], None]] = [
         App.run,

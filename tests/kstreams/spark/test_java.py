@@ -240,7 +240,7 @@ def test_java_without_module_required_by_spark_is_rejected(tmp_path: Path) -> No
         java._of_java_home({"JAVA_HOME": str(linked)})
 
 
-def test_error_is_an_execution_error_and_survives_pickling() -> None:
+def test_java_error_is_execution_error_and_survives_pickling() -> None:
     error = JavaNotFoundError("none", looked_at=("here", "there"), hint="install one")
 
     copy: JavaNotFoundError = pickle.loads(pickle.dumps(error))

@@ -213,7 +213,7 @@ def _anonymous_kib() -> int:
     return next(int(line.split()[1]) for line in status.splitlines() if line[:7] == "RssAnon")
 
 
-def test_millions_of_results_of_one_record_take_bounded_memory(bench: Bench) -> None:
+def test_millions_of_results_of_one_record_use_bounded_memory(bench: Bench) -> None:
     bench.create(WORDS, partitions=1)
     bench.create(TOTALS, partitions=1)
     bench.emit(WORDS, [("a-key-of-some-length-so-that-a-result-has-some-bytes", "x")])

@@ -116,7 +116,7 @@ def test_damage_in_checkpoint_without_checksums_is_found_before_adoption(
     assert (older.bench.checkpoint / "app.json").read_text() == before
 
 
-def test_sixty_records_are_never_counted_as_ten(bench: Bench) -> None:
+def test_app_whose_log_or_description_is_missing_is_rejected(bench: Bench) -> None:
     bench.create(WORDS)
     with bench.app(counting()) as app:
         app.open()

@@ -74,7 +74,7 @@ def test_spark_batch_waits_for_one_batch(spark: SparkSession) -> None:
     turns.end(60)
 
 
-def test_failure_of_a_batch_after_the_stop_is_logged(
+def test_failure_of_batch_after_stop_is_logged(
     spark: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     let = threading.Event()

@@ -17,7 +17,7 @@ def _no_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
 
 
-def test_session_settings_turn_off_the_log_of_spark() -> None:
+def test_session_settings_turn_off_log_of_spark() -> None:
     settings = session_settings({"a": "b"})
     assert (settings["a"], settings["spark.log.level"]) == ("b", "FATAL")
     _, _, place = jvm_options(settings).partition(_LOG4J)

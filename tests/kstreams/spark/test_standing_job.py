@@ -116,7 +116,7 @@ def test_other_jobs_get_cores_between_batches(standing: Standing, spark: SparkSe
     other.join()
 
 
-def test_one_free_core_is_enough(standing: Standing, spark: SparkSession) -> None:
+def test_long_job_starts_with_one_free_core(standing: Standing, spark: SparkSession) -> None:
     context = spark.sparkContext
     started, ended = threading.Event(), threading.Event()
 

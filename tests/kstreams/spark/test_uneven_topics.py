@@ -34,7 +34,7 @@ def topology() -> Topology:
     return builder.build()
 
 
-def test_spark_and_driver_agree_on_topics_of_unequal_partition_counts(bench: Bench) -> None:
+def test_spark_and_test_driver_agree_on_topics_of_unequal_partition_counts(bench: Bench) -> None:
     for topic in (WORDS, CLICKS, MOVED, TOTALS, AUDIT):
         bench.create(topic, partitions=COUNTS_OF[topic.name])
     with TopologyTestDriver(topology(), partitions=COUNTS_OF) as driver:

@@ -221,7 +221,7 @@ def test_sum_beyond_int64_raises_typed_error() -> None:
 TOTALS = timestamped_store("totals", key=TEXT, value=INT64)
 
 
-def test_aggregation_without_windows() -> None:
+def test_aggregation_without_windows_forwards_updates_and_drops_nulls() -> None:
     source: Topic[Any, Any] = Topic("in", TEXT, INT64, nulls="pass", null_keys="pass")
     sink: Topic[Any, Any] = Topic("out", TEXT, INT64, null_keys="pass")
     means = timestamped_store("means", key=TEXT, value=mean().state)
@@ -245,7 +245,7 @@ def test_aggregation_without_windows() -> None:
         assert driver.dropped == {"null-key": 2, "null-value": 2}
 
 
-def test_aggregation_without_windows_needs_its_own_kind_of_store() -> None:
+def test_aggregation_without_windows_rejects_window_store_and_wrong_state() -> None:
     wrong: Any = window_store("w", key=TEXT, value=INT64)
     with pytest.raises(TopologyError, match="timestamped"):
         aggregate(count(), store=wrong)

@@ -175,7 +175,7 @@ def test_batch_boundaries_change_no_bit(
 @pytest.mark.parametrize("how", sorted(AGGREGATORS))
 @pytest.mark.parametrize("emit", EMISSIONS[:3])
 @pytest.mark.parametrize("windows", [KINDS[0], KINDS[3], KINDS[4], KINDS[6]])
-def test_long_runs_give_the_same_bits(windows: Any, emit: Any, how: str) -> None:
+def test_long_runs_have_same_bits_by_columns_and_records(windows: Any, emit: Any, how: str) -> None:
     rows = [("a" if n % 7 else "b", (-1) ** n * 1.1**n + 0.1, 1 + n // 60) for n in range(400)]
     rows.append(("a", 0.3, 10_000))
     by_records = results(windows, how, emit, rows, [170], "records")

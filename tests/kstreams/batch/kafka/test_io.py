@@ -145,7 +145,7 @@ def test_start_of_missing_topic_is_rejected(
         planner(Kafka(broker.bootstrap), tmp_path, topic_name)
 
 
-def test_records_deleted_while_an_app_was_stopped_are_data_loss(
+def test_records_deleted_while_app_was_stopped_are_data_loss(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     broker.create_topic(topic_name)

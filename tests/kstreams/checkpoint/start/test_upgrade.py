@@ -230,7 +230,7 @@ def test_store_is_renamed_with_its_contents(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [timestamped_store, window_store, session_store])
-def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
+def test_times_survive_migration(tmp_path: Path, kind: Any) -> None:
     old, new = kind("s", key=TEXT, value=INT64), kind("s", key=TEXT, value=DOUBLE)
     epoch = Life(tmp_path, topology(old))
 
@@ -350,7 +350,7 @@ def test_upgrade_that_joins_stores_of_two_groups_is_rejected(tmp_path: Path) -> 
         epoch.upgrade(topology(kv(), kv("t")))
 
 
-def test_renaming_a_source_keeps_state_and_offsets(tmp_path: Path) -> None:
+def test_renamed_source_keeps_state_and_offsets(tmp_path: Path) -> None:
     epoch = filled(tmp_path, kv())
     builder = TopologyBuilder("shape")
     source = builder.add_source("renamed", A)

@@ -59,7 +59,7 @@ def test_append_after_line_cut_by_kill_begins_new_line(tmp_path: Path) -> None:
     assert files.lines("m.jsonl", 9) == [b'{"f":1}', b'{"f":', b'{"f":2}']
 
 
-def test_links_are_not_followed(tmp_path: Path) -> None:
+def test_links_in_telemetry_directory_are_not_followed(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_bytes(b"secret")
     for name in ("live.json", "m.jsonl"):

@@ -41,7 +41,7 @@ def build_one(supplier: Callable[[], Any]) -> ProcessorNode:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "a\nb", "ä?", "..", "-"])
-def test_a_topology_name_that_cannot_be_a_folder_fails_at_the_call(name: str) -> None:
+def test_topology_name_that_cannot_be_a_folder_fails_at_the_call(name: str) -> None:
     with pytest.raises(TopologyError, match="a topology's name consists of letters"):
         TopologyBuilder(name)
 
@@ -135,7 +135,7 @@ def test_branches_are_children_of_the_branch_node() -> None:
     assert isinstance(root.supplier(), Branch)
 
 
-def test_merge_has_all_parents_in_their_order() -> None:
+def test_merge_node_has_all_parents_in_order() -> None:
     builder = TopologyBuilder("merge")
     merged = builder.merge("all", source(builder, "b"), source(builder, "a"))
     builder.add_sink("out", to_stdout(), merged)
@@ -152,7 +152,7 @@ def test_mirror_adds_sink_and_returns_its_parent() -> None:
     assert (sink.target, sink.parents) == (copy, ("lines",))
 
 
-def test_validate_has_two_outputs() -> None:
+def test_validate_node_has_two_outputs() -> None:
     builder = TopologyBuilder("validate")
     valid, invalid = builder.validate("check", source(builder, "a"), lambda k, v: None)
     builder.add_sink("good", to_stdout(), valid)
@@ -161,7 +161,7 @@ def test_validate_has_two_outputs() -> None:
     assert (valid.name, invalid.name) == ("check.valid", "check.invalid")
 
 
-def test_a_function_sink_is_labelled_with_the_functions_name() -> None:
+def test_function_sink_has_name_of_function_as_label() -> None:
     builder = TopologyBuilder("functions")
     builder.add_sink("out", to_function(print), source(builder, "a"))
     sink = builder.build().nodes["out"]
@@ -170,14 +170,14 @@ def test_a_function_sink_is_labelled_with_the_functions_name() -> None:
     assert sink.target.label == "print"
 
 
-def test_a_handle_names_its_node() -> None:
+def test_node_handle_has_name_and_builder() -> None:
     builder = TopologyBuilder("handles")
     node = builder.add_source("lines", LINES)
     assert (node.name, node.builder) == ("lines", builder)
     assert node == Node("lines", builder)
 
 
-def test_build_can_be_called_again_and_does_not_see_later_nodes() -> None:
+def test_topology_does_not_include_nodes_added_after_build() -> None:
     builder = TopologyBuilder("again")
     node = source(builder, "a")
     builder.add_sink("out", to_stdout(), node)
@@ -199,7 +199,7 @@ def test_topology_of_module_level_functions_can_be_pickled() -> None:
     assert copy.describe() == word_count().describe()
 
 
-def test_errors_of_the_builder_are_the_librarys_and_value_errors() -> None:
+def test_builder_error_is_library_error_and_value_error() -> None:
     builder = TopologyBuilder("nothing")
     with pytest.raises(TopologyError) as caught:
         builder.build()

@@ -191,7 +191,7 @@ def test_function_of_sink_is_checked() -> None:
         builder.build()
 
 
-def test_the_warning_points_at_the_call_of_build() -> None:
+def test_warning_has_file_of_call_of_build() -> None:
     builder = TopologyBuilder("lost")
     source = builder.add_source("in", Topic("in", TEXT, INT64))
     builder.add_processor("node", map_values(Counting().counted), source)
@@ -200,7 +200,7 @@ def test_the_warning_points_at_the_call_of_build() -> None:
     assert caught[0].filename == __file__
 
 
-def test_the_warning_survives_pickling() -> None:
+def test_lost_changes_warning_survives_pickling() -> None:
     warning = LostChangesWarning("node", "function", "self.count")
     again = pickle.loads(pickle.dumps(warning))
     assert (again.node, again.function, again.change) == ("node", "function", "self.count")

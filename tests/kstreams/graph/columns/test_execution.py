@@ -380,7 +380,7 @@ class _TwoLines(TextSerde):
     name = "text\n  execution: columns"
 
 
-def test_description_of_a_multiline_reason_is_one_line() -> None:
+def test_multiline_reason_is_one_line_of_description() -> None:
     topology = directly_below(counted(key=_TwoLines()), Topic("clicks", _TwoLines(), INT64)).build()
     (line,) = [line for line in topology.describe().splitlines() if "execution:" in line[:30]]
     assert line.strip().startswith(

@@ -56,8 +56,8 @@ class PlayedQuery:
     ) -> None:
         """Run a batch; a batch that was begun and not finished is retried unchanged.
 
-        The moments are `begun`, for each task `task done`, for each partition of the operator
-        state, `state committed`; then `computed`, `written` and `done`.
+        The moments are `begun`, `task done` after each task, `state committed` after each
+        partition of operator state, `computed`, `written` and `done`.
         """
         number = self.batches
         wall_ms, rows = self._begun.setdefault(number, (wall_ms, rows))

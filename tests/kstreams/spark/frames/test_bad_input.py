@@ -47,7 +47,7 @@ def printing() -> Topology:
     return builder.build()
 
 
-def test_frames_refuse_a_topology_with_limits() -> None:
+def test_frames_reject_topology_with_limits() -> None:
     builder = TopologyBuilder("limited")
     first = builder.add_processor("first", limit(3), builder.add_source("lines", LINES))
     builder.add_sink("out", Topic("out", LINES.key, LINES.value), first)

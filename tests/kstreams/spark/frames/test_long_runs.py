@@ -151,7 +151,7 @@ def test_wall_clock_timers_give_results_of_test_driver(
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_three_hundred_batches_leave_a_bounded_number_of_objects(
+def test_number_of_objects_is_bounded_through_three_hundred_batches(
     operator: Operator, tmp_path: Path
 ) -> None:
     """Batches are twelve minutes of wall time apart; the query is restarted every forty."""

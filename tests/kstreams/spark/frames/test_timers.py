@@ -21,7 +21,7 @@ _PATIENCE_SECONDS = 240
 
 
 @pytest.mark.parametrize("operator", ["transform-with-state", "group-state"])
-def test_punctuators_fire_without_data(
+def test_wall_clock_punctuators_fire_without_data(
     tmp_path: Path, stream_session: SparkSession, operator: Operator
 ) -> None:
     streams = Streams(tmp_path, stream_session)

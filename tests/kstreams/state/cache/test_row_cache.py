@@ -74,7 +74,7 @@ def test_failed_batch_leaves_no_rows_for_its_retry() -> None:
     assert batch(base, cache, ("1", "2"), {"a": 1}) == 1
 
 
-def test_rows_of_other_serdes_are_read_again() -> None:
+def test_rows_of_changed_serde_are_read_again() -> None:
     base, cache = Counting(["s"]), RowCache(1 << 20)
     batch(base, cache, ("0", "1"), {"a": 1})
     base.write({"s": StoreChanges([(b"a", INT32.serialize(7))])})

@@ -33,7 +33,7 @@ def test_encoded_delta_is_decoded_unchanged(changes: dict[str, StoreChanges]) ->
     assert decode(encode(changes, _HEADER)) == (_HEADER, changes)
 
 
-def test_equal_changes_give_equal_bytes() -> None:
+def test_equal_changes_have_equal_bytes() -> None:
     pairs: list[Pair] = [(b"k", b"v"), (b"l", None)]
     one = encode({"a": StoreChanges(pairs), "b": StoreChanges()}, _HEADER)
     assert one == encode({"b": StoreChanges(), "a": StoreChanges(tuple(pairs), [])}, _HEADER)

@@ -39,7 +39,7 @@ def test_invalid_totals_are_rejected(data: object) -> None:
         Totals.from_json(data)
 
 
-def test_totals_of_earlier_versions_have_no_topics() -> None:
+def test_totals_of_earlier_format_have_no_topics() -> None:
     content = json.loads(json.dumps(TOTALS.to_json()))
     del content["topics"]
     assert Totals.from_json(content) == Totals(TOTALS.nodes, TOTALS.sources)

@@ -19,7 +19,7 @@ class TestCountedObjects(ObjectStoreContract):
         return CountedObjects(DirectoryObjectStore(place))
 
 
-def test_calls_and_bytes_are_counted_until_taken(tmp_path: Path) -> None:
+def test_requests_and_bytes_are_counted_until_take(tmp_path: Path) -> None:
     objects = CountedObjects(DirectoryObjectStore(tmp_path))
     objects.put_if_absent("a", b"12345")
     objects.put_if_absent("a", b"123")

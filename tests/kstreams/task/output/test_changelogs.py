@@ -103,7 +103,7 @@ def test_row_without_time_gets_time_accepted_by_its_topic() -> None:
         assert driver.read(LOG) == [Record("a", 1, 1), Record("b", 1, now + 3_600_000)]
 
 
-def test_each_task_writes_to_its_own_partition() -> None:
+def test_changelog_partition_of_row_is_partition_of_its_task() -> None:
     keys = [f"k{n}" for n in range(20)]
     with TopologyTestDriver(summing(), partitions={"numbers": 3}) as driver:
         driver.pipe_batch(NUMBERS, records([(key, 1) for key in keys], at=5))

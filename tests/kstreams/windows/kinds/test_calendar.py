@@ -154,7 +154,7 @@ def day_of(zone: str, year: int, month: int, day: int, hour: int = 12) -> tuple[
         ("America/St_Johns", (2006, 10, 29), "00:00", 25),
     ],
 )
-def test_days_have_the_hours_their_clocks_show(
+def test_days_around_clock_changes_have_expected_start_and_length(
     zone: str, day: tuple[int, int, int], start: str, length: float
 ) -> None:
     begin, hours_long = day_of(zone, *day)

@@ -80,7 +80,7 @@ def test_window_of_other_windows_is_rejected() -> None:
         windowed(TEXT, SessionWindows(seconds(1))).serialize(Windowed("k", 0, 1 << 63))
 
 
-def test_windowed_keys_are_values() -> None:
+def test_windowed_keys_can_be_compared_hashed_and_pickled() -> None:
     key = Windowed("k", 1, 2)
     assert key == Windowed("k", 1, 2) != Windowed("k", 1, 3)
     assert hash(key) == hash(Windowed("k", 1, 2))

@@ -55,7 +55,7 @@ def test_row_with_changed_timer_is_found_only_at_new_time() -> None:
     assert store.due(12) == ["a"]
 
 
-def test_error_for_a_number_out_of_range_names_the_store() -> None:
+def test_error_of_number_out_of_range_names_store() -> None:
     spec = sliding_store("narrow", key=TEXT, value=INT32)
     columns = SlidingColumns.of(spec.open(Overlay(MemoryStore(["narrow"]))))
     slices = SliceRows(np.array([0]), np.array([4]), (np.array([1 << 31]),))

@@ -44,7 +44,7 @@ def filled(base: MemoryStore, made: Any) -> dict[tuple[bytes, bytes], int]:
 
 
 @given(made=changes)
-def test_each_foreign_key_has_its_rows(made: Any) -> None:
+def test_fetch_returns_rows_of_foreign_key(made: Any) -> None:
     base = MemoryStore(["s"])
     model = filled(base, made)
     store = SPEC.open(Overlay(base))
