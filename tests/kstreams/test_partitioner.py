@@ -1,9 +1,8 @@
-"""The partitioner against Kafka's own answers.
+"""The partitioner, compared with results of Kafka's Java client.
 
-`data/murmur2_golden.json` was made with the Java client, kafka-clients 3.9.1:
-`Utils.murmur2` and `Utils.toPositive` of `org.apache.kafka.common.utils` over
-random keys of 0 to 40 bytes and of lengths around powers of two up to 4,097,
-all-zero and all-one keys, UTF-8 text and big-endian longs.
+`data/murmur2_golden.json` was made with kafka-clients 3.9.1: `Utils.murmur2` and `Utils.toPositive`
+of `org.apache.kafka.common.utils` for random keys of 0 to 40 bytes and of lengths around powers of
+two up to 4,097, all-zero and all-one keys, UTF-8 text and big-endian longs.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ ROUNDING: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", ROUNDING)
 @given(data=st.data(), values=st.lists(doubles, min_size=1, max_size=5))
-def test_exact_states_return_to_empty_after_removal(
+def test_exact_state_after_removal_equals_state_without_removed_values(
     name: str, data: st.DataObject, values: list[float]
 ) -> None:
     exact = unrounded(ROUNDING[name])
@@ -174,7 +174,7 @@ def test_exact_sum_is_rounded_once(values: list[float]) -> None:
     total = reduce(ExactSum.plus, values, NOTHING)
     try:
         expected = math.fsum(values)
-    except OverflowError:  # of a partial sum, or of the sum
+    except OverflowError:  # of a partial sum, or of the total
         expected = total.rounded()
     assert total.rounded() == expected
     assert math.copysign(1.0, total.rounded()) == 1.0 or total.rounded() < 0

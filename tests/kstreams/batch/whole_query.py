@@ -107,7 +107,7 @@ class WholeQuery:
         self.start()
 
     def reset(self) -> None:
-        """Start the app fresh."""
+        """Reset the app, and start it."""
         reset("whole", checkpoint=self._settings.checkpoint.named, state=self._settings.state)
         self.start()
 

@@ -118,7 +118,7 @@ def aggregated(aggregator: Any) -> Topology:
     return _written("agg", aggregate(aggregator, store=store, emit=each_update()), _text)
 
 
-def deduplicated(span: int, by: Any, id: Any = TEXT) -> Topology:  # noqa: A002  # as there
+def deduplicated(span: int, by: Any, id: Any = TEXT) -> Topology:  # noqa: A002  # the name in `deduplicate`
     """Return a topology that removes duplicates by means of store `s`."""
     supplier: Any = deduplicate(by, id=id, within=milliseconds(span), store="s")
     return _written("once", supplier, _text)

@@ -127,7 +127,7 @@ def test_failed_append_fails_only_its_futures_and_the_flush(
     assert log.end_offset("t", 0) == 1
 
 
-def test_failed_append_without_awaited_future_raises_at_flush(patient: EmbeddedWriter) -> None:
+def test_failed_enqueued_record_raises_at_flush(patient: EmbeddedWriter) -> None:
     patient.enqueue("t", 0, b"k", [1], 1)  # type: ignore[arg-type]  # the fault under test
     with pytest.raises(RowsRefusedError):
         patient.flush()

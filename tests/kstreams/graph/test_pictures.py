@@ -1,4 +1,4 @@
-"""Topologies as Mermaid and DOT, with names that try to break out."""
+"""Topologies as Mermaid and DOT, with names that contain syntax of both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of Kafka's clients are one value, and show no secret."""
+"""Options of Kafka clients: compared as values, printed without secrets."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def test_read_from_broker_that_is_killed_and_restarted_loses_nothing(
         fill(kafka, "topic", 0, count)
         reader = RangeReader(kafka)
         try:
-            reader.read([OffsetRange("topic", 0, 0, 10)])  # connected
+            reader.read([OffsetRange("topic", 0, 0, 10)])  # the client is connected
             died = threading.Event()
 
             def restart() -> None:

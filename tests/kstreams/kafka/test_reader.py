@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 @pytest.fixture
 def topic(broker: KafkaBroker, topic_name: str) -> str:
-    """Ten records at offsets 0 to 9 of partition 1; partition 0 is empty."""
+    """A topic with ten records at offsets 0 to 9 of partition 1; partition 0 is empty."""
     broker.create_topic(topic_name, 2)
     writer = Kafka(broker.bootstrap).writer()
     for n in range(10):

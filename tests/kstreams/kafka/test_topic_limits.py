@@ -170,7 +170,7 @@ def test_limit_lowered_after_check_applies_error_policy_of_sink(
     assert all(letter.timestamp == output.wall_ms for letter in letters)
 
 
-def test_unreachable_cluster_is_not_reported_as_rejected_record() -> None:
+def test_topic_limits_of_unreachable_cluster_are_defaults() -> None:
     kafka = Kafka("127.0.0.1:1")
     counts = PartitionCounts(kafka.client_options(), timeout=timedelta(seconds=1))
     assert KafkaLimits(kafka.client_options("producer"), counts).of("topic") == BARE_LIMITS

@@ -105,4 +105,4 @@ def test_invalid_arguments_are_rejected() -> None:
     with pytest.raises(ValueError, match="every"):
         items("words", [], TEXT, every=timedelta(-1))
     log = items("words", ["a"], TEXT)
-    assert pickle.loads(pickle.dumps(log)) == log  # our own
+    assert pickle.loads(pickle.dumps(log)) == log  # a trusted pickle

@@ -58,4 +58,4 @@ def test_invalid_arguments_are_rejected() -> None:
     with pytest.raises(ValueError, match="per_second"):
         rate("load", 0, start=START)
     with pytest.raises(ValueError, match="no time zone"):
-        rate("load", 1, start=datetime(2026, 1, 1))  # naive
+        rate("load", 1, start=datetime(2026, 1, 1))  # without a time zone

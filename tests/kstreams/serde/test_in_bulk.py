@@ -70,6 +70,6 @@ def test_value_that_fails_alone_fails_in_column(serde: Serde[Any], good: Any, ba
         serde.serialize_many([good, bad, None])
 
 
-def test_error_of_truncated_row_names_it() -> None:
+def test_truncated_row_raises_deserialization_error() -> None:
     with pytest.raises(DeserializationError, match="expected 8 bytes of time"):
         STAMPED_TEXT.deserialize_many(pa.array([bytes(8) + b"a", b"short"], pa.binary()))

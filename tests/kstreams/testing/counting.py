@@ -69,7 +69,7 @@ def counting(supplier: Any = Count, **options: Any) -> Topology:
 
 
 class Ticking(FixedKeyProcessor[str, int, int]):
-    """Forwards the wall time each minute."""
+    """Forwards the wall time every minute."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         super().init(context)

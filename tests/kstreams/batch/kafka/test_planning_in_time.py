@@ -88,7 +88,7 @@ def test_records_are_read_in_order_of_their_times(
         sizes.append(len(batch))
         number += 1
         if number % 3 == 0:
-            planner = planner_of(kafka, group, plans)  # as after a restart
+            planner = planner_of(kafka, group, plans)  # like after a restart
     assert merged == sorted(merged)
     assert len(merged) == 2 * (500 + 4 * MOST + 700)
     assert max(sizes) <= MOST

@@ -73,7 +73,7 @@ def test_workers_get_no_setting_of_driver() -> None:
         max_bytes_per_batch=7,
     )
     sent = given.for_workers()
-    assert b"hidden" not in cloudpickle.dumps(sent)  # type: ignore[no-untyped-call]  # pyspark's
+    assert b"hidden" not in cloudpickle.dumps(sent)  # type: ignore[no-untyped-call]  # pyspark is untyped
     assert pickle.loads(pickle.dumps(sent)) == sent
     assert sent == settings(packages=(), max_bytes_per_batch=7, state=given.state)
 

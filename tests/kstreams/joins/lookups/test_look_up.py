@@ -169,7 +169,7 @@ def test_answer_that_is_no_mapping_is_rejected() -> None:
         test.pipe(IN, "a", 1)
 
 
-def test_invalid_definitions_of_services_are_rejected() -> None:
+def test_invalid_look_up_definitions_are_rejected() -> None:
     with pytest.raises(ValueError, match="batch is at least 1"):
         Service(Party().ask, batch=0)
     with pytest.raises(ValueError, match="at least 1 row"):

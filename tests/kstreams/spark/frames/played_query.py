@@ -185,7 +185,7 @@ class _Value:
 
 def sent(function: Any) -> Any:
     """Return a function after pickling, as a worker receives it."""
-    data: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]  # pyspark's
+    data: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]  # pyspark is untyped
     return cloudpickle.loads(data)
 
 

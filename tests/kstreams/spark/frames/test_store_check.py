@@ -36,7 +36,7 @@ class Made:
 
 def check(session: SparkSession, log: ObjectStoreSettings) -> None:
     carried: Carried[ObjectStoreSettings] = Carried.of(
-        cloudpickle.dumps(log),  # type: ignore[no-untyped-call]  # pyspark's
+        cloudpickle.dumps(log),  # type: ignore[no-untyped-call]  # pyspark is untyped
         Shipped.of((), session),
     )
     check_store(session, carried, WIDTH)

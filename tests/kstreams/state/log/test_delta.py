@@ -77,7 +77,7 @@ def test_delta_of_format_1_is_read() -> None:
     assert decode(bytes.fromhex(_VERSION_1)) == (_HEADER, {"s": StoreChanges(_WRITTEN, [])})
 
 
-def test_encoded_bytes_match_documented_format() -> None:
+def test_delta_of_format_2_is_read() -> None:
     """Later versions must still read these bytes of format 2."""
     changes = {"s": StoreChanges(_WRITTEN, _RANGES), "t": StoreChanges([(b"k", b"w")], [])}
     assert decode(bytes.fromhex(_VERSION_2)) == (_HEADER, changes)

@@ -104,7 +104,7 @@ def test_objects_of_other_tasks_and_apps_are_kept() -> None:
     assert _live(log) == sorted([other, theirs])
 
 
-def test_apps_with_similar_names_are_separate() -> None:
+def test_collection_for_two_apps_in_one_call_is_rejected() -> None:
     keep: dict[TaskKey, list[Pointer]] = {TaskKey(app, "g", 0): [] for app in ("a", "b")}
     with pytest.raises(ValueError, match="app by app"):
         collect_garbage(ObjectDict(), keep, clock=FakeClock(), min_age=_DAY)

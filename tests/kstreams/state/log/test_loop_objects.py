@@ -99,7 +99,7 @@ def test_parts_in_documents_are_grouped_by_object() -> None:
 
 
 @pytest.mark.parametrize("bad", ["../x", "a//b"])
-def test_object_names_outside_of_prefix_are_rejected(bad: str) -> None:
+def test_invalid_object_names_are_rejected(bad: str) -> None:
     with pytest.raises(ValueError, match="no object name"):
         parts_from_json([[bad, 0, [["one", 0, 0, 9, 1, "0" * 16]]]])
 

@@ -1,4 +1,4 @@
-"""Calls and bytes of the durable log are counted."""
+"""Requests and bytes of the durable log are counted."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_missing_object_is_not_counted_as_read(tmp_path: Path) -> None:
     assert objects.take() == Traffic()
 
 
-def test_traffic_can_be_added_and_pickled() -> None:
+def test_traffic_can_be_added_printed_and_converted_to_json() -> None:
     both = Traffic(1, 2, 3, 4, 5, 6) + Traffic(10, 20, 30, 40, 50, 60)
     assert both == Traffic(11, 22, 33, 44, 55, 66)
     assert Traffic.from_json(both.to_json()) == both

@@ -94,7 +94,7 @@ def test_row_rejected_by_changelog_topic_fails_batch_with_store_key_and_limit() 
         assert driver.read(LOG) == [Record("a", 1, 5)]
 
 
-def test_row_without_time_gets_time_accepted_by_its_topic() -> None:
+def test_time_of_logged_row_is_moved_into_limits_of_topic() -> None:
     limits = {"sums-log": TopicLimits(least_time=1, after_ms=3_600_000)}
     with TopologyTestDriver(summing(), limits=limits) as driver:
         now = driver.clock.now_ms()
