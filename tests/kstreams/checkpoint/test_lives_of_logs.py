@@ -116,7 +116,7 @@ def forked(harness: LogHarness, home: Path, patch: pytest.MonkeyPatch, **given: 
     return made
 
 
-def start_anew(harness: LogHarness, patch: pytest.MonkeyPatch) -> LogHarness:
+def reset_and_start(harness: LogHarness, patch: pytest.MonkeyPatch) -> LogHarness:
     """Reset a stopped app, and start it again."""
     harness.worker.background.drain()
     reset("crash", checkpoint=harness.checkpoint.home.named, state=harness.backend)
@@ -164,7 +164,7 @@ def test_fork_with_deleted_files_raises_data_loss_error(
 def test_reset_app_reads_retained_files_again(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
     harness = begun(tmp_path, files("leave"), patch)
     counted = harness.counted()
-    assert start_anew(harness, patch).counted() == counted
+    assert reset_and_start(harness, patch).counted() == counted
 
 
 def test_reset_app_begins_after_deleted_files_and_logs_warning(
@@ -172,7 +172,7 @@ def test_reset_app_begins_after_deleted_files_and_logs_warning(
 ) -> None:
     harness = begun(tmp_path, files("delete"), patch)
     with caplog.at_level(logging.WARNING, "kstreams"):
-        again = start_anew(harness, patch)
+        again = reset_and_start(harness, patch)
     assert "log 'words' begins at" in caplog.text
     assert again.counted() == {}
     again.input += harness.input  # files have unique names
@@ -185,7 +185,7 @@ def test_reset_app_reads_restored_files(tmp_path: Path, patch: pytest.MonkeyPatc
     counted = harness.counted()
     for file in (harness.files / "_done").iterdir():
         file.rename(harness.files / file.name)
-    assert start_anew(harness, patch).counted() == counted
+    assert reset_and_start(harness, patch).counted() == counted
 
 
 def test_view_shows_committed_counts_of_log(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
@@ -223,7 +223,7 @@ def test_generated_log_is_forked_and_reset_like_topic(
     other.start_driver()
     assert not other.behind()
     assert other.counted() == counted
-    assert start_anew(harness, patch).counted() == counted
+    assert reset_and_start(harness, patch).counted() == counted
 
 
 def test_changed_item_list_is_rejected_at_start(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from kstreams.state.stores.queue.kind import queue_store
 from kstreams.state.stores.queue.rows import QueueRows
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
-from tests.kstreams.checkpoint.start.test_upgrade import A, Life, kv, topology
+from tests.kstreams.checkpoint.start.test_upgrade import A, AppCheckpoint, kv, topology
 
 USERS = Topic("users", TEXT, TEXT)
 STORE = timestamped_store("users", key=TEXT, value=TEXT)
@@ -53,19 +53,19 @@ def tables(how: Any) -> Topology:
 
 
 def planned(
-    life: Life, new: Topology, caplog: pytest.LogCaptureFixture, **options: Any
+    app: AppCheckpoint, new: Topology, caplog: pytest.LogCaptureFixture, **options: Any
 ) -> list[str]:
     """Upgrade, and return the logged plan."""
     caplog.clear()
     with caplog.at_level(logging.INFO, "kstreams.checkpoint.start.upgrade"):
-        life.upgrade(new, **options)
+        app.upgrade(new, **options)
     return [record.getMessage().removeprefix("upgrade of app: ") for record in caplog.records]
 
 
-def begun(path: Path, first: Topology, *specs: StoreSpec[Any], fill: Any = None) -> Life:
-    life = Life(path, first)
-    life.commit(3, fill or (lambda overlay: None), *specs)
-    return life
+def begun(path: Path, first: Topology, *specs: StoreSpec[Any], fill: Any = None) -> AppCheckpoint:
+    app = AppCheckpoint(path, first)
+    app.commit(3, fill or (lambda overlay: None), *specs)
+    return app
 
 
 @pytest.mark.parametrize(
@@ -83,22 +83,22 @@ def test_upgrade_reports_records_of_added_table_to_read_first(
     start: str,
     told: str | None,
 ) -> None:
-    life = begun(tmp_path, counting(), COUNTS)
-    life.records = None if records is None else lambda _: records
-    lines = planned(life, counting(table=True, start=start), caplog)
+    app = begun(tmp_path, counting(), COUNTS)
+    app.records = None if records is None else lambda _: records
+    lines = planned(app, counting(table=True, start=start), caplog)
     assert "store 'users': new: begin empty" in lines
     assert "store 's': same: keep" in lines
     assert "join 'named' of group 'a' is new" in lines
     assert [line for line in lines if "read first" in line] == ([told] if told else [])
-    assert {place.topic for place in life.last().positions} == {"a"}
-    assert life.checkpoint.generations == {"a": 1}
+    assert {place.topic for place in app.last().positions} == {"a"}
+    assert app.checkpoint.generations == {"a": 1}
 
 
 def test_new_query_with_table_reports_no_records_to_read_first(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, topology(kv("t"), topics=[Topic("other", TEXT, INT64)]))
-    lines = planned(life, counting(table=True), caplog, reset={"t"})
+    app = begun(tmp_path, topology(kv("t"), topics=[Topic("other", TEXT, INT64)]))
+    lines = planned(app, counting(table=True), caplog, reset={"t"})
     assert not [line for line in lines if "read first" in line]
 
 
@@ -107,11 +107,11 @@ def test_changed_kind_of_table_join_applies_to_later_records(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, old: str, new: str
 ) -> None:
     kinds: dict[str, Any] = {"inner": inner, "left": left, "outer": outer}
-    life = begun(tmp_path, tables(kinds[old]), COUNTS)
-    lines = planned(life, tables(kinds[new]), caplog)
+    app = begun(tmp_path, tables(kinds[old]), COUNTS)
+    lines = planned(app, tables(kinds[new]), caplog)
     assert f"join 'both' of group 'a': {old} before, now {new}: for records from now on" in lines
-    assert (life.checkpoint.generations, life.last().batch) == ({}, 3)
-    assert planned(life, tables(kinds[new]), caplog) == []
+    assert (app.checkpoint.generations, app.last().batch) == ({}, 3)
+    assert planned(app, tables(kinds[new]), caplog) == []
 
 
 ITEMS = timestamped_store("items", key=TEXT, value=TEXT)
@@ -150,8 +150,8 @@ def test_changed_kind_of_foreign_key_join_is_reported(
     kinds: dict[str, Any] = {"inner": inner, "left": left}
     before, now = make(kinds[old]), make(kinds[new])
     assert before.shape()[group]["joins"] == {"full": {"how": old}}
-    life = begun(tmp_path, before)
-    lines = planned(life, now, caplog)
+    app = begun(tmp_path, before)
+    lines = planned(app, now, caplog)
     told = f"join 'full' of group {group!r}: {old} before, now {new}: for records from now on"
     assert told in lines
 
@@ -186,15 +186,15 @@ def pairs(before: int, after: int, grace: int, *, joined: bool = True) -> Topolo
 def test_changed_bounds_of_stream_join_are_accepted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, spans: tuple[int, int, int], told: str
 ) -> None:
-    life = begun(tmp_path, pairs(0, 1_000, 5), PAIRS)
-    lines = planned(life, pairs(*spans), caplog)
+    app = begun(tmp_path, pairs(0, 1_000, 5), PAIRS)
+    lines = planned(app, pairs(*spans), caplog)
     now = f"before {spans[0]:,} ms, after {spans[1]:,} ms, grace {spans[2]:,} ms"
     assert (
         "join 'pairs' of group 'a': within before 0 ms, after 1,000 ms, grace 5 ms before, "
         f"now {now}: {told}"
     ) in lines
     assert "store 'pairs': same: keep" in lines
-    assert (life.checkpoint.generations, life.last().batch) == ({}, 3)
+    assert (app.checkpoint.generations, app.last().batch) == ({}, 3)
 
 
 def rated(grace: int) -> Topology:
@@ -209,8 +209,8 @@ def rated(grace: int) -> Topology:
 def test_changed_grace_of_join_as_of_is_accepted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, rated(1_000), RATES, HELD)
-    lines = planned(life, rated(50), caplog)
+    app = begun(tmp_path, rated(1_000), RATES, HELD)
+    lines = planned(app, rated(50), caplog)
     assert (
         "join 'as-of' of group 'a': grace 1,000 ms before, now grace 50 ms: records wait so long "
         "from now on"
@@ -220,8 +220,8 @@ def test_changed_grace_of_join_as_of_is_accepted(
 def test_added_stream_join_finds_partners_among_later_records(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, pairs(0, 1, 0, joined=False))
-    lines = planned(life, pairs(0, 1, 0), caplog)
+    app = begun(tmp_path, pairs(0, 1, 0, joined=False))
+    lines = planned(app, pairs(0, 1, 0), caplog)
     assert "join 'pairs' of group 'a' is new: it finds partners among records from now on" in lines
     assert "store 'pairs': new: begin empty" in lines
 
@@ -229,10 +229,10 @@ def test_added_stream_join_finds_partners_among_later_records(
 def test_removed_join_is_reported_and_its_table_dropped_only_by_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, counting(table=True), COUNTS, STORE)
+    app = begun(tmp_path, counting(table=True), COUNTS, STORE)
     with pytest.raises(CheckpointMismatchError, match="store 'users' is no longer"):
-        life.upgrade(counting())
-    lines = planned(life, counting(), caplog, reset={"users"})
+        app.upgrade(counting())
+    lines = planned(app, counting(), caplog, reset={"users"})
     assert "join 'named' of group 'a' is gone" in lines
     assert "source topic 'users' of group 'a' is gone" in lines
 
@@ -251,20 +251,20 @@ def waited(overlay: Any) -> None:
 def test_waiting_records_are_dropped_only_by_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waits)
+    app = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waits)
     with pytest.raises(CheckpointMismatchError, match="drain it first") as caught:
-        life.upgrade(topology(kv()))
+        app.upgrade(topology(kv()))
     assert "6 records wait in it" in caught.value.message
     assert "App.run(until='end', close_windows=True)" in caught.value.message
-    lines = planned(life, topology(kv()), caplog, reset={"held"})
+    lines = planned(app, topology(kv()), caplog, reset={"held"})
     assert "store 'held': removed (6 records wait in it): drop" in lines
 
 
 def test_drained_queue_is_removed_without_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waited)
-    lines = planned(life, topology(kv()), caplog)
+    app = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waited)
+    lines = planned(app, topology(kv()), caplog)
     assert "store 'held': removed (0 records wait in it): drop" in lines
 
 
@@ -289,18 +289,18 @@ def test_table_becomes_global_with_its_rows_and_ordinary_again_only_by_reset(
         COUNTS.open(overlay).put("a", 1, 5)
         STORE.open(overlay).put("ann", "Ann", 5)
 
-    life = begun(tmp_path, counting(table=True), COUNTS, STORE, fill=fill)
-    lines = planned(life, global_named(), caplog)
+    app = begun(tmp_path, counting(table=True), COUNTS, STORE, fill=fill)
+    lines = planned(app, global_named(), caplog)
     assert "store 'users': same: keep" in lines
     task = TaskId("users.source", 1)
-    pointer = life.last("users.source").pointers()[task]
+    pointer = app.last("users.source").pointers()[task]
     store = MemoryStore(sorted({*pointer.stores, "users"}))
-    key = life.checkpoint.task_key("users.source", task)
-    DurableLog(life.objects, key).restore(pointer, store)
+    key = app.checkpoint.task_key("users.source", task)
+    DurableLog(app.objects, key).restore(pointer, store)
     assert dict(STORE.open(Overlay(store)).range()) == {"ann": ("Ann", 5)}
-    assert dict(life.live(COUNTS).range()) == {"a": (1, 5)}
+    assert dict(app.live(COUNTS).range()) == {"a": (1, 5)}
     with pytest.raises(CheckpointMismatchError, match="would join the stores") as caught:
-        life.upgrade(counting(table=True))
+        app.upgrade(counting(table=True))
     assert "reset all but one" in caught.value.message
-    life.upgrade(counting(table=True), reset={"users"})
-    assert dict(life.live(COUNTS).range()) == {"a": (1, 5)}
+    app.upgrade(counting(table=True), reset={"users"})
+    assert dict(app.live(COUNTS).range()) == {"a": (1, 5)}

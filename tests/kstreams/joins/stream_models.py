@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ("Came", "Out", "Spans", "bag", "merged", "model_join", "model_self_join", "pair")
+__all__ = ("InputRecord", "Out", "Spans", "bag", "merged", "model_join", "model_self_join", "pair")
 
 Out = tuple[str | None, str, int]
 """Key, value and timestamp of a result."""
 
 
-class Came(NamedTuple):
+class InputRecord(NamedTuple):
     """An input record of side 0 (left) or 1 (right)."""
 
     side: int
@@ -57,17 +57,17 @@ def bag(step: Iterable[Out]) -> Counter[Out]:
     return Counter(step)
 
 
-def merged(records: Sequence[Came]) -> list[Came]:
+def merged(records: Sequence[InputRecord]) -> list[InputRecord]:
     """Return the records of a batch in processing order.
 
     The order is by running maximum of time, then by side.
     """
-    queues: list[list[tuple[int, int, int, Came]]] = [[], []]
+    queues: list[list[tuple[int, int, int, InputRecord]]] = [[], []]
     highest = [-1, -1]
-    for place, came in enumerate(records):
-        highest[came.side] = max(highest[came.side], came.time)
-        queues[came.side].append((highest[came.side], came.side, place, came))
-    return [came for *_, came in heapq.merge(*queues)]
+    for place, record in enumerate(records):
+        highest[record.side] = max(highest[record.side], record.time)
+        queues[record.side].append((highest[record.side], record.side, place, record))
+    return [record for *_, record in heapq.merge(*queues)]
 
 
 class _Model:
@@ -80,8 +80,8 @@ class _Model:
         self.dropped: Counter[str] = Counter()
         self.count = 0
 
-    def step(self, came: Came) -> Iterator[Out]:
-        side, key, value, now = came
+    def step(self, record: InputRecord) -> Iterator[Out]:
+        side, key, value, now = record
         self.time = max(self.time, now)
         yield from self._closed()
         if key is None or value is None:
@@ -133,14 +133,16 @@ def alone(side: int, value: str) -> str:
     return pair(None, value) if side else pair(value, None)
 
 
-def model_join(spans: Spans, records: Iterable[Came]) -> tuple[list[list[Out]], Counter[str]]:
+def model_join(
+    spans: Spans, records: Iterable[InputRecord]
+) -> tuple[list[list[Out]], Counter[str]]:
     """Return the results of each record, and the number of dropped records by reason."""
     model = _Model(spans)
-    steps = [list(model.step(came)) for came in records]
+    steps = [list(model.step(record)) for record in records]
     return steps, +model.dropped
 
 
-def model_self_join(spans: Spans, records: Iterable[Came]) -> list[list[Out]]:
+def model_self_join(spans: Spans, records: Iterable[InputRecord]) -> list[list[Out]]:
     """Return the results of each record of a stream that is joined with itself.
 
     The left side receives each record first, then the right side.

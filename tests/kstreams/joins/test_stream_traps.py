@@ -15,8 +15,14 @@ from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.state.stores.join.rows import JoinRows
 from kstreams.testing import TopologyTestDriver
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.joins.stream_models import Came, Out, Spans
-from tests.kstreams.joins.streams.test_stream_join import PAIRS, Itself, batch, came, topology
+from tests.kstreams.joins.stream_models import InputRecord, Out, Spans
+from tests.kstreams.joins.streams.test_stream_join import (
+    PAIRS,
+    Itself,
+    batch,
+    read_results,
+    topology,
+)
 
 L, R = 0, 1
 
@@ -26,7 +32,7 @@ def ran(
 ) -> tuple[list[list[Out]], dict[str, int]]:
     """Return the results of each record, and the number of dropped records by reason."""
     with TopologyTestDriver(topology(spans, itself=itself)) as driver:
-        steps = [batch(driver, [Came(*record)]) for record in records]
+        steps = [batch(driver, [InputRecord(*record)]) for record in records]
         return steps, dict(driver.dropped)
 
 
@@ -34,22 +40,22 @@ def test_results_of_quiet_stream_are_forwarded_after_idle_timeout() -> None:
     """kafka-streams-examples#441."""
     spans = Spans("left", 5, 5, 0)
     with TopologyTestDriver(topology(spans, idle_timeout=seconds(1))) as driver:
-        assert batch(driver, [Came(L, "a", "v", 10)]) == []
+        assert batch(driver, [InputRecord(L, "a", "v", 10)]) == []
         driver.advance_wall_clock(seconds(2))
-        assert came(driver) == [("a", "v+None", 10)]
-        assert batch(driver, [Came(R, "a", "late", 12)]) == []
+        assert read_results(driver) == [("a", "v+None", 10)]
+        assert batch(driver, [InputRecord(R, "a", "late", 12)]) == []
         assert driver.dropped == {"late": 1}
 
 
 def test_results_of_quiet_stream_are_forwarded_at_end() -> None:
     """kafka-streams-examples#441; a later record finds no partner."""
     with TopologyTestDriver(topology(Spans("outer", 5, 5, 100))) as driver:
-        assert batch(driver, [Came(L, "a", "v", 10), Came(R, "b", "w", 11)]) == []
+        assert batch(driver, [InputRecord(L, "a", "v", 10), InputRecord(R, "b", "w", 11)]) == []
         driver.close_windows()
-        assert came(driver) == [("a", "v+None", 10), ("b", "None+w", 11)]
-        assert batch(driver, [Came(R, "a", "late", 11)]) == [("a", "None+late", 11)]
+        assert read_results(driver) == [("a", "v+None", 10), ("b", "None+w", 11)]
+        assert batch(driver, [InputRecord(R, "a", "late", 11)]) == [("a", "None+late", 11)]
         driver.close_windows()
-        assert came(driver) == []
+        assert read_results(driver) == []
 
 
 def test_out_of_order_record_finds_partner_within_grace() -> None:
@@ -63,8 +69,8 @@ def test_out_of_order_record_finds_partner_within_grace() -> None:
 @pytest.mark.parametrize("how", ["left", "outer"])
 def test_forwarded_result_is_final(how: str) -> None:
     """The window of the right record is open, so it is not late."""
-    came = [(L, "a", "L", 10), (L, "x", "x", 16), (R, "a", "R", 12), (R, "y", "y", 40)]
-    steps, drops = ran(Spans(how, 5, 5, 0), *came)
+    records = [(L, "a", "L", 10), (L, "x", "x", 16), (R, "a", "R", 12), (R, "y", "y", 40)]
+    steps, drops = ran(Spans(how, 5, 5, 0), *records)
     assert steps[1] == [("a", "L+None", 10)]
     assert steps[2] == []
     alone = [("x", "x+None", 16)]
@@ -134,7 +140,7 @@ def test_stream_joined_with_itself_makes_each_pair_once(how: str, sides: set[str
     spans = Spans(how, 5, 5, 10)
     records = [(L, "a", "one", 10), (L, "a", "two", 12), (L, "x", "x", 99)]
     with TopologyTestDriver(topology(spans, itself="one node")) as driver:
-        steps = [batch(driver, [Came(*record)]) for record in records]
+        steps = [batch(driver, [InputRecord(*record)]) for record in records]
         kept = [record.side for _, record in driver.store(PAIRS).fetch_all()]
     assert steps == [
         [("a", "one+one", 10)],
@@ -158,8 +164,8 @@ def test_self_join_does_not_join_late_record_with_itself(
 ) -> None:
     spans = Spans(how, 5, 5, 0)
     with TopologyTestDriver(topology(spans, itself="one node", execution=execution)) as driver:
-        batch(driver, [Came(L, "a", "x", 100)])
-        found = batch(driver, [Came(L, "a", "late", 89)])
+        batch(driver, [InputRecord(L, "a", "x", 100)])
+        found = batch(driver, [InputRecord(L, "a", "late", 89)])
         assert [value for _, value, _ in found] == expected
         assert driver.dropped == dropped
 
@@ -175,7 +181,7 @@ def test_keys_that_do_not_recur_are_removed(backend: StateBackend, how: str) -> 
     with TopologyTestDriver(topology(Spans(how, 20, 20, 5)), state=backend) as driver:
         for round_number in range(24):
             base = round_number * 100
-            records = [Came(n % 2, f"{base + n}", "v", base + n) for n in range(100)]
+            records = [InputRecord(n % 2, f"{base + n}", "v", base + n) for n in range(100)]
             batch(driver, records)
             rows = JoinRows.of(driver.store(PAIRS, 0))
             sizes.append(sum(1 for _ in rows.overlay.scan(None, None)))
@@ -194,7 +200,11 @@ def test_match_in_long_past_batch_prevents_null_result() -> None:
 def test_record_joins_partner_of_same_batch() -> None:
     """SPARK-38684."""
     with TopologyTestDriver(topology(Spans("outer", 5, 5, 0))) as driver:
-        records = [Came(L, "a", "L", 1), Came(R, "a", "R", 2), Came(L, "x", "x", 90)]
+        records = [
+            InputRecord(L, "a", "L", 1),
+            InputRecord(R, "a", "R", 2),
+            InputRecord(L, "x", "x", 90),
+        ]
         assert batch(driver, records) == [("a", "L+R", 2)]
 
 
@@ -209,7 +219,7 @@ def test_store_is_scanned_only_for_due_records(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(StoreOverlay, "scan", counted)
     with TopologyTestDriver(topology(Spans("outer", 1000, 1000, 1000))) as driver:
-        records = [Came(n % 2, f"k{n % 7}", "v", n) for n in range(1500)]
+        records = [InputRecord(n % 2, f"k{n % 7}", "v", n) for n in range(1500)]
         batch(driver, records)
     assert len(scans) < 20
 
@@ -219,8 +229,8 @@ def test_records_of_equal_time_survive_restart() -> None:
     spans = Spans("left", 5, 5, 0)
     with TopologyTestDriver(topology(spans)) as driver:
         for n in range(40):  # more than one row can hold
-            batch(driver, [Came(L, "a", f"v{n}", 10)])
-        found = batch(driver, [Came(R, "a", "R", 10)])
+            batch(driver, [InputRecord(L, "a", f"v{n}", 10)])
+        found = batch(driver, [InputRecord(R, "a", "R", 10)])
         assert found == [("a", f"v{n}+R", 10) for n in range(40)]
         assert len(list(driver.store(PAIRS).fetch("a", side="left"))) == 40
 
@@ -233,8 +243,8 @@ def test_waiting_record_at_limit_of_retention_is_forwarded(time: int) -> None:
     assert steps == [[], [], []]
     with TopologyTestDriver(topology(spans)) as driver:
         for key, now in (("b", time), ("a", time + 5), ("c", time)):
-            batch(driver, [Came(L, key, key, now)])
-        found = batch(driver, [Came(L, "d", "d", time + 6)])
+            batch(driver, [InputRecord(L, key, key, now)])
+        found = batch(driver, [InputRecord(L, "d", "d", time + 6)])
     assert sorted(found) == [("b", "b+None", time), ("c", "c+None", time)]
 
 
@@ -243,10 +253,10 @@ def test_skipped_record_leaves_no_waiting_result() -> None:
     spans = Spans("outer", 5, 5, 0)
     with TopologyTestDriver(topology(spans, on_error="skip", fails_on="bad")) as driver:
         records = [
-            Came(L, "a", "v", 10),
-            Came(R, "a", "bad", 10),
-            Came(R, "b", "w", 10),
-            Came(L, "x", "x", 50),
+            InputRecord(L, "a", "v", 10),
+            InputRecord(R, "a", "bad", 10),
+            InputRecord(R, "b", "w", 10),
+            InputRecord(L, "x", "x", 50),
         ]
         found = batch(driver, records)
         assert sorted(found) == [("a", "v+None", 10), ("b", "None+w", 10)]
@@ -290,7 +300,7 @@ def test_join_streams_keeps_record_to_the_last_millisecond(
     """
     spans = Spans(how, span, span, grace)
     with TopologyTestDriver(topology(spans, execution=execution)) as driver:
-        steps = [batch(driver, [Came(side, "k", v, time)]) for side, v, time in records]
+        steps = [batch(driver, [InputRecord(side, "k", v, time)]) for side, v, time in records]
         assert [value for step in steps for _, value, _ in step] == expected
 
 
@@ -301,11 +311,11 @@ def test_join_streams_forwards_expired_results_before_results_of_expiring_record
 ) -> None:
     """KAFKA-10847: an upsert sink would keep the stale value."""
     records = [
-        Came(L, "k", "A0", 0),
-        Came(R, "other", "a", 3),
-        Came(L, "other", "A1", 20),
-        Came(R, "k", "b0", 95),
-        Came(L, "k", "B0", 100),
+        InputRecord(L, "k", "A0", 0),
+        InputRecord(R, "other", "a", 3),
+        InputRecord(L, "other", "A1", 20),
+        InputRecord(R, "k", "b0", 95),
+        InputRecord(L, "k", "B0", 100),
     ]
     spans = Spans("outer", 5, 5, 90)
     with TopologyTestDriver(topology(spans, execution=execution)) as driver:
@@ -319,11 +329,11 @@ def test_join_streams_forwards_expired_results_before_results_of_expiring_record
 def test_join_streams_forwards_expired_results_of_skipped_record_once() -> None:
     spans = Spans("outer", 5, 5, 0)
     records = [
-        Came(L, "a", "v", 10),
-        Came(R, "b", "w", 11),
-        Came(R, "c", "x", 20),
-        Came(L, "c", "bad", 20),
-        Came(L, "c", "y", 40),
+        InputRecord(L, "a", "v", 10),
+        InputRecord(R, "b", "w", 11),
+        InputRecord(R, "c", "x", 20),
+        InputRecord(L, "c", "bad", 20),
+        InputRecord(L, "c", "y", 40),
     ]
     made = topology(spans, on_error="skip", fails_on="bad", execution="records")
     with TopologyTestDriver(made) as driver:
@@ -336,11 +346,11 @@ def test_join_streams_keeps_waiting_records_if_expiring_record_fails() -> None:
     """In one batch: the in-memory state of the failed record is rolled back."""
     spans = Spans("outer", 5, 5, 0)
     records = [
-        Came(L, "a", "v", 10),
-        Came(R, "c", "x", 20),
-        Came(L, "b", "w", 15),
-        Came(L, "c", "bad", 25),
-        Came(L, "d", "y", 25),
+        InputRecord(L, "a", "v", 10),
+        InputRecord(R, "c", "x", 20),
+        InputRecord(L, "b", "w", 15),
+        InputRecord(L, "c", "bad", 25),
+        InputRecord(L, "d", "y", 25),
     ]
     made = topology(spans, on_error="skip", fails_on="bad", execution="records")
     with TopologyTestDriver(made) as driver:

@@ -114,7 +114,7 @@ class Shop:
         with app:
             app.run(until="end", timeout=timedelta(seconds=120))
 
-    def leave_behind(self) -> None:
+    def write_uncommitted_batch(self) -> None:
         """Write the output of a batch that is killed between write and commit."""
         found = Checkpoint.load(home_of(self.checkpoint))
         last = found.commits("clicks", found.log.open()).last()
@@ -172,7 +172,7 @@ def test_lost_stores_are_rebuilt_from_broker_and_app_continues(
     shop.click([("p2", FORGET), ("p3", 100), ("p8", 101)])
     assert shop.read() == shop.expected()
 
-    shop.leave_behind()
+    shop.write_uncommitted_batch()
     shop.lose_state()
     shop.restore()
     assert shop.read() == shop.expected()

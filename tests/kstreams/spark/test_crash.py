@@ -123,7 +123,7 @@ class Running:
         with View(checkpoint, MARKS, log=log) as view:
             return {key: found for key in KEYS if (found := view.get(key))}
 
-    def look_on(self, point: Point) -> None:
+    def save_or_fork(self, point: Point) -> None:
         """Create a savepoint or a fork while the app is open, and crash meanwhile."""
         name = point.name
         path, faulty = self.home / "checkpoint", FaultyLog(self.log, self.faults)
@@ -206,7 +206,7 @@ def test_app_crashed_at_any_point_has_results_of_run_without_faults(
         shutil.rmtree(running.home / "local")
     running.faults.arm(_ON_SPARK.get(point.event, point.event), point.nth, point.after)
     if point.does != "batch":
-        running.look_on(point)
+        running.save_or_fork(point)
     for _ in range(_MOST_BATCHES):
         if running.faults.struck:
             break

@@ -66,7 +66,7 @@ def _begin(bench: Bench) -> int:
     return bench.reports[-1].batch
 
 
-def _go_on(bench: Bench) -> None:
+def _run_again(bench: Bench) -> None:
     bench.emit(WORDS, THIRD)
     bench.run(marking())
     check_one_truth(bench, [*FIRST, *SECOND, *THIRD])
@@ -79,7 +79,7 @@ def test_commit_without_note_is_valid(bench: Bench) -> None:
     _forget_end_of(bench, last)
     bench.run(marking())
     assert (bench.raw(MARKS), bench.raw(LATER)) == before
-    _go_on(bench)
+    _run_again(bench)
 
 
 def _raise_once(module: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ def test_crash_between_commit_and_publish_loses_nothing(
     with pytest.raises(ExecutionError, match="Input/output error"):
         bench.run(marking())
     assert MARKS.name not in bench.connection.admin().topics() or not bench.raw(MARKS)
-    _go_on(bench)
+    _run_again(bench)
 
 
 def test_crash_during_publish_repeats_nothing(
@@ -122,7 +122,7 @@ def test_crash_during_publish_repeats_nothing(
     monkeypatch.setattr(embedded_feed, "publish", half)
     with pytest.raises(ExecutionError, match="Input/output error"):
         bench.run(marking())
-    _go_on(bench)
+    _run_again(bench)
 
 
 def test_crash_between_publish_and_spark_commit_repeats_nothing(bench: Bench) -> None:
@@ -137,7 +137,7 @@ def test_crash_between_publish_and_spark_commit_repeats_nothing(bench: Bench) ->
         bench.run(marking(), on_batch=fail)
     assert "fix the function" in str(caught.value)
     check_one_truth(bench, [*FIRST, *SECOND])
-    _go_on(bench)
+    _run_again(bench)
 
 
 def test_deleted_output_topic_does_not_prevent_restart(bench: Bench) -> None:
@@ -179,7 +179,7 @@ def test_task_that_fails_too_often_leaves_no_results(bench: Bench) -> None:
     assert trap.sprung == 3
     trap.disarm()
     bench.emit(WORDS, SECOND)
-    _go_on(bench)
+    _run_again(bench)
 
 
 def test_lost_local_state_is_restored(bench: Bench) -> None:

@@ -49,7 +49,7 @@ def work(turns: Turns) -> None:
         turns.answer(said)
 
 
-class Standing:
+class LongJob:
     """A long job of two workers, with a count of Spark jobs."""
 
     def __init__(self, spark: SparkSession) -> None:
@@ -76,47 +76,47 @@ class Standing:
 
 
 @pytest.fixture
-def standing(spark: SparkSession) -> Iterator[Standing]:
-    made = Standing(spark)
+def long_job(spark: SparkSession) -> Iterator[LongJob]:
+    made = LongJob(spark)
     yield made
     made.job.close()
     spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
-def test_one_job_runs_many_batches_with_one_worker_for_each_part(standing: Standing) -> None:
-    answers = [standing.ran(b"a", b"b") for _ in range(20)]
+def test_one_job_runs_many_batches_with_one_worker_for_each_part(long_job: LongJob) -> None:
+    answers = [long_job.ran(b"a", b"b") for _ in range(20)]
     assert {answer[number][1] for answer in answers for number in (0, 1)} == {b"b"}
     workers = [{answer[number][0] for answer in answers} for number in (0, 1)]
     assert [len(pids) for pids in workers] == [1, 1]
     assert workers[0] != workers[1]
-    assert standing.ran(b"alone", only=[1]).keys() == {1}
-    assert standing.jobs < 5
+    assert long_job.ran(b"alone", only=[1]).keys() == {1}
+    assert long_job.jobs < 5
 
 
-def test_next_job_uses_same_workers(standing: Standing) -> None:
-    first = standing.ran(b"a")
-    standing.job.rest()
-    assert standing.ran(b"a") == first
-    assert standing.jobs == 2
+def test_next_job_uses_same_workers(long_job: LongJob) -> None:
+    first = long_job.ran(b"a")
+    long_job.job.rest()
+    assert long_job.ran(b"a") == first
+    assert long_job.jobs == 2
 
 
-def test_other_jobs_get_cores_between_batches(standing: Standing, spark: SparkSession) -> None:
+def test_other_jobs_get_cores_between_batches(long_job: LongJob, spark: SparkSession) -> None:
     found: list[int] = []
 
     def count() -> None:
         found.append(spark.sparkContext.parallelize(range(10), 2).count())
 
-    standing.ran(b"a")
+    long_job.ran(b"a")
     other = threading.Thread(target=count)
     other.start()
     end = time.monotonic() + 30
     while other.is_alive() and time.monotonic() < end:
-        standing.ran(b"wait0.01")
+        long_job.ran(b"wait0.01")
     assert found == [10]
     other.join()
 
 
-def test_long_job_starts_with_one_free_core(standing: Standing, spark: SparkSession) -> None:
+def test_long_job_starts_with_one_free_core(long_job: LongJob, spark: SparkSession) -> None:
     context = spark.sparkContext
     started, ended = threading.Event(), threading.Event()
 
@@ -129,49 +129,49 @@ def test_long_job_starts_with_one_free_core(standing: Standing, spark: SparkSess
     started.wait()
     time.sleep(1)
     for _ in range(2):
-        assert standing.ran(b"a").keys() == {0, 1}
+        assert long_job.ran(b"a").keys() == {0, 1}
     assert not ended.wait(0)
     assert ended.wait(60)
 
 
-def test_failure_of_batch_has_its_reason_and_next_batch_runs(standing: Standing) -> None:
-    standing.ran(b"a")
+def test_failure_of_batch_has_its_reason_and_next_batch_runs(long_job: LongJob) -> None:
+    long_job.ran(b"a")
     with pytest.raises(Py4JError, match="batch 2 failed"):
-        standing.ran(b"fail", only=[1])
-    assert standing.ran(b"a").keys() == {0, 1}
+        long_job.ran(b"fail", only=[1])
+    assert long_job.ran(b"a").keys() == {0, 1}
 
 
-def test_failed_task_is_retried_like_by_spark(standing: Standing) -> None:
-    assert standing.ran(b"fail once", only=[1])[1][1] == b"fail once"
-    assert standing.jobs == 1
-    assert standing.ran(b"a").keys() == {0, 1}
+def test_failed_task_is_retried_like_by_spark(long_job: LongJob) -> None:
+    assert long_job.ran(b"fail once", only=[1])[1][1] == b"fail once"
+    assert long_job.jobs == 1
+    assert long_job.ran(b"a").keys() == {0, 1}
 
 
-def test_failure_is_reported_before_other_worker_ends(standing: Standing, tmp_path: Path) -> None:
+def test_failure_is_reported_before_other_worker_ends(long_job: LongJob, tmp_path: Path) -> None:
     done = tmp_path / "done"
     parts = {0: [(0, b"until %s" % bytes(done))], 1: [(1, b"fail")]}
     with pytest.raises(Py4JError, match="batch 7 failed"):
-        standing.job.run("batch 7", Turn(7, {}, {}), parts)
+        long_job.job.run("batch 7", Turn(7, {}, {}), parts)
     done.touch()
-    assert standing.ran(b"a").keys() == {0, 1}
+    assert long_job.ran(b"a").keys() == {0, 1}
 
 
-def test_death_of_worker_is_reported_with_its_part(standing: Standing) -> None:
-    standing.ran(b"a")
+def test_death_of_worker_is_reported_with_its_part(long_job: LongJob) -> None:
+    long_job.ran(b"a")
     with pytest.raises(Py4JError) as raised:
-        standing.ran(b"die", only=[1])
+        long_job.ran(b"die", only=[1])
     plan: Any = SimpleNamespace(tasks={})
     context: Any = None
     deaths = WorkerDeaths("q", 2, ["g"], width=2)
     assert deaths.add(raised.value, context, plan, [[], []]) is not None
     assert "Task 1 in stage" in str(raised.value)
-    assert standing.ran(b"a").keys() == {0, 1}
+    assert long_job.ran(b"a").keys() == {0, 1}
 
 
-def test_worker_that_died_between_batches_is_replaced(standing: Standing) -> None:
-    first = standing.ran(b"a")
+def test_worker_that_died_between_batches_is_replaced(long_job: LongJob) -> None:
+    first = long_job.ran(b"a")
     os.kill(int(first[0][0]), signal.SIGKILL)
-    second = standing.ran(b"a")
+    second = long_job.ran(b"a")
     assert second[0] != first[0]
     assert second[1] == first[1]
 

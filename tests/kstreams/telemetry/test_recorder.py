@@ -146,13 +146,13 @@ def test_live_state_has_bytes_retained_for_log(
     recorder.opened(OpenApp(outline, queries, Embedded(tmp_path / "topics")))
     reader = TelemetryReader(home)
 
-    def told() -> Live | None:
+    def complete_live() -> Live | None:
         live = reader.live()
         known = live is not None and live.queries and live.queries["words"].ends_ms is not None
         return live if known else None
 
-    until(lambda: told() is not None)
-    live = told()
+    until(lambda: complete_live() is not None)
+    live = complete_live()
     assert live is not None
     assert live.queries["words"].partitions == {place: Unread(1, 3)}
     assert {n: query.kept for n, query in live.queries.items()} == {

@@ -37,7 +37,7 @@ def _until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it does not happen")
 
 
-def _beside(path: Path, log: Any = None, *, kept: int = 0) -> Reader[Any]:
+def _advancing_reader(path: Path, log: Any = None, *, kept: int = 0) -> Reader[Any]:
     settings_ = ReaderSettings(
         CheckpointSource(home_of(path), log),
         None,
@@ -116,7 +116,7 @@ def test_pinned_version_is_unchanged_by_later_commits(
     app.put([])
     model: dict[str, int | None] = {}
     scans: list[tuple[Iterator[tuple[str, int]], list[tuple[str, int | None]]]] = []
-    reader = _beside(app.path, log)
+    reader = _advancing_reader(app.path, log)
 
     def rows(stores: Sequence[Any]) -> list[tuple[str, int]]:
         return sorted(row for store in stores for row in store.range())
@@ -144,7 +144,7 @@ def test_pinned_version_is_unchanged_by_later_commits(
 def test_error_of_advancing_view_is_raised_and_view_recovers(tmp_path: Path) -> None:
     app = Committing(tmp_path / "c", COUNTS)
     app.put([("a", 1)])
-    reader = _beside(tmp_path / "c")
+    reader = _advancing_reader(tmp_path / "c")
     one = range(PARTITIONS)
     assert reader.read(one, lambda stores: [s.get("a") for s in stores]).count(1) == 1
     (tmp_path / "c").rename(tmp_path / "gone")
@@ -160,7 +160,7 @@ def test_error_of_advancing_view_is_raised_and_view_recovers(tmp_path: Path) -> 
 def test_damaged_delta_raises_in_reads(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
-    reader = _beside(tmp_path)
+    reader = _advancing_reader(tmp_path)
     reader.read(range(PARTITIONS), len)
     app.put((f"k{n}", n) for n in range(9))
     app.objects.delete([p.deltas[-1].name for p in app.pointers.values()])
@@ -173,7 +173,7 @@ def test_damaged_delta_raises_in_reads(tmp_path: Path) -> None:
 def test_requested_number_of_earlier_versions_is_kept(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 0)])
-    reader = _beside(tmp_path, kept=2)
+    reader = _advancing_reader(tmp_path, kept=2)
 
     def values(at: int | None = None) -> list[int]:
         pinned = reader.pin(None, at)

@@ -38,21 +38,21 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-LIFE1, LIFE2, LIFE11 = "11ab5f1ac3d0", "22ab5f1ac3d0", "11ab5f1ac3d1"
+CHECKPOINT1, CHECKPOINT2, CHECKPOINT11 = "11ab5f1ac3d0", "22ab5f1ac3d0", "11ab5f1ac3d1"
 
 
-def checkpoint(path: Path, app: str = "app", epoch: str = LIFE1) -> Path:
+def checkpoint(path: Path, app: str = "app", checkpoint_id: str = CHECKPOINT1) -> Path:
     (path / "queries" / "q").mkdir(parents=True)
     (path / "queries" / "q" / "plan").write_bytes(b"12345")
-    (path / "app.json").write_text(json.dumps({"app": app, "incarnation": epoch}))
+    (path / "app.json").write_text(json.dumps({"app": app, "incarnation": checkpoint_id}))
     return path
 
 
-def local_state(root: Path, app: str = "app", epoch: str = LIFE1) -> Path:
-    home = root / app / epoch / f"{app}.{epoch}.q" / "group" / "0"
+def local_state(root: Path, app: str = "app", checkpoint_id: str = CHECKPOINT1) -> Path:
+    home = root / app / checkpoint_id / f"{app}.{checkpoint_id}.q" / "group" / "0"
     home.mkdir(parents=True)
     (home / "file").write_bytes(b"123")
-    return root / app / epoch
+    return root / app / checkpoint_id
 
 
 def test_reset_removes_checkpoint_and_local_state() -> None:
@@ -61,7 +61,7 @@ def test_reset_removes_checkpoint_and_local_state() -> None:
     state = Memory(directory="local")
     found = survey("app", state=state)
     assert path.exists()
-    assert [(x.path.name, x.files) for x in found.leftovers] == [("app", 3), (LIFE1, 1)]
+    assert [(x.path.name, x.files) for x in found.leftovers] == [("app", 3), (CHECKPOINT1, 1)]
     assert found.local[0].size_bytes == 3
 
     assert reset("app", state=state) == found
@@ -102,13 +102,13 @@ def test_reset_reports_files_that_cannot_be_read_again(
     assert reset("app", checkpoint=home.named, tell=told.append).not_again == tuple(told)
 
 
-def test_reset_keeps_local_state_of_other_epochs() -> None:
+def test_reset_keeps_local_state_of_other_checkpoints() -> None:
     checkpoint(Path("here"))
     local_state(Path("local"))
-    other = local_state(Path("local"), epoch=LIFE2)
+    other = local_state(Path("local"), checkpoint_id=CHECKPOINT2)
     reset("app", checkpoint="here", state=Memory(directory="local"))
     assert other.is_dir()
-    assert [p.name for p in Path("local/app").iterdir()] == [LIFE2]
+    assert [p.name for p in Path("local/app").iterdir()] == [CHECKPOINT2]
 
 
 def test_reset_finds_local_state_in_default_directory(
@@ -199,10 +199,10 @@ def test_killed_reset_leaves_no_checkpoint_that_starts(
 
 
 def test_next_reset_completes_killed_reset() -> None:
-    checkpoint(Path(".here.reset-0123456789ab"), epoch=LIFE1)
-    checkpoint(Path("here"), epoch=LIFE2)
-    for epoch in (LIFE1, LIFE2):
-        local_state(Path("local"), epoch=epoch)
+    checkpoint(Path(".here.reset-0123456789ab"), checkpoint_id=CHECKPOINT1)
+    checkpoint(Path("here"), checkpoint_id=CHECKPOINT2)
+    for checkpoint_id in (CHECKPOINT1, CHECKPOINT2):
+        local_state(Path("local"), checkpoint_id=checkpoint_id)
     reset("app", checkpoint="here", state=Memory(directory="local"))
     assert sorted(p.name for p in Path.cwd().iterdir()) == ["local"]
     assert list(Path("local").iterdir()) == []
@@ -225,9 +225,9 @@ def test_reset_needs_no_pyspark() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def life_in(log: ObjectStore, epoch: str, app: str = "app") -> list[str]:
-    """Create objects of every kind for an epoch of an app in a log; return their names."""
-    scope = f"{app}.{epoch}"
+def objects_of(log: ObjectStore, checkpoint_id: str, app: str = "app") -> list[str]:
+    """Create objects of every kind for a checkpoint of an app in a log; return their names."""
+    scope = f"{app}.{checkpoint_id}"
     names = [
         f"{scope}.q/00/g/0/1-x.delta",
         f"{scope}.q/garbage/5-unnamed",
@@ -243,11 +243,11 @@ def life_in(log: ObjectStore, epoch: str, app: str = "app") -> list[str]:
 def test_reset_removes_only_own_objects_of_separate_log() -> None:
     log = Directory("log")
     checkpoint(Path("here"))
-    own = life_in(log.open(), LIFE1)
+    own = objects_of(log.open(), CHECKPOINT1)
     others = [
-        *life_in(log.open(), LIFE2),
-        *life_in(log.open(), LIFE11),
-        *life_in(log.open(), LIFE1, "app2"),
+        *objects_of(log.open(), CHECKPOINT2),
+        *objects_of(log.open(), CHECKPOINT11),
+        *objects_of(log.open(), CHECKPOINT1, "app2"),
     ]
     assert reset("app", checkpoint="here").objects == 0
     assert set(own) <= set(log.open().list(""))
@@ -263,7 +263,7 @@ def test_reset_removes_only_own_objects_of_separate_log() -> None:
 
 def test_next_reset_removes_objects_left_by_killed_reset() -> None:
     log = Directory("log")
-    life_in(log.open(), LIFE1)
+    objects_of(log.open(), CHECKPOINT1)
     checkpoint(Path(".here.reset-0123456789ab"))
     found = reset("app", checkpoint="here", state=Memory(log=log))
     assert (found.checkpoint, found.objects) == (None, 5)
@@ -275,7 +275,7 @@ def test_reset_rejects_forged_checkpoint_id() -> None:
     precious.mkdir(parents=True)
     for forged in ("../precious", "../../..", "/", "", "x" * 12, "0123456789abc", None, 7):
         shutil.rmtree(Path("here"), ignore_errors=True)
-        checkpoint(Path("here"), epoch=forged)  # possible content of a file
+        checkpoint(Path("here"), checkpoint_id=forged)  # possible content of a file
         for attempt in (survey, reset):
             with pytest.raises(InvalidNameError, match="expected 12 hex digits"):
                 attempt("app", checkpoint="here", state=Memory(directory="local"))
@@ -286,23 +286,23 @@ def test_reset_rejects_forged_checkpoint_id() -> None:
 def test_reset_keeps_directories_without_checkpoint_id_in_local_state() -> None:
     checkpoint(Path("here"))
     home = local_state(Path("local"))
-    for name in ("mine", f"other.{LIFE1}.q", f"app.{LIFE2}.q"):
+    for name in ("mine", f"other.{CHECKPOINT1}.q", f"app.{CHECKPOINT2}.q"):
         (home / name).mkdir()
-    (home / f"app.{LIFE1}.link").symlink_to(Path("local").absolute())
+    (home / f"app.{CHECKPOINT1}.link").symlink_to(Path("local").absolute())
     reset("app", checkpoint="here", state=Memory(directory="local"))
-    left = {"mine", f"other.{LIFE1}.q", f"app.{LIFE2}.q", f"app.{LIFE1}.link"}
+    left = {"mine", f"other.{CHECKPOINT1}.q", f"app.{CHECKPOINT2}.q", f"app.{CHECKPOINT1}.link"}
     assert {entry.name for entry in home.iterdir()} == left
 
 
-@pytest.mark.parametrize("linked", ["local/app", f"local/app/{LIFE1}"])
+@pytest.mark.parametrize("linked", ["local/app", f"local/app/{CHECKPOINT1}"])
 def test_reset_keeps_local_state_behind_link(linked: str) -> None:
     checkpoint(Path("here"))
     home = local_state(Path("elsewhere"))
     Path(linked).parent.mkdir(parents=True)
-    target = home if linked.endswith(LIFE1) else home.parent
+    target = home if linked.endswith(CHECKPOINT1) else home.parent
     Path(linked).symlink_to(target.absolute())
     reset("app", checkpoint="here", state=Memory(directory="local"))
-    assert (home / f"app.{LIFE1}.q/group/0/file").exists()
+    assert (home / f"app.{CHECKPOINT1}.q/group/0/file").exists()
 
 
 def test_reset_removes_links_and_keeps_their_targets() -> None:
@@ -355,11 +355,11 @@ def test_reset_keeps_directory_of_another_app_named_like_leftover() -> None:
     assert (strange / "mine").is_dir()
 
 
-def test_reset_keeps_objects_of_app_named_like_an_epoch() -> None:
+def test_reset_keeps_objects_of_app_named_like_app_with_checkpoint_id() -> None:
     log = Directory("log")
     checkpoint(Path("here"))
-    life_in(log.open(), LIFE1)
-    theirs = life_in(log.open(), LIFE2, f"app.{LIFE1}")
+    objects_of(log.open(), CHECKPOINT1)
+    theirs = objects_of(log.open(), CHECKPOINT2, f"app.{CHECKPOINT1}")
     reset("app", checkpoint="here", state=Memory(log=log))
     assert set(log.open().list("")) == set(theirs)
 

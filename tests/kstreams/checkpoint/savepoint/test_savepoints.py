@@ -29,17 +29,17 @@ from kstreams.state.log.directory import Directory
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.garbage import collect_garbage
 from kstreams.state.log.pointer import Pointer
-from tests.kstreams.checkpoint.start.test_upgrade import Life, filled, kv, topology
+from tests.kstreams.checkpoint.start.test_upgrade import AppCheckpoint, filled, kv, topology
 
 CLOCK = FakeClock(99)
 
 FIRST = TaskId("a", 0)
 
 
-def saved(path: Path, name: str = "before") -> Life:
-    epoch = filled(path, kv())
-    Savepoints(epoch.checkpoint, epoch.objects).create(name, CLOCK)
-    return epoch
+def saved(path: Path, name: str = "before") -> AppCheckpoint:
+    app = filled(path, kv())
+    Savepoints(app.checkpoint, app.objects).create(name, CLOCK)
+    return app
 
 
 def contents(checkpoint: Checkpoint, pointer: Pointer, task: TaskId = FIRST) -> dict[str, int]:
@@ -51,11 +51,11 @@ def contents(checkpoint: Checkpoint, pointer: Pointer, task: TaskId = FIRST) -> 
 
 
 def test_savepoint_names_last_commit_of_each_query(tmp_path: Path) -> None:
-    epoch = saved(tmp_path)
-    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
+    app = saved(tmp_path)
+    savepoints = Savepoints(app.checkpoint, app.objects)
     found = savepoints.load("before")
-    assert (found.name, found.wall_ms, found.checkpoint) == ("before", 99, epoch.checkpoint)
-    assert found.commits == {"a": epoch.last()}
+    assert (found.name, found.wall_ms, found.checkpoint) == ("before", 99, app.checkpoint)
+    assert found.commits == {"a": app.last()}
     assert savepoints.names() == ["before"]
     savepoints.delete("before")
     assert savepoints.names() == []
@@ -65,8 +65,8 @@ def test_savepoint_names_last_commit_of_each_query(tmp_path: Path) -> None:
     "name", ["", "a@b", ".hidden", "..", "a\nb", "a\0b", "\ud800", "a" * 251, "é" * 50]
 )
 def test_invalid_savepoint_names_are_rejected(tmp_path: Path, name: str) -> None:
-    epoch = filled(tmp_path, kv())
-    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
+    app = filled(tmp_path, kv())
+    savepoints = Savepoints(app.checkpoint, app.objects)
     with pytest.raises(SavepointError, match="is no name") as caught:
         savepoints.create(name, CLOCK)
     assert caught.value.message.isprintable()
@@ -77,9 +77,9 @@ def test_invalid_savepoint_names_are_rejected(tmp_path: Path, name: str) -> None
 
 @pytest.mark.parametrize("name", ["a/../../x", "/etc/x", "a/b", "two words", "Zähler", "a:b"])
 def test_unusual_savepoint_names_stay_in_savepoint_folder(tmp_path: Path, name: str) -> None:
-    epoch = filled(tmp_path, kv())
+    app = filled(tmp_path, kv())
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
-    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
+    savepoints = Savepoints(app.checkpoint, app.objects)
     savepoints.create(name, CLOCK)
     (made,) = {path for path in tmp_path.rglob("*") if path.is_file()} - before
     assert made.parent.parent.name == "savepoints"
@@ -90,8 +90,8 @@ def test_unusual_savepoint_names_stay_in_savepoint_folder(tmp_path: Path, name: 
 
 
 def test_savepoint_name_is_unique_and_unknown_name_lists_existing(tmp_path: Path) -> None:
-    epoch = saved(tmp_path)
-    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
+    app = saved(tmp_path)
+    savepoints = Savepoints(app.checkpoint, app.objects)
     with pytest.raises(SavepointError, match="already"):
         savepoints.create("before", CLOCK)
     with pytest.raises(SavepointError, match="there are: 'before'"):
@@ -99,51 +99,51 @@ def test_savepoint_name_is_unique_and_unknown_name_lists_existing(tmp_path: Path
 
 
 def test_savepoint_of_app_without_commit_is_rejected(tmp_path: Path) -> None:
-    epoch = Life(tmp_path, topology(kv()))
+    app = AppCheckpoint(tmp_path, topology(kv()))
     with pytest.raises(SavepointError, match="has committed nothing yet"):
-        Savepoints(epoch.checkpoint, epoch.objects).create("x", CLOCK)
+        Savepoints(app.checkpoint, app.objects).create("x", CLOCK)
 
 
 def test_cleanup_keeps_savepoint(tmp_path: Path) -> None:
-    epoch = saved(tmp_path)
-    old = epoch.last().pointers()[TaskId("a", 0)]
+    app = saved(tmp_path)
+    old = app.last().pointers()[TaskId("a", 0)]
     clock = FakeClock(0)
-    task = epoch.checkpoint.task_key("a", TaskId("a", 0))
+    task = app.checkpoint.task_key("a", TaskId("a", 0))
     later = Pointer(9, "1" * 64)
     for _ in range(3):
         clock.advance(timedelta(hours=2))
-        pinned = pinned_objects(epoch.checkpoint, epoch.objects)
+        pinned = pinned_objects(app.checkpoint, app.objects)
         collect_garbage(
-            epoch.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
+            app.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
         )
-    assert contents(epoch.checkpoint, old) == {"a": 1, "b": 2}
-    Savepoints(epoch.checkpoint, epoch.objects).delete("before")
-    pinned = pinned_objects(epoch.checkpoint, epoch.objects)
+    assert contents(app.checkpoint, old) == {"a": 1, "b": 2}
+    Savepoints(app.checkpoint, app.objects).delete("before")
+    pinned = pinned_objects(app.checkpoint, app.objects)
     collect_garbage(
-        epoch.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
+        app.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
     )
     with pytest.raises(StateCorruptError, match="missing"):
-        contents(epoch.checkpoint, old)
+        contents(app.checkpoint, old)
 
 
 def test_savepoint_is_retried_if_its_commits_are_removed_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    epoch = filled(tmp_path, kv())
-    commits = epoch.checkpoint.commits("a", epoch.objects)
-    put = epoch.objects.put_if_absent
+    app = filled(tmp_path, kv())
+    commits = app.checkpoint.commits("a", app.objects)
+    put = app.objects.put_if_absent
     turns = [0]
 
     def racing(name: str, data: bytes) -> bool:
         done = put(name, data)
         if name.startswith("savepoints/") and not turns[0]:
             turns[0] += 1
-            commits.append(Commit(4, "run", 6, epoch.last().tasks))
+            commits.append(Commit(4, "run", 6, app.last().tasks))
             commits.forget_before(4)
         return done
 
-    monkeypatch.setattr(epoch.objects, "put_if_absent", racing)
-    found = Savepoints(epoch.checkpoint, epoch.objects).create("x", CLOCK)
+    monkeypatch.setattr(app.objects, "put_if_absent", racing)
+    found = Savepoints(app.checkpoint, app.objects).create("x", CLOCK)
     assert found.commits["a"].batch == 4
 
 
@@ -173,7 +173,7 @@ def test_fork_on_other_topics_begins_at_time(tmp_path: Path) -> None:
 
 
 def test_impossible_forks_are_rejected(tmp_path: Path) -> None:
-    epoch = saved(tmp_path / "one")
+    app = saved(tmp_path / "one")
     source = ForkSource(tmp_path / "one", "before")
     with pytest.raises(SavepointError, match="names no savepoint"):
         ForkSource.parse("somewhere")
@@ -188,18 +188,18 @@ def test_impossible_forks_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(AppLockedError):
         fork(source, tmp_path / "two", "copy")
     lock.release()
-    ref = epoch.last().pointers()[TaskId("a", 0)].deltas[0]
-    epoch.objects.delete([ref.name])
+    ref = app.last().pointers()[TaskId("a", 0)].deltas[0]
+    app.objects.delete([ref.name])
     with pytest.raises(StateCorruptError, match="missing"):
         fork(source, tmp_path / "two", "copy")
     assert not (tmp_path / "two" / "app.json").exists()
 
 
 def test_next_fork_removes_objects_of_interrupted_fork(tmp_path: Path) -> None:
-    epoch = saved(tmp_path / "app")
-    lost = next(iter(epoch.last().pointers()[TaskId("a", 1)].objects())).name
-    data = epoch.objects.get(lost)
-    epoch.objects.delete([lost])
+    app = saved(tmp_path / "app")
+    lost = next(iter(app.last().pointers()[TaskId("a", 1)].objects())).name
+    data = app.objects.get(lost)
+    app.objects.delete([lost])
     source, log = ForkSource(tmp_path / "app", "before"), Directory(str(tmp_path / "log"))
     log.open().put_if_absent("fork.0123456789ab.a/00/a/0/1-x.delta", b"of others")
     with pytest.raises(StateCorruptError):
@@ -209,7 +209,7 @@ def test_next_fork_removes_objects_of_interrupted_fork(tmp_path: Path) -> None:
         Checkpoint.open(home_of(tmp_path / "fork"), "fork", topology(kv()), tasks={"a": 2})
     with pytest.raises(StateCorruptError, match="an interrupted fork to app 'fork'"):
         fork(source, tmp_path / "fork", "trial", log=log)
-    epoch.objects.put_if_absent(lost, data)
+    app.objects.put_if_absent(lost, data)
     fork(source, tmp_path / "fork", "fork", log=log)
     left = half & set(log.open().list(""))
     assert left == {"fork.0123456789ab.a/00/a/0/1-x.delta"}

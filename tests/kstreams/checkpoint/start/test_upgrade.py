@@ -62,7 +62,7 @@ def topology(*stores: StoreSpec[Any], topics: Collection[Topic[Any, Any]] = (A,)
     return builder.build()
 
 
-class Life:
+class AppCheckpoint:
     """The checkpoint of an app, without Spark."""
 
     def __init__(self, path: Path, first: Topology) -> None:
@@ -118,9 +118,9 @@ class Life:
         return spec.open(Overlay(store))
 
 
-def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) -> Life:
+def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) -> AppCheckpoint:
     """Create a checkpoint whose key-value stores hold a=1, b=2."""
-    epoch = Life(path, first or topology(*specs))
+    app = AppCheckpoint(path, first or topology(*specs))
 
     def fill(overlay: Overlay) -> None:
         for spec in specs:
@@ -128,45 +128,45 @@ def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) ->
             live.put("a", 1)
             live.put("b", 2)
 
-    epoch.commit(3, fill, *specs)
-    return epoch
+    app.commit(3, fill, *specs)
+    return app
 
 
 def test_upgrade_without_change_does_nothing(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
-    before = epoch.checkpoint
-    assert epoch.upgrade(topology(kv()), reset={"s"}) == before
+    app = filled(tmp_path, kv())
+    before = app.checkpoint
+    assert app.upgrade(topology(kv()), reset={"s"}) == before
 
 
 def test_change_without_effect_on_state_keeps_generation(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
-    made = epoch.upgrade(topology(kv(), kv("t")))
-    assert (made.generations, epoch.last().batch) == ({}, 3)
-    assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
+    app = filled(tmp_path, kv())
+    made = app.upgrade(topology(kv(), kv("t")))
+    assert (made.generations, app.last().batch) == ({}, 3)
+    assert dict(app.live(kv()).range()) == {"a": 1, "b": 2}
 
 
 def test_added_source_begins_generation_with_previous_state_and_offsets(tmp_path: Path) -> None:
     first = topology(kv())
-    epoch = filled(tmp_path, kv(), first=first)
+    app = filled(tmp_path, kv(), first=first)
     builder = TopologyBuilder("shape")
     a, b = builder.add_source("a", A), builder.add_source("b", B)
     builder.add_processor("keep-a", filter_(lambda k, v: True), a, stores=[kv()])
     builder.add_processor("keep-b", filter_(lambda k, v: True), b, stores=[kv()])
-    made = epoch.upgrade(builder.build())
+    made = app.upgrade(builder.build())
     assert made.generations == {"a": 1}
     made.done_notes("a").begin(3)
     assert (tmp_path / "generations" / "1" / "a" / "done" / "3").exists()
     assert made.epoch("a") != made.incarnation
-    assert (epoch.last().batch, text_keys(epoch.last().positions)) == (SEED, {"a/0": 7, "a/1": 7})
-    assert epoch.last().topics == {"a": "id-of-a"}
-    assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
+    assert (app.last().batch, text_keys(app.last().positions)) == (SEED, {"a/0": 7, "a/1": 7})
+    assert app.last().topics == {"a": "id-of-a"}
+    assert dict(app.live(kv()).range()) == {"a": 1, "b": 2}
 
 
 def test_new_query_begins_empty_and_existing_query_is_kept(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
-    made = epoch.upgrade(topology(kv(), topics=[A, B]))
+    app = filled(tmp_path, kv())
+    made = app.upgrade(topology(kv(), topics=[A, B]))
     assert (made.generations, set(made.queries)) == ({}, {"a", "b"})
-    assert made.commits("b", epoch.objects).last() is None
+    assert made.commits("b", app.objects).last() is None
 
 
 @pytest.mark.parametrize(
@@ -192,47 +192,47 @@ def test_new_query_begins_empty_and_existing_query_is_kept(tmp_path: Path) -> No
 def test_change_that_would_empty_or_misread_store_is_rejected(
     tmp_path: Path, new: Topology, tasks: int, told: str
 ) -> None:
-    epoch = filled(tmp_path, kv())
+    app = filled(tmp_path, kv())
     before = (tmp_path / "app.json").read_text()
     with pytest.raises(CheckpointMismatchError) as caught:
-        epoch.upgrade(new, tasks=tasks)
+        app.upgrade(new, tasks=tasks)
     assert told in caught.value.message
     assert "The whole plan:" in caught.value.message
     assert (tmp_path / "app.json").read_text() == before
 
 
 def test_reset_empties_one_store_and_keeps_other_stores(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv(), kv("other"))
-    epoch.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"})
-    assert list(epoch.live(kv(value=DOUBLE)).range()) == []
-    assert dict(epoch.live(kv("other")).range()) == {"a": 1, "b": 2}
-    assert epoch.last().pointers()[TaskId("a", 0)].meta == {"next": {"a/0": 7}}
-    again = epoch.checkpoint
-    assert epoch.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"}) == again
+    app = filled(tmp_path, kv(), kv("other"))
+    app.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"})
+    assert list(app.live(kv(value=DOUBLE)).range()) == []
+    assert dict(app.live(kv("other")).range()) == {"a": 1, "b": 2}
+    assert app.last().pointers()[TaskId("a", 0)].meta == {"next": {"a/0": 7}}
+    again = app.checkpoint
+    assert app.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"}) == again
 
 
 def test_migration_converts_values_and_drops_none(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
+    app = filled(tmp_path, kv())
     change = Migration(kv(), lambda key, value: None if key == "b" else value / 2)
-    epoch.upgrade(topology(kv(value=DOUBLE)), migrate={"s": change})
-    assert dict(epoch.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
-    assert dict(epoch.live(kv(value=DOUBLE), TaskId("a", 1)).range()) == {"a": 0.5}
+    app.upgrade(topology(kv(value=DOUBLE)), migrate={"s": change})
+    assert dict(app.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
+    assert dict(app.live(kv(value=DOUBLE), TaskId("a", 1)).range()) == {"a": 0.5}
     # A migration that stays in the program is not applied again, now or at the next change.
-    epoch.upgrade(topology(kv(value=DOUBLE), kv("t"), topics=[A, B]), migrate={"s": change})
-    assert dict(epoch.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
+    app.upgrade(topology(kv(value=DOUBLE), kv("t"), topics=[A, B]), migrate={"s": change})
+    assert dict(app.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
 
 
 def test_store_is_renamed_with_its_contents(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
-    epoch.upgrade(topology(kv("t")), migrate={"t": Migration(kv())})
-    assert dict(epoch.live(kv("t")).range()) == {"a": 1, "b": 2}
-    assert epoch.last().pointers()[TaskId("a", 0)].stores == ("t",)
+    app = filled(tmp_path, kv())
+    app.upgrade(topology(kv("t")), migrate={"t": Migration(kv())})
+    assert dict(app.live(kv("t")).range()) == {"a": 1, "b": 2}
+    assert app.last().pointers()[TaskId("a", 0)].stores == ("t",)
 
 
 @pytest.mark.parametrize("kind", [timestamped_store, window_store, session_store])
 def test_times_survive_migration(tmp_path: Path, kind: Any) -> None:
     old, new = kind("s", key=TEXT, value=INT64), kind("s", key=TEXT, value=DOUBLE)
-    epoch = Life(tmp_path, topology(old))
+    app = AppCheckpoint(tmp_path, topology(old))
 
     def fill(overlay: Overlay) -> None:
         live = old.open(overlay)
@@ -243,10 +243,10 @@ def test_times_survive_migration(tmp_path: Path, kind: Any) -> None:
         else:
             live.put(Windowed("a", 60, 77), 1)
 
-    epoch.commit(0, fill, old)
+    app.commit(0, fill, old)
     change = Migration(old, lambda key, value: value + 0.5)
-    epoch.upgrade(topology(new), migrate={"s": change})
-    live = epoch.live(new)
+    app.upgrade(topology(new), migrate={"s": change})
+    live = app.live(new)
     if kind is timestamped_store:
         assert live.get("a") == (1.5, 77)
     elif kind is window_store:
@@ -274,11 +274,11 @@ def fill_versions(overlay: Overlay) -> None:
 def test_migration_of_versioned_store_keeps_times_and_drops_none_at_its_time(
     tmp_path: Path,
 ) -> None:
-    epoch = Life(tmp_path, topology(versioned()))
-    epoch.commit(0, fill_versions, versioned())
+    app = AppCheckpoint(tmp_path, topology(versioned()))
+    app.commit(0, fill_versions, versioned())
     change = Migration(versioned(), lambda key, value: None if value == 2 else value + 0.5)
-    epoch.upgrade(topology(versioned(DOUBLE)), migrate={"s": change})
-    live = epoch.live(versioned(DOUBLE))
+    app.upgrade(topology(versioned(DOUBLE)), migrate={"s": change})
+    live = app.live(versioned(DOUBLE))
     assert history(live, "a") == [(1.5, 10, 20)]
     assert history(live, "b") == [(3.5, 10, 30)]
     assert history(live, "c") == [(4.5, 5, 15), (6.5, 25, None)]
@@ -291,25 +291,25 @@ def test_timestamped_store_becomes_versioned_and_back_by_reset_or_migration(
     tmp_path: Path, way: str
 ) -> None:
     plain = timestamped_store("s", key=TEXT, value=INT64)
-    epoch = Life(tmp_path, topology(versioned()))
-    epoch.commit(0, fill_versions, versioned())
+    app = AppCheckpoint(tmp_path, topology(versioned()))
+    app.commit(0, fill_versions, versioned())
     for old, new, change in (
         (versioned(), plain, "kind was versioned, now timestamped"),
         (plain, versioned(), "kind was timestamped, now versioned"),
     ):
         with pytest.raises(CheckpointMismatchError, match=change) as caught:
-            epoch.upgrade(topology(new))
+            app.upgrade(topology(new))
         assert "migrate={'s': Migration(" in caught.value.message
         if way == "reset":
-            epoch.upgrade(topology(new), reset={"s"})
-            assert list(epoch.live(new).range()) == []
+            app.upgrade(topology(new), reset={"s"})
+            assert list(app.live(new).range()) == []
         else:
-            epoch.upgrade(topology(new), migrate={"s": Migration(old)})
-            rows = dict(epoch.live(new).range())
+            app.upgrade(topology(new), migrate={"s": Migration(old)})
+            rows = dict(app.live(new).range())
             if new is plain:
                 assert rows == {"a": (2, 20), "c": (6, 25)}
             else:
-                assert history(epoch.live(new), "a") == [(2, 20, None)]
+                assert history(app.live(new), "a") == [(2, 20, None)]
 
 
 @pytest.mark.parametrize(
@@ -324,20 +324,20 @@ def test_timestamped_store_becomes_versioned_and_back_by_reset_or_migration(
 def test_failing_migration_changes_nothing(
     tmp_path: Path, migration: Migration, error: type[Exception], told: str
 ) -> None:
-    epoch = filled(tmp_path, kv())
+    app = filled(tmp_path, kv())
     with pytest.raises(error, match=told):
-        epoch.upgrade(topology(kv(value=DOUBLE)), migrate={"s": migration})
-    epoch.upgrade(topology(kv()))
-    assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
+        app.upgrade(topology(kv(value=DOUBLE)), migrate={"s": migration})
+    app.upgrade(topology(kv()))
+    assert dict(app.live(kv()).range()) == {"a": 1, "b": 2}
 
 
 def test_reset_and_migration_of_unknown_stores_are_rejected(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
+    app = filled(tmp_path, kv())
     orders = {"t": Migration(kv("nowhere"))}
     with pytest.raises(CheckpointMismatchError, match="which the checkpoint has not"):
-        epoch.upgrade(topology(kv(), kv("t")), migrate=orders)
+        app.upgrade(topology(kv(), kv("t")), migrate=orders)
     with pytest.raises(CheckpointMismatchError, match="reset names 'x', which is no store"):
-        epoch.upgrade(topology(kv(), kv("t")), reset={"x"})
+        app.upgrade(topology(kv(), kv("t")), reset={"x"})
 
 
 def test_upgrade_that_joins_stores_of_two_groups_is_rejected(tmp_path: Path) -> None:
@@ -345,22 +345,22 @@ def test_upgrade_that_joins_stores_of_two_groups_is_rejected(tmp_path: Path) -> 
     for topic, spec in ((A, kv()), (B, kv("t"))):
         source = builder.add_source(topic.name, topic)
         builder.add_processor(f"p-{topic.name}", filter_(lambda k, v: True), source, stores=[spec])
-    epoch = Life(tmp_path, builder.build())
+    app = AppCheckpoint(tmp_path, builder.build())
     with pytest.raises(CheckpointMismatchError, match="would join the stores"):
-        epoch.upgrade(topology(kv(), kv("t")))
+        app.upgrade(topology(kv(), kv("t")))
 
 
 def test_renamed_source_keeps_state_and_offsets(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
+    app = filled(tmp_path, kv())
     builder = TopologyBuilder("shape")
     source = builder.add_source("renamed", A)
     builder.add_processor("keep-a", filter_(lambda k, v: True), source, stores=[kv()])
-    made = epoch.upgrade(builder.build())
-    seed = made.commits("renamed", epoch.objects).last()
+    made = app.upgrade(builder.build())
+    seed = made.commits("renamed", app.objects).last()
     assert seed is not None
     assert seed.positions == {TopicPartition("a", 0): 7, TopicPartition("a", 1): 7}
     pointer = seed.pointers()[TaskId("renamed", 0)]
     store = MemoryStore(["s"])
     key = made.task_key("renamed", TaskId("renamed", 0))
-    DurableLog(epoch.objects, key).restore(pointer, store)
+    DurableLog(app.objects, key).restore(pointer, store)
     assert dict(kv().open(Overlay(store)).range()) == {"a": 1, "b": 2}

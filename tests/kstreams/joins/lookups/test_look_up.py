@@ -33,7 +33,7 @@ KNOWN = {"a": "Ann", "b": "Bob"}
 AGAIN = timedelta(milliseconds=1)
 
 
-class Party:
+class FakeService:
     """A fake service that answers from a dict and records its calls."""
 
     def __init__(self, fails: Sequence[BaseException] = (), slow: float = 0) -> None:
@@ -76,66 +76,66 @@ def rows(*keys: str) -> list[Record[str, int]]:
 
 
 def test_each_key_of_batch_is_requested_once_and_order_of_records_is_kept() -> None:
-    party = Party()
-    with driver(Service(party.ask, batch=2), left(named)) as test:
+    fake = FakeService()
+    with driver(Service(fake.ask, batch=2), left(named)) as test:
         test.pipe_batch(IN, rows("a", "x", "b", "a", ""))
         assert [r.value for r in test.read(OUT)] == ["0:Ann", "1:None", "2:Bob", "3:Ann", "4:None"]
-    assert sorted(party.calls) == [["a", "x"], ["b"]]
+    assert sorted(fake.calls) == [["a", "x"], ["b"]]
 
 
 def test_inner_join_drops_records_without_answer_and_counts_null_questions() -> None:
-    with driver(Service(Party().ask), inner(named)) as test:
+    with driver(Service(FakeService().ask), inner(named)) as test:
         test.pipe_batch(IN, rows("a", "x", ""))
         assert [r.value for r in test.read(OUT)] == ["0:Ann"]
         assert test.dropped == {"null-question": 1}
 
 
 def test_answers_and_misses_are_cached_for_their_time_to_live() -> None:
-    party = Party()
+    fake = FakeService()
     cache = LookupCache(10, ttl=seconds(60), misses_ttl=seconds(1))
-    with driver(Service(party.ask, cache=cache), left(named)) as test:
+    with driver(Service(fake.ask, cache=cache), left(named)) as test:
         test.pipe_batch(IN, rows("a", "x"))
         test.pipe_batch(IN, rows("a", "x"))
-        assert party.calls == [["a", "x"]]
+        assert fake.calls == [["a", "x"]]
         test.clock.advance(seconds(2))
         KNOWN["x"] = "Xan"
         test.pipe_batch(IN, rows("a", "x"))
         del KNOWN["x"]
-        assert party.calls == [["a", "x"], ["x"]]
+        assert fake.calls == [["a", "x"], ["x"]]
         test.clock.advance(seconds(60))
         test.pipe_batch(IN, rows("a"))
-        assert party.calls == [["a", "x"], ["x"], ["a"]]
+        assert fake.calls == [["a", "x"], ["x"], ["a"]]
         assert [r.value for r in test.read(OUT)][-3:] == ["0:Ann", "1:Xan", "0:Ann"]
 
 
 def test_cache_size_is_bounded() -> None:
-    party = Party()
-    with driver(Service(party.ask, cache=LookupCache(1, ttl=seconds(60))), left(named)) as test:
+    fake = FakeService()
+    with driver(Service(fake.ask, cache=LookupCache(1, ttl=seconds(60))), left(named)) as test:
         for key in ("a", "b", "a"):
             test.pipe(IN, key, 1)
-    assert party.calls == [["a"], ["b"], ["a"]]
+    assert fake.calls == [["a"], ["b"], ["a"]]
 
 
 def test_answers_in_store_survive_as_state() -> None:
-    party = Party()
+    fake = FakeService()
     store = key_value_store("answers", key=TEXT, value=TEXT, ttl=seconds(9), ttl_clock="wall")
-    with driver(Service(party.ask), left(named), store=store) as test:
+    with driver(Service(fake.ask), left(named), store=store) as test:
         test.pipe(IN, "a", 1)
         test.pipe(IN, "a", 2)
-        assert party.calls == [["a"]]
+        assert fake.calls == [["a"]]
         assert test.store(store).get("a") == "Ann"
 
 
 def test_failed_call_is_retried() -> None:
-    party = Party([ConnectionError("gone"), TimeoutError()])
-    with driver(Service(party.ask, backoff=AGAIN), left(named)) as test:
+    fake = FakeService([ConnectionError("gone"), TimeoutError()])
+    with driver(Service(fake.ask, backoff=AGAIN), left(named)) as test:
         test.pipe(IN, "a", 1)
         assert [r.value for r in test.read(OUT)] == ["1:Ann"]
-    assert len(party.calls) == 3
+    assert len(fake.calls) == 3
 
 
 def test_call_beyond_timeout_fails_its_records_with_reason() -> None:
-    service = Service(Party(slow=9).ask, timeout=AGAIN, retries=1, backoff=AGAIN)
+    service = Service(FakeService(slow=9).ask, timeout=AGAIN, retries=1, backoff=AGAIN)
     with (
         driver(service, left(named)) as test,
         pytest.raises(ProcessingError, match=r"1 question after 2 calls.*no answer within") as told,
@@ -149,8 +149,8 @@ def test_call_beyond_timeout_fails_its_records_with_reason() -> None:
 def test_call_that_fails_after_retries_fails_only_its_records(
     on_error: OnError,
 ) -> None:
-    party = Party([ValueError("no such thing")])
-    with driver(Service(party.ask, batch=1, at_once=1), left(named), on_error=on_error) as test:
+    fake = FakeService([ValueError("no such thing")])
+    with driver(Service(fake.ask, batch=1, at_once=1), left(named), on_error=on_error) as test:
         test.pipe_batch(IN, rows("a", "b", "a"))
         assert [r.value for r in test.read(OUT)] == ["1:Bob"]
         assert sum(test.dropped.values()) == 2
@@ -171,8 +171,8 @@ def test_answer_that_is_no_mapping_is_rejected() -> None:
 
 def test_invalid_look_up_definitions_are_rejected() -> None:
     with pytest.raises(ValueError, match="batch is at least 1"):
-        Service(Party().ask, batch=0)
+        Service(FakeService().ask, batch=0)
     with pytest.raises(ValueError, match="at least 1 row"):
         LookupCache(0, ttl=seconds(1))
     with pytest.raises(TopologyError, match="no outer join"):
-        look_up(Service(Party().ask), outer(lambda n, a: (n, a)), by=str)  # type: ignore[arg-type]
+        look_up(Service(FakeService().ask), outer(lambda n, a: (n, a)), by=str)  # type: ignore[arg-type]

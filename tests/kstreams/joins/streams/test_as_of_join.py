@@ -19,7 +19,7 @@ from kstreams.joins import inner, left, outer
 from kstreams.processors.columns import Execution
 from kstreams.stores import queue_store, versioned_key_value_store
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.joins.stream_models import Came, Out, bag, pair
+from tests.kstreams.joins.stream_models import InputRecord, Out, bag, pair
 from tests.kstreams.joins.streams.test_stream_join import streams
 
 STREAM = Topic("left", TEXT, TEXT, nulls="pass", null_keys="pass")
@@ -64,12 +64,12 @@ def odd(value: str) -> str | None:
     return f"{value}!" if int(value[1:]) % 2 else None
 
 
-def each(driver: TopologyTestDriver, records: Iterable[Came]) -> list[list[Out]]:
+def each(driver: TopologyTestDriver, records: Iterable[InputRecord]) -> list[list[Out]]:
     steps = []
     for side, key, value, time in records:
         write(driver, side, key, value, time)
         driver.run()
-        steps.append(came(driver))
+        steps.append(read_results(driver))
     return steps
 
 
@@ -81,7 +81,7 @@ def write(
     driver.write_bytes(topic, None if key is None else key.encode(), data, timestamp=time)
 
 
-def came(driver: TopologyTestDriver) -> list[Out]:
+def read_results(driver: TopologyTestDriver) -> list[Out]:
     return [(r.key, str(r.value), r.timestamp) for r in driver.read(OUT)]
 
 
@@ -96,8 +96,8 @@ class Model:
         self.waiting: list[tuple[int, int, str, str]] = []
         self.dropped: Counter[str] = Counter()
 
-    def step(self, came: Came) -> list[Out]:
-        side, key, value, time = came
+    def step(self, record: InputRecord) -> list[Out]:
+        side, key, value, time = record
         if side:
             self._row(key, value, time)
             return []
@@ -151,7 +151,7 @@ class Model:
     derived=st.booleans(),
 )
 def test_as_of_join_equals_model(
-    how: str, grace: int, records: list[Came], execution: Execution, derived: bool
+    how: str, grace: int, records: list[InputRecord], execution: Execution, derived: bool
 ) -> None:
     model = Model(how, grace, derived=derived)
     steps = [model.step(record) for record in records]
@@ -162,7 +162,7 @@ def test_as_of_join_equals_model(
 
 
 @settings(max_examples=100)
-@example(how="inner", grace=1, records=[Came(0, "a", "v0", -2)], cuts=set(), derived=False)
+@example(how="inner", grace=1, records=[InputRecord(0, "a", "v0", -2)], cuts=set(), derived=False)
 @given(
     how=st.sampled_from(["inner", "left"]),
     grace=st.integers(0, 12),
@@ -171,7 +171,7 @@ def test_as_of_join_equals_model(
     derived=st.booleans(),
 )
 def test_columns_and_records_give_same_results(
-    how: str, grace: int, records: list[Came], cuts: set[int], derived: bool
+    how: str, grace: int, records: list[InputRecord], cuts: set[int], derived: bool
 ) -> None:
     found = []
     executions: tuple[Execution, ...] = ("records", "columns")
@@ -183,12 +183,12 @@ def test_columns_and_records_give_same_results(
                 write(driver, *record)
                 if place in cuts:
                     driver.run()
-                    steps.append(came(driver))
+                    steps.append(read_results(driver))
             driver.advance_wall_clock(seconds(2))
-            steps.append(came(driver))
+            steps.append(read_results(driver))
             kept = list(driver.store(WAITING).fetch_all())
             driver.close_windows()
-            found.append((steps, kept, came(driver), driver.dropped))
+            found.append((steps, kept, read_results(driver), driver.dropped))
     assert found[0] == found[1]
 
 
@@ -209,7 +209,7 @@ def test_waiting_records_are_visible_and_released_in_order_of_time(execution: Ex
         write(driver, 1, "a", "late", 4)
         write(driver, 0, "b", "v16", 16)
         driver.run()
-        assert came(driver) == [("a", "v3+None", 3), ("a", "v5+late", 5)]
+        assert read_results(driver) == [("a", "v3+None", 3), ("a", "v5+late", 5)]
 
 
 @BOTH
@@ -220,7 +220,7 @@ def test_waiting_records_of_equal_time_are_kept_across_batches(execution: Execut
             driver.run()
         write(driver, 0, "a", "v9", 9)
         driver.run()
-        assert came(driver) == [("a", f"v{n}+None", 1) for n in range(3)]
+        assert read_results(driver) == [("a", f"v{n}+None", 1) for n in range(3)]
 
 
 @BOTH
@@ -229,14 +229,14 @@ def test_waiting_records_are_released_after_idle_timeout_and_at_end(execution: E
         write(driver, 0, "a", "v", 1)
         write(driver, 1, "a", "row", 900)  # times of the table do not count
         driver.run()
-        assert came(driver) == []
+        assert read_results(driver) == []
         driver.advance_wall_clock(seconds(2))
-        assert came(driver) == [("a", "v+None", 1)]
+        assert read_results(driver) == [("a", "v+None", 1)]
         write(driver, 0, "a", "w", 3000)
         driver.run()
-        assert came(driver) == []
+        assert read_results(driver) == []
         driver.close_windows()
-        assert came(driver) == [("a", "w+row", 3000)]
+        assert read_results(driver) == [("a", "w+row", 3000)]
         assert list(driver.store(WAITING).fetch_all()) == []
 
 
@@ -278,5 +278,5 @@ def test_join_as_of_accepts_grace_equal_to_retention() -> None:
         write(driver, 1, "a", "new", 6)
         write(driver, 0, "b", "w", 25)
         driver.run()
-        assert came(driver) == [("a", "v+old", 5)]
+        assert read_results(driver) == [("a", "v+old", 5)]
         assert driver.dropped == {}

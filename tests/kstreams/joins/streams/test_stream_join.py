@@ -23,7 +23,7 @@ from kstreams.state.stores.join import tail
 from kstreams.stores import join_store, key_value_store
 from kstreams.testing import TopologyTestDriver
 from tests.kstreams.joins.stream_models import (
-    Came,
+    InputRecord,
     Out,
     Spans,
     merged,
@@ -80,7 +80,7 @@ def topology(
     return builder.build()
 
 
-def came(driver: TopologyTestDriver) -> list[Out]:
+def read_results(driver: TopologyTestDriver) -> list[Out]:
     """Return the results; assert that each has the headers of its own record."""
     return [out for out, _ in with_headers(driver)]
 
@@ -96,7 +96,7 @@ def with_headers(driver: TopologyTestDriver) -> list[tuple[Out, str]]:
     return found
 
 
-def write(driver: TopologyTestDriver, record: Came) -> None:
+def write(driver: TopologyTestDriver, record: InputRecord) -> None:
     """Write a record with its value in a header."""
     side, key, value, time = record
     data = None if value is None else value.encode()
@@ -109,7 +109,7 @@ def write(driver: TopologyTestDriver, record: Came) -> None:
     )
 
 
-def each(driver: TopologyTestDriver, records: Sequence[Came]) -> Iterator[list[Out]]:
+def each(driver: TopologyTestDriver, records: Sequence[InputRecord]) -> Iterator[list[Out]]:
     """Yield the results of each record; a pair has the headers of the later record."""
     for record in records:
         write(driver, record)
@@ -121,11 +121,11 @@ def each(driver: TopologyTestDriver, records: Sequence[Came]) -> Iterator[list[O
         yield [out for out, _ in found]
 
 
-def batch(driver: TopologyTestDriver, records: Sequence[Came]) -> list[Out]:
+def batch(driver: TopologyTestDriver, records: Sequence[InputRecord]) -> list[Out]:
     for record in records:
         write(driver, record)
     driver.run()
-    return came(driver)
+    return read_results(driver)
 
 
 lengths = st.sampled_from((0, 0, 1, 2)) | st.integers(0, 8)
@@ -136,17 +136,17 @@ times = st.integers(-20, 40) | st.integers(0, 12) | st.integers(0, 5)
 
 
 @st.composite
-def streams(draw: st.DrawFn) -> list[Came]:
+def streams(draw: st.DrawFn) -> list[InputRecord]:
     drawn = draw(st.lists(st.tuples(st.integers(0, 1), keys, st.booleans(), times), max_size=25))
     return [
-        Came(side, key, f"v{n}" if has or n % 3 else None, time)
+        InputRecord(side, key, f"v{n}" if has or n % 3 else None, time)
         for n, (side, key, has, time) in enumerate(drawn)
     ]
 
 
 @settings(max_examples=40)
 @given(spans=spans, records=streams())
-def test_stream_join_equals_model(spans: Spans, records: list[Came]) -> None:
+def test_stream_join_equals_model(spans: Spans, records: list[InputRecord]) -> None:
     steps, dropped = model_join(spans, records)
     with TopologyTestDriver(topology(spans)) as driver:
         assert list(each(driver, records)) == steps
@@ -166,7 +166,9 @@ def test_record_joins_all_partners_within_range_until_window_closes(
     spans: Spans, sides_and_times: list[tuple[int, int]], execution: Execution
 ) -> None:
     """Checks the contract of `within` to the millisecond, however the join remembers records."""
-    records = [Came(side, "a", f"v{n}", time) for n, (side, time) in enumerate(sides_and_times)]
+    records = [
+        InputRecord(side, "a", f"v{n}", time) for n, (side, time) in enumerate(sides_and_times)
+    ]
     look = (spans.after, spans.before)
     with TopologyTestDriver(topology(spans, execution=execution)) as driver:
         found = [set(step) for step in each(driver, records)]
@@ -184,10 +186,10 @@ def test_record_joins_all_partners_within_range_until_window_closes(
 @settings(max_examples=40)
 @given(spans=spans, records=streams(), cuts=st.lists(st.integers(1, 9), max_size=5))
 def test_results_do_not_depend_on_batch_boundaries(
-    spans: Spans, records: list[Came], cuts: list[int]
+    spans: Spans, records: list[InputRecord], cuts: list[int]
 ) -> None:
-    order: list[Came] = []
-    parts: list[list[Came]] = []
+    order: list[InputRecord] = []
+    parts: list[list[InputRecord]] = []
     rest = records
     for size in (*cuts, len(records) or 1):
         parts.append(rest[:size])
@@ -206,7 +208,7 @@ def test_results_do_not_depend_on_batch_boundaries(
 @settings(max_examples=30)
 @given(spans=spans, records=streams(), cuts=st.lists(st.integers(1, 9), max_size=5))
 def test_columns_and_records_give_same_results(
-    kept: str, itself: Itself, spans: Spans, records: list[Came], cuts: list[int]
+    kept: str, itself: Itself, spans: Spans, records: list[InputRecord], cuts: list[int]
 ) -> None:
     if itself == "one node":
         records = [record._replace(side=0) for record in records]
@@ -246,7 +248,7 @@ def remember(patch: pytest.MonkeyPatch, kept: str) -> None:
 @settings(max_examples=40)
 @given(spans=spans, records=streams())
 def test_self_join_of_one_node_and_of_two_nodes_are_equal(
-    itself: Itself, execution: Execution, spans: Spans, records: list[Came]
+    itself: Itself, execution: Execution, spans: Spans, records: list[InputRecord]
 ) -> None:
     own = [record._replace(side=0) for record in records]
     steps = model_self_join(spans, own)

@@ -17,7 +17,7 @@ def _refs(count: int) -> list[ObjectRef]:
     return [ObjectRef(f"object-{n}", "", 2_000_000) for n in range(count)]
 
 
-def _told(
+def _log_lines(
     caplog: pytest.LogCaptureFixture, refs: list[ObjectRef], *, seconds_each: float
 ) -> list[tuple[int, str]]:
     at = 0.0
@@ -34,14 +34,14 @@ def _told(
 
 
 def test_short_restore_logs_begin_and_end(caplog: pytest.LogCaptureFixture) -> None:
-    assert _told(caplog, _refs(3), seconds_each=1) == [
+    assert _log_lines(caplog, _refs(3), seconds_each=1) == [
         (logging.INFO, f"task {_TASK}: restoring 3 objects, 6.0 MB"),
         (logging.INFO, f"task {_TASK}: restored 3 objects, 6.0 MB in 3.0 s"),
     ]
 
 
 def test_long_restore_warns_every_five_seconds(caplog: pytest.LogCaptureFixture) -> None:
-    told = _told(caplog, _refs(8), seconds_each=2)
+    told = _log_lines(caplog, _refs(8), seconds_each=2)
     assert told[1:-1] == [
         (
             logging.WARNING,
@@ -55,4 +55,4 @@ def test_long_restore_warns_every_five_seconds(caplog: pytest.LogCaptureFixture)
 
 
 def test_empty_restore_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    assert _told(caplog, [], seconds_each=1) == []
+    assert _log_lines(caplog, [], seconds_each=1) == []

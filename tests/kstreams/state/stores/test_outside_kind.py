@@ -41,7 +41,7 @@ from kstreams.stores import StoreSpec, window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import SessionWindows, TumblingWindows, windowed_aggregate
 from tests.kstreams.checkpoint.admin.test_changelog_restore import Logging
-from tests.kstreams.checkpoint.start.test_upgrade import Life
+from tests.kstreams.checkpoint.start.test_upgrade import AppCheckpoint
 from tests.kstreams.checkpoint.start.test_upgrade import topology as shape
 from tests.kstreams.state.stores import sorted_set as outside
 from tests.kstreams.state.stores.sorted_set import (
@@ -194,7 +194,7 @@ def test_command_line_without_topology_supports_only_commands_that_read_no_rows(
     refused = kstreams("state", "scan", "viewed", "scores", *WHERE)
     assert refused.exit_code == 1
     assert "StoreKindError: there is no kind of store 'sorted-set' here" in refused.stderr
-    assert "name the topology that brings it, or install the package" in refused.stderr
+    assert "name the topology that defines it, or install the package" in refused.stderr
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
@@ -231,47 +231,47 @@ def test_changelog_rebuilds_custom_store(tmp_path: Path) -> None:
     assert app.read(logged) == {"ann": 5.0, "cid": 2.0}
 
 
-def life(path: Path, *stores: StoreSpec[Any]) -> Life:
-    epoch = Life(path, shape(*stores))
+def app_with(path: Path, *stores: StoreSpec[Any]) -> AppCheckpoint:
+    app = AppCheckpoint(path, shape(*stores))
 
     def put(overlay: Overlay) -> None:
         for spec in stores:
             spec.open(overlay).put("ann", 3.0)
             spec.open(overlay).put("bob", 1.0)
 
-    epoch.commit(3, put, *stores)
-    return epoch
+    app.commit(3, put, *stores)
+    return app
 
 
 def test_upgrade_keeps_custom_store(tmp_path: Path) -> None:
-    epoch = life(tmp_path, SCORES)
-    epoch.upgrade(shape(SCORES, key_value_store("more", key=TEXT, value=INT64)))
-    assert epoch.live(SCORES).rank("ann") == 1
+    app = app_with(tmp_path, SCORES)
+    app.upgrade(shape(SCORES, key_value_store("more", key=TEXT, value=INT64)))
+    assert app.live(SCORES).rank("ann") == 1
 
 
 def test_upgrade_migrates_custom_store(tmp_path: Path) -> None:
-    epoch = life(tmp_path, SCORES)
+    app = app_with(tmp_path, SCORES)
     new = sorted_set("points", member=TEXT)
     migration = Migration(SCORES, lambda member, score: -score)
-    epoch.upgrade(shape(new), migrate={"points": migration})
-    assert dict(epoch.live(new).range()) == {"ann": -3.0, "bob": -1.0}
-    assert epoch.live(new).rank("ann") == 0
+    app.upgrade(shape(new), migrate={"points": migration})
+    assert dict(app.live(new).range()) == {"ann": -3.0, "bob": -1.0}
+    assert app.live(new).rank("ann") == 0
 
 
 def test_custom_store_cannot_be_opened_as_another_kind(tmp_path: Path) -> None:
-    epoch = life(tmp_path, SCORES)
+    app = app_with(tmp_path, SCORES)
     plain = key_value_store("scores", key=TEXT, value=DOUBLE)
     with pytest.raises(CheckpointMismatchError, match="kind was sorted-set, now key-value"):
-        epoch.upgrade(shape(plain))
+        app.upgrade(shape(plain))
     with pytest.raises(CheckpointMismatchError, match="of kind sorted-set, and 'scores' of kind"):
-        epoch.upgrade(shape(plain), migrate={"scores": Migration(SCORES)})
+        app.upgrade(shape(plain), migrate={"scores": Migration(SCORES)})
     with pytest.raises(CheckpointMismatchError):
         View(tmp_path, plain)
 
 
 def test_savepoints_and_forks_include_custom_store(tmp_path: Path) -> None:
-    epoch = life(tmp_path / "a", SCORES)
-    Savepoints(epoch.checkpoint, epoch.objects).create("monday", FakeClock(9))
+    app = app_with(tmp_path / "a", SCORES)
+    Savepoints(app.checkpoint, app.objects).create("monday", FakeClock(9))
     with View(tmp_path / "a", SCORES, as_of="monday") as view:
         assert list(view.items()) == [("ann", 3.0), ("ann", 3.0), ("bob", 1.0), ("bob", 1.0)]
     fork(ForkSource(tmp_path / "a", "monday"), tmp_path / "b", "copy")

@@ -29,7 +29,7 @@ _STEP = st.tuples(st.integers(0, 19), st.integers(0, 9), CHANGES)
 _HISTORY = st.lists(_STEP, min_size=12, max_size=40)
 
 
-def _live_through(
+def _run_batches(
     history: list[tuple[int, int, dict[str, StoreChanges]]], machine: VersionsMachine
 ) -> None:
     """Run batches of two processes with occasional failures."""
@@ -85,7 +85,7 @@ def test_each_pointer_restores_its_own_state(
         machine: VersionsMachine = type("Machine", (VersionsMachine,), members)()
         machine.begin()
         try:
-            _live_through(history, machine)
+            _run_batches(history, machine)
         finally:
             machine.teardown()
 
