@@ -52,7 +52,7 @@ def loop(rule: Any) -> object:
 
 @pytest.mark.parametrize("use", [topic, chosen, edge, loop])
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "expected_text"),
     [
         (Nameless(), "partitioner Nameless has not a name"),
         (NoBatch(), "partitioner NoBatch has not a method partition_batch"),
@@ -60,9 +60,9 @@ def loop(rule: Any) -> object:
     ],
 )
 def test_incomplete_partitioner_is_named_at_the_call(
-    use: Callable[[Any], object], rule: Any, said: str
+    use: Callable[[Any], object], rule: Any, expected_text: str
 ) -> None:
-    with pytest.raises(TopologyError, match=said):
+    with pytest.raises(TopologyError, match=expected_text):
         use(rule)
 
 

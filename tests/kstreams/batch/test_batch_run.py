@@ -125,10 +125,10 @@ class Query:
         self.jobs.append(plan)
         messages = [list(part) for part in parts.values()]
         for stage in self.settings.stages():
-            said: list[Message] = []
+            replies: list[Message] = []
             for part in messages:
-                said += self.stage_run(stage, plan).messages(payload for _, payload in part)
-            messages = [[m for m in said if m[0] == n] for n in range(self.settings.width)]
+                replies += self.stage_run(stage, plan).messages(payload for _, payload in part)
+            messages = [[m for m in replies if m[0] == n] for n in range(self.settings.width)]
         return [Envelope.unpack(payload).content for part in messages for _, payload in part]
 
     def stage_run(self, stage: Any, plan: Plan) -> StageRun:
@@ -187,15 +187,15 @@ def test_no_task_of_later_stage_runs_after_refusal(tmp_path: Path) -> None:
     query.append(1, "a", "b")  # the second worker's records fit
     plan = query.planner.next()
     assert plan is not None
-    said: list[Sequence[Content]] = []
+    replies: list[Sequence[Content]] = []
 
     def job(plan: Plan, parts: Parts, versions: Versions) -> Sequence[Content]:
-        said.append(query.job(plan, parts, versions))
-        return said[-1]
+        replies.append(query.job(plan, parts, versions))
+        return replies[-1]
 
     query.run.run(0, query.plans.write(0, plan), None, job)
     first, second = (group.name for group in query.settings.groups)
-    done = [[c.task.group for c in each if isinstance(c, TaskStatus)] for each in said]
+    done = [[c.task.group for c in each if isinstance(c, TaskStatus)] for each in replies]
     assert done[0] == [first]
     assert second in done[-1]
 

@@ -215,9 +215,9 @@ class WholeQuery:
     def _job(self, plan: Plan, parts: Parts, _: Versions) -> Sequence[Content]:
         messages: list[list[Message]] = [list(part) for part in parts.values()]
         for stage in self._query.stages():
-            said: list[Message] = []
+            replies: list[Message] = []
             for part in messages:
                 run = StageRun(stage, self._worker, self._number, plan.cuts)
-                said += run.messages(payload for _, payload in part)
-            messages = [[m for m in said if m[0] == n] for n in range(self._query.width)]
+                replies += run.messages(payload for _, payload in part)
+            messages = [[m for m in replies if m[0] == n] for n in range(self._query.width)]
         return [Envelope.unpack(payload).content for part in messages for _, payload in part]

@@ -74,7 +74,7 @@ def test_values_are_converted_before_merge(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "migration", "said"),
+    ("first", "second", "migration", "expected_text"),
     [
         (
             tumbling(minutes(1)),
@@ -119,18 +119,18 @@ def test_values_are_converted_before_merge(tmp_path: Path) -> None:
     ids=["no-merge", "cut", "cut-later", "overlap", "no-old-windows", "wrong-old-windows"],
 )
 def test_windows_that_do_not_fit_are_rejected_without_change(
-    tmp_path: Path, first: Any, second: Any, migration: Migration, said: str
+    tmp_path: Path, first: Any, second: Any, migration: Migration, expected_text: str
 ) -> None:
     query = started(tmp_path, windows_of(first, count(), each_update()), BEFORE)
     changed = windows_of(second, count(), each_update())
-    if not said:
+    if not expected_text:
         query.upgrade(changed, migrate={"s": migration})
         feed(query, [(63_000, "a", 1)])
         assert results(query)[-1] == "a@0/120000=4@63000"
         return
     with pytest.raises(CheckpointMismatchError) as caught:
         query.upgrade(changed, migrate={"s": migration})
-    assert said in caught.value.message
+    assert expected_text in caught.value.message
     query.upgrade(windows_of(first, count(), each_update()))
 
 

@@ -120,7 +120,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[AppRun, Ticked
         run="run",
     )
     run, query = AppRun(settings, parts), Ticked()
-    run._pipelines = (query,)  # a fake query
+    run._pipelines = (query,)  # type: ignore[assignment]  # a fake query
     run.state = AppState.RUNNING
     return run, query, settings.checkpoint
 

@@ -69,7 +69,7 @@ def begun(path: Path, first: Topology, *specs: StoreSpec[Any], fill: Any = None)
 
 
 @pytest.mark.parametrize(
-    ("records", "start", "told"),
+    ("records", "start", "expected_line"),
     [
         (1_200_000, "earliest", "table 'users' is read first: 1,200,000 records of topic 'users'"),
         (None, "earliest", "table 'users' is read first, from the start of topic 'users'"),
@@ -81,7 +81,7 @@ def test_upgrade_reports_records_of_added_table_to_read_first(
     caplog: pytest.LogCaptureFixture,
     records: int | None,
     start: str,
-    told: str | None,
+    expected_line: str | None,
 ) -> None:
     app = begun(tmp_path, counting(), COUNTS)
     app.records = None if records is None else lambda _: records
@@ -89,7 +89,9 @@ def test_upgrade_reports_records_of_added_table_to_read_first(
     assert "store 'users': new: begin empty" in lines
     assert "store 's': same: keep" in lines
     assert "join 'named' of group 'a' is new" in lines
-    assert [line for line in lines if "read first" in line] == ([told] if told else [])
+    assert [line for line in lines if "read first" in line] == (
+        [expected_line] if expected_line else []
+    )
     assert {place.topic for place in app.last().positions} == {"a"}
     assert app.checkpoint.generations == {"a": 1}
 
@@ -152,8 +154,10 @@ def test_changed_kind_of_foreign_key_join_is_reported(
     assert before.shape()[group]["joins"] == {"full": {"how": old}}
     app = begun(tmp_path, before)
     lines = planned(app, now, caplog)
-    told = f"join 'full' of group {group!r}: {old} before, now {new}: for records from now on"
-    assert told in lines
+    expected_line = (
+        f"join 'full' of group {group!r}: {old} before, now {new}: for records from now on"
+    )
+    assert expected_line in lines
 
 
 B = Topic("b", TEXT, INT64)
@@ -175,7 +179,7 @@ def pairs(before: int, after: int, grace: int, *, joined: bool = True) -> Topolo
 
 
 @pytest.mark.parametrize(
-    ("spans", "told"),
+    ("spans", "expected_line"),
     [
         ((0, 2_000, 5), "what was forgotten by then finds no partner"),
         ((0, 1_000, 50), "what was forgotten by then finds no partner"),
@@ -184,14 +188,17 @@ def pairs(before: int, after: int, grace: int, *, joined: bool = True) -> Topolo
     ],
 )
 def test_changed_bounds_of_stream_join_are_accepted(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, spans: tuple[int, int, int], told: str
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    spans: tuple[int, int, int],
+    expected_line: str,
 ) -> None:
     app = begun(tmp_path, pairs(0, 1_000, 5), PAIRS)
     lines = planned(app, pairs(*spans), caplog)
     now = f"before {spans[0]:,} ms, after {spans[1]:,} ms, grace {spans[2]:,} ms"
     assert (
         "join 'pairs' of group 'a': within before 0 ms, after 1,000 ms, grace 5 ms before, "
-        f"now {now}: {told}"
+        f"now {now}: {expected_line}"
     ) in lines
     assert "store 'pairs': same: keep" in lines
     assert (app.checkpoint.generations, app.last().batch) == ({}, 3)

@@ -92,18 +92,20 @@ EMITTING = {
 }
 
 
-@pytest.mark.parametrize(("call", "moment", "after", "told"), EMITTING.values(), ids=EMITTING)
+@pytest.mark.parametrize(
+    ("call", "moment", "after", "printed_count"), EMITTING.values(), ids=EMITTING
+)
 def test_emitter_killed_at_any_step_leaves_complete_records_and_usable_log(
-    tmp_path: Path, call: str, moment: str, after: int, told: int
+    tmp_path: Path, call: str, moment: str, after: int, printed_count: int
 ) -> None:
     killed = Forked(emitting.main, str(tmp_path), "5", call, moment, str(after))
     printed = killed.communicate()[0].split()
     assert killed.returncode == -signal.SIGKILL
-    assert printed == [str(number) for number in range(told)]
+    assert printed == [str(number) for number in range(printed_count)]
 
     log = EmbeddedLog(tmp_path)
     found = read(log) if log.topics() else []
-    assert found in (list(range(told)), list(range(told + 1)))
+    assert found in (list(range(printed_count)), list(range(printed_count + 1)))
     with Emitter(TOPIC, Embedded(tmp_path, default_partitions=1)) as emitter:
         emitter.emit("k", 99, timestamp=1)
     for each in (log, EmbeddedLog(tmp_path)):

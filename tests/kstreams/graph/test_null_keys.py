@@ -54,7 +54,7 @@ def test_repartition_with_null_keys_has_optional_key_type() -> None:
     source = builder.add_source("in", IN)
     moved = builder.repartition("moved", source, key=TEXT, value=INT64, null_keys="pass")
     strict = Topic("strict", TEXT, INT64)
-    builder.add_sink("out", strict, moved)  # the type error under test
+    builder.add_sink("out", strict, moved)  # type: ignore[misc]  # the type error under test
     with pytest.raises(TopologyError, match="takes a key of type str, but 'moved' forwards str"):
         builder.build()
 

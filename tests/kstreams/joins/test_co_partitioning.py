@@ -102,7 +102,7 @@ def test_readers_and_custom_joins_with_other_key_serde_are_rejected(how: str) ->
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "expected_text"),
     [
         ("left", "node 'x' is a join, but 'moved' above it may change the key"),
         ("right", "node 'x' is a join, but 'moved' above it may change the key"),
@@ -112,7 +112,7 @@ def test_readers_and_custom_joins_with_other_key_serde_are_rejected(how: str) ->
         ("reads", "node 'x' reads a table, but 'moved' above it may change the key"),
     ],
 )
-def test_changed_key_before_join_or_table_needs_repartition(how: str, told: str) -> None:
+def test_changed_key_before_join_or_table_needs_repartition(how: str, expected_text: str) -> None:
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", CLICKS)
     table = builder.add_table("users", USERS, store=STORE)
@@ -125,7 +125,7 @@ def test_changed_key_before_join_or_table_needs_repartition(how: str, told: str)
             texts = builder.to_stream("s", table)
             lost: Any = builder.add_processor("moved2", rekey(lambda _, v: str(v)), texts)
             builder.add_join("x", Both, clicks, lost)
-            told = told.replace("'moved'", "'moved2'")
+            expected_text = expected_text.replace("'moved'", "'moved2'")
         case "own":
             builder.add_join("x", Both, moved, builder.add_source("names", NAMED))
         case "to_table":
@@ -134,7 +134,7 @@ def test_changed_key_before_join_or_table_needs_repartition(how: str, told: str)
             builder.aggregate_table("x", aggregate(count(), store=other), moved)
         case _:
             builder.add_processor("x", Reads, moved, reads=[STORE])
-    assert [problem for problem in problems(builder) if told in problem]
+    assert [problem for problem in problems(builder) if expected_text in problem]
 
 
 # ------------------------------------------------------------------ topics that do not fit

@@ -193,7 +193,7 @@ def test_ctypes_structs_match_structs_of_kernel(tmp_path: Path) -> None:
     )
     made = tmp_path / "sizes"
     subprocess.run(["cc", "-o", str(made), str(program)], check=True)
-    told = subprocess.run([str(made)], check=True, capture_output=True, text=True).stdout
-    assert dict(line.split() for line in told.splitlines()) == {
+    printed = subprocess.run([str(made)], check=True, capture_output=True, text=True).stdout
+    assert dict(line.split() for line in printed.splitlines()) == {
         name: str(ctypes.sizeof(struct)) for name, struct in pairs.items()
     }

@@ -101,7 +101,7 @@ def test_invalid_arguments_are_rejected() -> None:
     with pytest.raises(CompileError, match="partition count"):
         items("words", [], TEXT, partitions=0)
     with pytest.raises(SerializationError):
-        items("words", ["a"], INT64)  # the invalid argument
+        items("words", ["a"], INT64)  # type: ignore[misc]  # the invalid argument
     with pytest.raises(ValueError, match="every"):
         items("words", [], TEXT, every=timedelta(-1))
     log = items("words", ["a"], TEXT)

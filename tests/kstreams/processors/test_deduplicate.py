@@ -146,6 +146,6 @@ def test_deduplicate_equals_model_that_never_removes_ids(steps: list[tuple[str, 
 def test_store_has_changelog_if_requested() -> None:
     span = timedelta(milliseconds=WITHIN)
     (plain,) = deduplicate(BY_KEY, id=TEXT, within=span, store="seen").stores
-    (told,) = deduplicate(BY_KEY, id=TEXT, within=span, store="seen", changelog="ids").stores
-    assert (plain.changelog, told.changelog) == (None, "ids")
-    assert told == plain.with_changelog("ids")
+    (logged,) = deduplicate(BY_KEY, id=TEXT, within=span, store="seen", changelog="ids").stores
+    assert (plain.changelog, logged.changelog) == (None, "ids")
+    assert logged == plain.with_changelog("ids")

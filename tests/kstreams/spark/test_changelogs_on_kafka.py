@@ -142,12 +142,12 @@ class Shop:
 
     def restore(self) -> None:
         """Rebuild both stores by the command line."""
-        said = say(
+        output = say(
             *("state", "restore", "logged", "--from-changelog", "--yes"),
             *("--topology", f"{__name__}:TOPOLOGY", "--checkpoint", str(self.checkpoint)),
             *("--bootstrap", self.kafka.bootstrap),
         )
-        assert said.startswith("Rebuilt 2 stores of logged from ")
+        assert output.startswith("Rebuilt 2 stores of logged from ")
 
     def read(self) -> tuple[dict[str, int], dict[tuple[str, int], int]]:
         """Return the contents of both stores at the last commit."""

@@ -61,9 +61,9 @@ def test_noted_classes_become_an_archive(home: Path) -> None:
     classes = notes_for(archive)
     assert archive.make(classes, "a.jar:b.jar")
     assert archive.is_there()
-    told = archive.path.read_text()
-    assert f"-XX:SharedClassListFile={classes}" in told
-    assert "-cp a.jar:b.jar" in told
+    arguments = archive.path.read_text()
+    assert f"-XX:SharedClassListFile={classes}" in arguments
+    assert "-cp a.jar:b.jar" in arguments
     assert f"-XX:SharedArchiveFile={archive.path}" in archive.use()
     assert not classes.exists()
     assert {each.name for each in archive.folder.iterdir()} == {archive.path.name, "lock"}

@@ -71,14 +71,14 @@ def starts(archive: ClassArchive, script: str) -> None:
 def test_early_jvm_has_options_of_last_start_and_connects_to_pyspark(
     archive: ClassArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = archive.folder.parent / "told"
+    arguments_file = archive.folder.parent / "arguments_file"
     monkeypatch.setattr("kstreams.spark.early_jvm.java_home", lambda: archive.java.parent.parent)
-    starts(archive, f'echo "$@" > {told}; exec sleep 60')
+    starts(archive, f'echo "$@" > {arguments_file}; exec sleep 60')
     early = begin_jvm({"spark.sql.shuffle.partitions": "3"})
     assert early is not None
-    while not told.exists() or not told.read_text():
+    while not arguments_file.exists() or not arguments_file.read_text():
         time.sleep(0.01)
-    words = told.read_text().split()
+    words = arguments_file.read_text().split()
     home = spark_home()
     assert home is not None
     assert words[:2] == ["-cp", f"{home}/conf:{next(home.glob('jars/slf4j-api*'))}:{home}/jars/*"]

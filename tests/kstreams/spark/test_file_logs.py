@@ -165,11 +165,11 @@ def test_store_is_rebuilt_and_files_are_continued_at_their_position(
         f"TOPOLOGY = counting_logged(Path({str(place)!r}))\n"
     )
     where = ("--checkpoint", str(bench.checkpoint))
-    said = say(
+    output = say(
         *("state", "restore", "files", "--from-changelog", "--yes", *where),
         *("--topology", "lost_counts:TOPOLOGY", "--data", str(tmp_path / "topics")),
     )
-    assert said.startswith("Rebuilt 1 store of files from ")
+    assert output.startswith("Rebuilt 1 store of files from ")
     assert bench.store(topology, LOGGED) == before
 
     (tmp_path / "cured").touch()

@@ -80,5 +80,5 @@ def test_stores_of_four_stages_are_consistent_at_each_commit(bench: Bench) -> No
             with View(app, ENTERED) as view:
                 row = [key for key, value in values(driver, LEFTS).items() if value[:1] == "3"]
                 assert sorted(key for key, _ in view.fetch("3")) == sorted(row)
-        told = [(record.key, record.value or "") for record in driver.read(OUT)]
-    assert sorted(bench.records(OUT), key=str) == sorted(told, key=str)
+        driver_results = [(record.key, record.value or "") for record in driver.read(OUT)]
+    assert sorted(bench.records(OUT), key=str) == sorted(driver_results, key=str)

@@ -107,8 +107,8 @@ def test_each_record_on_kafka_is_written_or_becomes_dead_letter(
         (b"good", now + 1),
     ]
     letters = {letter.key: letter for letter in read_all(kafka, dead)}
-    said = {key: dict(letter.headers) for key, letter in letters.items()}
-    assert {key: headers["kstreams-error-class"] for key, headers in said.items()} == {
+    error_headers = {key: dict(letter.headers) for key, letter in letters.items()}
+    assert {key: headers["kstreams-error-class"] for key, headers in error_headers.items()} == {
         b"name": b"DeserializationError",
         b"zero": b"RecordRefusedError",
         b"ahead": b"RecordRefusedError",
@@ -116,8 +116,8 @@ def test_each_record_on_kafka_is_written_or_becomes_dead_letter(
     }
     assert letters[b"zero"].value == b"0"
     assert letters[b"fail"].value is None
-    assert said[b"fail"]["kstreams-error-left-out"] == b"value"
-    assert said[b"fail"]["kstreams-error-offset"] == b"4"
+    assert error_headers[b"fail"]["kstreams-error-left-out"] == b"value"
+    assert error_headers[b"fail"]["kstreams-error-offset"] == b"4"
     assert dropped == {
         "dead-letter-DeserializationError": 1,
         "dead-letter-RecordRefusedError": 2,
@@ -170,9 +170,11 @@ def test_extreme_or_future_times_on_kafka_do_not_change_sessions(
         3,
         3,
     ]  # both sessions contain the records before and after the extreme ones
-    said = [dict(letter.headers) for letter in read_all(kafka, dead)]
-    assert [each["kstreams-error-timestamp"] for each in said] == [b"%d" % time for time in odd]
-    assert [each["kstreams-error-offset"] for each in said] == [b"1", b"2", b"3"]
+    error_headers = [dict(letter.headers) for letter in read_all(kafka, dead)]
+    assert [each["kstreams-error-timestamp"] for each in error_headers] == [
+        b"%d" % time for time in odd
+    ]
+    assert [each["kstreams-error-offset"] for each in error_headers] == [b"1", b"2", b"3"]
 
 
 @pytest.mark.kafka

@@ -29,10 +29,10 @@ def test_each_hop_is_a_batch_without_wait_and_is_counted_once(bench: Bench) -> N
     with TopologyTestDriver(topology, partitions=2) as driver:
         driver.pipe_batch(IN, records)
         assert driver.store_contents(TOTALS) == visits(walks)
-        told = [(record.key, record.value) for record in driver.read(OUT)]
+        driver_results = [(record.key, record.value) for record in driver.read(OUT)]
     for key in KEYS:
         own = [value for found, value in bench.records(OUT) if found == key]
-        assert own == [value for found, value in told if found == key]
+        assert own == [value for found, value in driver_results if found == key]
     assert [report.looped for report in bench.reports] == [12, 12, 6, 6, 0]
     assert bench.last_commit(topology).loops == ()
 

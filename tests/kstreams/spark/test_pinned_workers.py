@@ -48,8 +48,8 @@ def sent(items: Iterable[tuple[int, float]]) -> Iterator[tuple[int, tuple[int, i
 
 def passed(pairs: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
     """Return pairs to their origin, with the process that handled them."""
-    for place, said in list(pairs):
-        yield said[0], (place, os.getpid(), *said)
+    for place, earlier in list(pairs):
+        yield earlier[0], (place, os.getpid(), *earlier)
 
 
 def test_later_stages_run_on_workers_of_same_numbers(spark: SparkSession) -> None:

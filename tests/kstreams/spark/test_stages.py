@@ -88,8 +88,8 @@ def test_three_stages_in_one_batch_give_results_of_test_driver(bench: Bench) -> 
         for name in ("one", "two", "three"):
             assert bench.store(topology, store(name)) == driver.store_contents(store(name))
             out = Topic(f"at-{name}", TEXT, INT64)
-            told = [(record.key, record.value) for record in driver.read(out)]
-            assert by_key(bench.records(out)) == by_key(told)
+            driver_results = [(record.key, record.value) for record in driver.read(out)]
+            assert by_key(bench.records(out)) == by_key(driver_results)
     assert [report.batch for report in bench.reports] == [0, 1, 2]
     assert [report.source_records for report in bench.reports] == [13, 2, 1]
 
@@ -132,10 +132,10 @@ def test_maxima_of_windows_equal_results_of_test_driver(bench: Bench) -> None:
                 driver.pipe_batch(NUMBERS, [Record(*row) for row in batch])
                 app.drain()
         assert bench.store(topology, BY_WINDOW) == driver.store_contents(BY_WINDOW)
-        told = [(str(record.key), record.value) for record in driver.read(GREATEST)]
+        driver_results = [(str(record.key), record.value) for record in driver.read(GREATEST)]
         found = [(str(key), value) for key, value in bench.records(GREATEST)]
-        assert by_key(found) == by_key(told)
-        assert len(told) > 10
+        assert by_key(found) == by_key(driver_results)
+        assert len(driver_results) > 10
 
 
 def by_key(records: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:

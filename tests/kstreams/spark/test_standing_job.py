@@ -33,7 +33,7 @@ def work(turns: Turns) -> None:
     drop_spark_archives()  # otherwise each job starts slowly
     while (given := turns.next()) is not None:
         turn, messages = given
-        said = []
+        answers = []
         for number, message in messages:
             if message == b"fail":
                 raise ValueError(f"batch {turn.batch} failed")
@@ -45,8 +45,8 @@ def work(turns: Turns) -> None:
                 time.sleep(float(message[4:]))
             while message.startswith(b"until ") and not Path(os.fsdecode(message[6:])).exists():
                 time.sleep(0.01)
-            said.append((number, b"%d %d %s" % (turn.batch, os.getpid(), message)))
-        turns.answer(said)
+            answers.append((number, b"%d %d %s" % (turn.batch, os.getpid(), message)))
+        turns.answer(answers)
 
 
 class LongJob:
@@ -70,9 +70,9 @@ class LongJob:
         """Run a batch with these messages for each worker; return number, process and message."""
         self._batch += 1
         parts = {number: [(number, message) for message in messages] for number in only}
-        said = self.job.run(f"batch {self._batch}", Turn(self._batch, {}, {}), parts)
-        assert all(answer.startswith(b"%d " % self._batch) for _, answer in said)
-        return {number: answer.split(b" ", 2)[1:] for number, answer in said}
+        answers = self.job.run(f"batch {self._batch}", Turn(self._batch, {}, {}), parts)
+        assert all(answer.startswith(b"%d " % self._batch) for _, answer in answers)
+        return {number: answer.split(b" ", 2)[1:] for number, answer in answers}
 
 
 @pytest.fixture

@@ -99,7 +99,7 @@ def test_tables_are_consistent_at_each_commit_and_rows_expire_as_on_test_driver(
         assert set(looked) == {""}
         for store in STORES[:3]:  # intermediate results of groups depend on the cuts
             assert bench.store(topology, store) == driver.store_contents(store)
-        told = [(row.key, row.value, row.timestamp) for row in driver.read(OUT)]
+        driver_rows = [(row.key, row.value, row.timestamp) for row in driver.read(OUT)]
     found = [
         (
             (row.key or b"").decode(),
@@ -109,7 +109,9 @@ def test_tables_are_consistent_at_each_commit_and_rows_expire_as_on_test_driver(
         for row in bench.raw(OUT)
     ]
     for key in KEYS:
-        assert [row for row in found if row[0] == key] == [row for row in told if row[0] == key]
+        assert [row for row in found if row[0] == key] == [
+            row for row in driver_rows if row[0] == key
+        ]
     written = {record.timestamp for number in range(8) for _, record in writes(number)}
-    expired = [row for row in told if row[2] - TTL in written and row[2] not in written]
+    expired = [row for row in driver_rows if row[2] - TTL in written and row[2] not in written]
     assert len(expired) > 4  # otherwise the test has no effect

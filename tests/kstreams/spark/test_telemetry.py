@@ -58,8 +58,12 @@ def test_app_reports_its_batches_and_its_end(bench: Bench) -> None:
     assert ("work", "again") in outline.edges
 
     (report,) = reader.reports("in")
-    (told,) = bench.reports
-    assert (report.records, report.nodes, report.tasks) == (told.records, told.nodes, told.tasks)
+    (expected,) = bench.reports
+    assert (report.records, report.nodes, report.tasks) == (
+        expected.records,
+        expected.nodes,
+        expected.tasks,
+    )
     assert report.dropped == {"skipped-ProcessingError": 1}
     assert [sample[:3] for sample in report.samples] == [
         ("in", "skipped-ProcessingError", bench_place(bench))

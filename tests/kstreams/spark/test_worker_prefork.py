@@ -30,11 +30,11 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
             monkeypatch.delenv(name)
     monkeypatch.setattr(worker_prefork, "_running", None)
     settings = session_settings({})
-    told = nursery_settings(settings)
+    made = nursery_settings(settings)
     begun = worker_prefork._running
     assert begun is not None
-    assert nursery_settings(settings) == told
-    yield Path(told[_PLACE])
+    assert nursery_settings(settings) == made
+    yield Path(made[_PLACE])
     assert begun.process.stdin is not None
     begun.process.stdin.close()
     assert begun.process.wait(30) == 0

@@ -93,9 +93,9 @@ def test_record_of_rejected_result_is_handled_by_policy_of_source(on_error: Any)
     assert output.dropped == {f"{kind}-RecordRefusedError": 1}
     if on_error != "skip":
         (letter,) = rows_of(output.dead_letters["dlq"])
-        said = dict(letter.headers)
-        assert said["kstreams-error-node"] == b"sink"
-        assert said["kstreams-error-offset"] == b"1"
+        error_headers = dict(letter.headers)
+        assert error_headers["kstreams-error-node"] == b"sink"
+        assert error_headers["kstreams-error-offset"] == b"1"
         assert letter.value == INT64.serialize(10)
 
 
@@ -113,9 +113,12 @@ def test_sink_can_write_rejected_results_to_dead_letter_topic(supplier: Any) -> 
     (letter,) = rows_of(output.dead_letters["aside"])
     assert (letter.key, letter.timestamp) == (b"a", 0)
     assert letter.value == INT64.serialize(11 if supplier is Sum else 10)
-    said = dict(letter.headers)
-    assert said["kstreams-error-class"] == b"RecordRefusedError"
-    assert (said["kstreams-error-node"], said["kstreams-error-topic"]) == (b"sink", b"out")
+    error_headers = dict(letter.headers)
+    assert error_headers["kstreams-error-class"] == b"RecordRefusedError"
+    assert (error_headers["kstreams-error-node"], error_headers["kstreams-error-topic"]) == (
+        b"sink",
+        b"out",
+    )
     assert output.dropped == {"refused-dead-letter": 1}
 
 

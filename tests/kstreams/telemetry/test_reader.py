@@ -148,11 +148,11 @@ def test_keys_of_errors_and_texts_that_may_quote_records_are_not_written() -> No
         StoreError("no room").at(topic="lines", offset=3, key="secret"),
     ]
     for error in quoting:
-        said = Failure.of(error.at(node="n", key="secret"), ms=1, run="r", texts=False)
-        assert "secret" not in json.dumps(said.to_json())
-        assert (said.kind, said.where["node"]) == (type(error).__name__, "n")
-        told = Failure.of(error, ms=1, run="r", texts=True)
-        assert told.message == error.message
+        without_text = Failure.of(error.at(node="n", key="secret"), ms=1, run="r", texts=False)
+        assert "secret" not in json.dumps(without_text.to_json())
+        assert (without_text.kind, without_text.where["node"]) == (type(error).__name__, "n")
+        with_text = Failure.of(error, ms=1, run="r", texts=True)
+        assert with_text.message == error.message
     plain = Failure.of(StoreError("no room on the disk"), ms=1, run="r", texts=False)
     assert plain.message == "no room on the disk"
 

@@ -86,20 +86,20 @@ def read_files(home: CheckpointHome, when_read: WhenRead) -> None:
 def test_reset_reports_files_that_cannot_be_read_again(
     home: CheckpointHome, caplog: pytest.LogCaptureFixture
 ) -> None:
-    said = (
+    warning = (
         "What source 'lines' has read does not come again: files {} when they are committed. "
         "The app begins behind them."
     )
     read_files(home, "leave")
     assert survey("app", checkpoint=home.named).not_again == ()
     read_files(home, MoveTo("_done"))
-    assert survey("app", checkpoint=home.named).not_again == (said.format("go to '_done'"),)
+    assert survey("app", checkpoint=home.named).not_again == (warning.format("go to '_done'"),)
     read_files(home, "delete")
-    assert reset("app", checkpoint=home.named).not_again == (said.format("are deleted"),)
-    assert [record.getMessage() for record in caplog.records] == [said.format("are deleted")]
+    assert reset("app", checkpoint=home.named).not_again == (warning.format("are deleted"),)
+    assert [record.getMessage() for record in caplog.records] == [warning.format("are deleted")]
     read_files(home, "delete")
-    told: list[str] = []
-    assert reset("app", checkpoint=home.named, tell=told.append).not_again == tuple(told)
+    printed: list[str] = []
+    assert reset("app", checkpoint=home.named, tell=printed.append).not_again == tuple(printed)
 
 
 def test_reset_keeps_local_state_of_other_checkpoints() -> None:
@@ -275,7 +275,7 @@ def test_reset_rejects_forged_checkpoint_id() -> None:
     precious.mkdir(parents=True)
     for forged in ("../precious", "../../..", "/", "", "x" * 12, "0123456789abc", None, 7):
         shutil.rmtree(Path("here"), ignore_errors=True)
-        checkpoint(Path("here"), checkpoint_id=forged)  # possible content of a file
+        checkpoint(Path("here"), checkpoint_id=forged)  # type: ignore[arg-type]  # possible content of a file
         for attempt in (survey, reset):
             with pytest.raises(InvalidNameError, match="expected 12 hex digits"):
                 attempt("app", checkpoint="here", state=Memory(directory="local"))

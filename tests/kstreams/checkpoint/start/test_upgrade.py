@@ -170,7 +170,7 @@ def test_new_query_begins_empty_and_existing_query_is_kept(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("new", "tasks", "told"),
+    ("new", "tasks", "expected_text"),
     [
         (topology(kv(value=DOUBLE)), 2, "would be misread: value was int64, now double"),
         (
@@ -190,13 +190,13 @@ def test_new_query_begins_empty_and_existing_query_is_kept(tmp_path: Path) -> No
     ids=["serde", "renamed", "removed", "partitions", "routing", "kind"],
 )
 def test_change_that_would_empty_or_misread_store_is_rejected(
-    tmp_path: Path, new: Topology, tasks: int, told: str
+    tmp_path: Path, new: Topology, tasks: int, expected_text: str
 ) -> None:
     app = filled(tmp_path, kv())
     before = (tmp_path / "app.json").read_text()
     with pytest.raises(CheckpointMismatchError) as caught:
         app.upgrade(new, tasks=tasks)
-    assert told in caught.value.message
+    assert expected_text in caught.value.message
     assert "The whole plan:" in caught.value.message
     assert (tmp_path / "app.json").read_text() == before
 
@@ -313,7 +313,7 @@ def test_timestamped_store_becomes_versioned_and_back_by_reset_or_migration(
 
 
 @pytest.mark.parametrize(
-    ("migration", "error", "told"),
+    ("migration", "error", "expected_text"),
     [
         (Migration(kv(value=DOUBLE)), CheckpointMismatchError, "is not what is stored"),
         (Migration(kv(), lambda k, v: 1 / 0), ProcessingError, "ZeroDivisionError"),
@@ -322,10 +322,10 @@ def test_timestamped_store_becomes_versioned_and_back_by_reset_or_migration(
     ids=["wrong old definition", "raises", "wrong type"],
 )
 def test_failing_migration_changes_nothing(
-    tmp_path: Path, migration: Migration, error: type[Exception], told: str
+    tmp_path: Path, migration: Migration, error: type[Exception], expected_text: str
 ) -> None:
     app = filled(tmp_path, kv())
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=expected_text):
         app.upgrade(topology(kv(value=DOUBLE)), migrate={"s": migration})
     app.upgrade(topology(kv()))
     assert dict(app.live(kv()).range()) == {"a": 1, "b": 2}

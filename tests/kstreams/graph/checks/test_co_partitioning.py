@@ -51,7 +51,7 @@ def of_other_windows_keys(b: Any) -> None:
     b.add_processor("meet", Keeps, *both, stores=[COUNTS])
 
 
-def said(one: str, other: str, keys: str = "text and json[str]") -> str:
+def problem_text(one: str, other: str, keys: str = "text and json[str]") -> str:
     return (
         f"records of '{one}' and '{other}' meet in store 'counts', but their keys are {keys}: "
         "equal keys are other bytes there, and so lie in other partitions; give both one key "
@@ -62,10 +62,10 @@ def said(one: str, other: str, keys: str = "text and json[str]") -> str:
 @pytest.mark.parametrize(
     ("wire", "problem"),
     [
-        (one_node, said("left", "right")),
-        (one_store, said("left", "right")),
-        (a_source_and_an_edge, said("right", "moved", "json[str] and text")),
-        (of_other_windows_keys, said("left", "right")),
+        (one_node, problem_text("left", "right")),
+        (one_store, problem_text("left", "right")),
+        (a_source_and_an_edge, problem_text("right", "moved", "json[str] and text")),
+        (of_other_windows_keys, problem_text("left", "right")),
     ],
 )
 def test_inputs_with_common_store_need_same_key_serde(

@@ -86,18 +86,18 @@ def one_store_of_two_nodes(b: TopologyBuilder, small: Any, large: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wire", "said"),
+    ("wire", "expected_text"),
     [
         (store_below_a_merge, "node 'meet' (store 'counts') needs co-partitioning"),
         (one_store_of_two_nodes, "nodes 'one', 'two' (store 'counts') need co-partitioning"),
     ],
 )
 def test_unequal_counts_above_a_store_name_the_node(
-    wire: Callable[[TopologyBuilder, Any, Any], None], said: str
+    wire: Callable[[TopologyBuilder, Any, Any], None], expected_text: str
 ) -> None:
     with pytest.raises(PartitionCountError) as caught:
         counted(wire)
-    assert said in caught.value.message
+    assert expected_text in caught.value.message
     assert "topic 'small' has 2, topic 'large' has 5" in caught.value.message
     assert "Topic 'small' is the smaller side" in caught.value.hint
 

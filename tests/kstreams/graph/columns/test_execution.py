@@ -194,10 +194,10 @@ BY_ITSELF: dict[str, tuple[Callable[[Execution], Any], Any, str]] = {
 @pytest.mark.parametrize("case", BY_ITSELF)
 def test_aggregation_without_column_form_reports_reason(case: str) -> None:
     make, topic, why = BY_ITSELF[case]
-    told = execution(directly_below(make("auto"), topic).build())
-    assert told is not None
-    assert told.startswith("records (")
-    assert why in told
+    reported = execution(directly_below(make("auto"), topic).build())
+    assert reported is not None
+    assert reported.startswith("records (")
+    assert why in reported
 
 
 @pytest.mark.parametrize("case", BY_ITSELF)
@@ -320,8 +320,8 @@ def above(child: Any, emit: Any, how: Execution = "auto") -> Topology:
 def test_possible_stream_time_punctuator_is_reported_as_condition(emit: Any) -> None:
     children: tuple[Any, ...] = (Punctuating, filter_(lambda key, value: True))
     for child in children:
-        told = execution(above(child, emit))
-        assert told == "columns (records if a node after it has a stream-time punctuator)"
+        reported = execution(above(child, emit))
+        assert reported == "columns (records if a node after it has a stream-time punctuator)"
     assert execution(above(Punctuating, each_update())) == "columns"
 
 
@@ -390,5 +390,5 @@ def test_multiline_reason_is_one_line_of_description() -> None:
 
 def test_approximate_count_is_named_in_reason() -> None:
     pytest.importorskip("datasketches")
-    told = execution(directly_below(counted(aggregator=approx_count_distinct(INT64))).build())
-    assert told == "records (the aggregator 'approx_count_distinct' has no column form)"
+    reported = execution(directly_below(counted(aggregator=approx_count_distinct(INT64))).build())
+    assert reported == "records (the aggregator 'approx_count_distinct' has no column form)"

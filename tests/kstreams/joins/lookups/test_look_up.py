@@ -138,10 +138,12 @@ def test_call_beyond_timeout_fails_its_records_with_reason() -> None:
     service = Service(FakeService(slow=9).ask, timeout=AGAIN, retries=1, backoff=AGAIN)
     with (
         driver(service, left(named)) as test,
-        pytest.raises(ProcessingError, match=r"1 question after 2 calls.*no answer within") as told,
+        pytest.raises(
+            ProcessingError, match=r"1 question after 2 calls.*no answer within"
+        ) as caught,
     ):
         test.pipe(IN, "a", 1)
-    where = told.value.where
+    where = caught.value.where
     assert (where.topic, where.offset, where.key, where.node) == ("in", 0, "a", "in")
 
 

@@ -166,8 +166,8 @@ def _add(result: Result, table: pa.Table | None, partitions: Mapping[str, int]) 
     dropped = Counter(result.dropped)
     for row in [] if table is None else table.to_pylist():
         if row["sink"].startswith("dropped:"):
-            said = json.loads(row["value"])
-            dropped[said["reason"]] += said["count"]
+            counts = json.loads(row["value"])
+            dropped[counts["reason"]] += counts["count"]
             continue
         headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
         time_ms = round(row["timestamp"].timestamp() * 1000)

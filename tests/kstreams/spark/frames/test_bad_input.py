@@ -136,12 +136,12 @@ def test_second_selection_of_stream_results_warns(streams: Streams) -> None:
     assert bounded[COUNTS].columns == bounded[WORDS].columns  # computed again for each selection
     results = start(streams.stream(LINES), state=streams.state)
     assert results[COUNTS].columns == results["counts"].columns
-    said = r"after \['counts'\]: each .* the whole topology"
-    with pytest.warns(UserWarning, match=said):
+    warning = r"after \['counts'\]: each .* the whole topology"
+    with pytest.warns(UserWarning, match=warning):
         assert results[WORDS].columns
-    with pytest.warns(UserWarning, match=said):
+    with pytest.warns(UserWarning, match=warning):
         assert results.all.columns
-    with pytest.warns(UserWarning, match=said):
+    with pytest.warns(UserWarning, match=warning):
         assert results.dropped.columns == [
             "task", "node", "reason", "count", "batch", "timestamp"
         ]  # fmt: skip

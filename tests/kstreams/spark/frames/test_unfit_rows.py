@@ -144,8 +144,8 @@ def dropped(rows: list[Row], results: ResultFrames) -> dict[str, int]:
     found: dict[str, int] = {}
     for each in rows:
         if each["topic"] == results.dropped_topic:
-            said = json.loads(each["value"])
-            found[said["reason"]] = found.get(said["reason"], 0) + said["count"]
+            fields = json.loads(each["value"])
+            found[fields["reason"]] = found.get(fields["reason"], 0) + fields["count"]
     return found
 
 
@@ -155,10 +155,10 @@ def test_unfit_rows_become_dead_letters(tmp_path: Path) -> None:
     assert sorted(INT64.deserialize(each["key"]) for each in letters) == [1, 2, 3]
     assert sorted(json.loads(each["value"])["place"]["floor"] for each in letters) == [3, 5, 7]
     for each in letters:
-        said = {header["key"]: header["value"] for header in each["headers"]}
-        assert said["kstreams-error-class"] == b"SerializationError"
-        assert said["kstreams-error-node"] == b"climate"
-        assert b"celsius" in said["kstreams-error-message"]
+        fields = {header["key"]: header["value"] for header in each["headers"]}
+        assert fields["kstreams-error-class"] == b"SerializationError"
+        assert fields["kstreams-error-node"] == b"climate"
+        assert b"celsius" in fields["kstreams-error-message"]
     assert dropped(rows, results) == {"dead-letter-SerializationError": 3}
     assert sorted(sums(rows)) == [(1, "2"), (1, "8"), (2, "4")]
 

@@ -41,8 +41,8 @@ def test_short_restore_logs_begin_and_end(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_long_restore_warns_every_five_seconds(caplog: pytest.LogCaptureFixture) -> None:
-    told = _log_lines(caplog, _refs(8), seconds_each=2)
-    assert told[1:-1] == [
+    lines = _log_lines(caplog, _refs(8), seconds_each=2)
+    assert lines[1:-1] == [
         (
             logging.WARNING,
             f"task {_TASK}: restoring, 3 of 8 objects, 6.0 of 16.0 MB, 37 %",

@@ -43,10 +43,10 @@ def test_rejected_time_is_replaced_by_clock_and_kept_in_header(timestamp: int) -
 
 def test_value_too_large_is_left_out_and_named_in_header() -> None:
     found = fitted(letter(value=b"x" * 9_000), TopicLimits(max_bytes=5_000), WALL_MS)
-    said = dict(found.headers)
+    error_headers = dict(found.headers)
     assert (found.key, found.value) == (b"k", None)
-    assert said["kstreams-error-left-out"] == b"value"
-    place = [said[f"kstreams-error-{part}"] for part in ("topic", "partition", "offset")]
+    assert error_headers["kstreams-error-left-out"] == b"value"
+    place = [error_headers[f"kstreams-error-{part}"] for part in ("topic", "partition", "offset")]
     assert place == [b"in", b"0", b"9"]
 
 

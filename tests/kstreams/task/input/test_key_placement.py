@@ -139,12 +139,12 @@ def test_misplaced_keys_are_counted_and_processed_with_policy_count(how: str) ->
 
 
 def test_retried_batch_raises_same_error() -> None:
-    said = []
+    errors = []
     for _ in range(2):
         with pytest.raises(MisplacedKeyError) as caught:
             task(joined()).run(queue_of(by(crc32), entry="left"))
-        said.append(str(caught.value))
-    assert said[0] == said[1]
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
 
 
 def test_topic_with_other_partitioner_is_checked_by_it() -> None:
