@@ -1,4 +1,4 @@
-"""What an editor shows of the public names: every annotation of their signatures."""
+"""The annotations of all public signatures, as an editor shows them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ("ANY", "PUBLIC", "Mention", "definitions", "mentions", "undocumented"
 
 ANY = ("typing", "Any")
 PUBLIC = {home_of(face, name): name for face in FACES for name in names_of(face)}
-"""Names by module and name of their definition."""
+"""Public names by module and name of their definition."""
 
 _SHOWN = ("__init__", "__call__", "__iter__", "__next__", "__getitem__")
 _Callable = ast.FunctionDef | ast.AsyncFunctionDef
@@ -20,7 +20,7 @@ _DOCUMENTED = ast.ClassDef | _Callable
 
 
 class Mention(NamedTuple):
-    """A type that a signature names: where, and which."""
+    """A type named in a signature, and its place."""
 
     place: str
     module: str
@@ -33,7 +33,7 @@ def definitions(module: str, name: str) -> list[ast.stmt]:
 
 
 def mentions() -> Iterator[Mention]:
-    """Yield what the signatures of all public names mention, of the library or of `typing`."""
+    """Yield the types of this library and of `typing` in the signatures of all public names."""
     for (module, name), shown in sorted(PUBLIC.items()):
         found = definitions(module, name)
         if isinstance(found[0], ast.ClassDef):
@@ -78,7 +78,7 @@ def _of_class(
     for name, functions in methods.items():
         if not name.startswith("_") or name in _SHOWN:
             yield from _of_functions(module, functions, f"{place}.{name}")
-    for base in node.bases:  # what a private base has is shown too
+    for base in node.bases:  # members of a private base are visible too
         plain = base.value if isinstance(base, ast.Subscript) else base
         home = home_of(module, plain.id) if isinstance(plain, ast.Name) else ("", "")
         if home[0].startswith("kstreams") and home not in PUBLIC and home not in seen:
@@ -102,7 +102,7 @@ def _of_functions(module: str, found: list[ast.stmt], place: str) -> Iterator[Me
 
 
 def _of(module: str, annotation: ast.expr, place: str) -> Iterator[Mention]:
-    """Yield what an annotation names; private aliases are looked into."""
+    """Yield the types in an annotation; private aliases are resolved."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         yield from _of(module, ast.parse(annotation.value, mode="eval").body, place)
     elif isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Literal":

@@ -1,3 +1,3 @@
-"""Tests of logs that are made up."""
+"""Tests of logs generated from lists and rates."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lists are logs, dealt round to their partitions."""
+"""`items`: a list as a log, distributed round-robin to partitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 
 
 class TestContract(LogContract[None, str]):
-    """Each `make` has what was added until then."""
+    """Each `make` returns a log of the values added so far."""
 
     @pytest.fixture(autouse=True, params=[1, 3])
     def _place(self, request: pytest.FixtureRequest) -> None:
@@ -37,7 +37,7 @@ class TestContract(LogContract[None, str]):
         self.values += values
 
     def test_all_who_open_it_tell_the_same(self) -> None:
-        """Tell it of one list: it does not grow."""
+        """Adapt the contract to a fixed list, which does not grow."""
         with closing(self.make().contents()) as one:
             before = one.log_id
             self.add(["more"])
@@ -47,7 +47,7 @@ class TestContract(LogContract[None, str]):
                 assert other.log_id != before
 
 
-def test_values_are_dealt_in_turn_with_their_times() -> None:
+def test_values_are_distributed_round_robin_with_their_times() -> None:
     log = items("words", iter("abcde"), TEXT, partitions=2, start=START, every=timedelta(seconds=1))
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
         assert contents.ends() == {0: 3, 1: 2}
@@ -63,7 +63,7 @@ def shouted_by_itself(_: None, word: str) -> tuple[str, str]:
     return word, word.upper()
 
 
-def test_a_topology_reads_a_list_in_its_place() -> None:
+def test_topology_reads_list_in_place_of_topic() -> None:
     builder = TopologyBuilder("shouting")
     words = builder.add_source("words", items("words", ["to", "be"], TEXT, partitions=2))
     shouted = builder.add_processor("up", map_(shouted_by_itself), words)
@@ -75,7 +75,7 @@ def test_a_topology_reads_a_list_in_its_place() -> None:
 
 
 @pytest.mark.spark
-def test_another_list_under_the_same_name_is_told(tmp_path: Path) -> None:
+def test_another_list_with_same_name_is_rejected(tmp_path: Path) -> None:
     topics = Embedded(tmp_path / "topics")
 
     def app(*words: str) -> App:
@@ -95,14 +95,14 @@ def test_another_list_under_the_same_name_is_told(tmp_path: Path) -> None:
         app("or", "not").run(until="end")
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     with pytest.raises(CompileError, match="cannot name a log"):
         items("a/b", [], TEXT)
     with pytest.raises(CompileError, match="partition count"):
         items("words", [], TEXT, partitions=0)
     with pytest.raises(SerializationError):
-        items("words", ["a"], INT64)  # type: ignore[misc]  # what is tested
+        items("words", ["a"], INT64)  # type: ignore[misc]  # the invalid argument
     with pytest.raises(ValueError, match="every"):
         items("words", [], TEXT, every=timedelta(-1))
     log = items("words", ["a"], TEXT)
-    assert pickle.loads(pickle.dumps(log)) == log  # our own
+    assert pickle.loads(pickle.dumps(log)) == log  # a trusted pickle

@@ -1,4 +1,4 @@
-"""Numbers come at their rate, by the clock that is asked."""
+"""`rate`: numbers generated at a rate, by a given clock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ START_MS = int(START.timestamp() * 1000)
 NUMBERS = Topic("numbers", key=NONE, value=INT64)
 
 
-def test_numbers_come_with_the_time_and_stay() -> None:
+def test_numbers_appear_as_time_passes_and_are_retained() -> None:
     clock = FakeClock(START_MS - 500)
     log = rate("load", 3, start=START, partitions=2)
     with closing(log.contents(clock)) as contents, closing(log.reader()) as reader:
@@ -39,7 +39,7 @@ def test_numbers_come_with_the_time_and_stay() -> None:
             assert by_the_system.ends()[0] > 3
 
 
-def test_the_test_driver_has_its_own_time() -> None:
+def test_rate_log_uses_clock_of_test_driver() -> None:
     builder = TopologyBuilder("load")
     builder.add_sink("out", NUMBERS, builder.add_source("load", rate("load", 2, start=START)))
     with TopologyTestDriver(builder.build(), real_sources=True, start=START) as driver:
@@ -50,7 +50,7 @@ def test_the_test_driver_has_its_own_time() -> None:
         assert [record.value for record in driver.read(NUMBERS)] == [0, 1, 2, 3, 4, 5]
 
 
-def test_what_cannot_be_is_refused() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     with pytest.raises(CompileError):
         rate("a/b", 1, start=START)
     with pytest.raises(CompileError):
@@ -58,4 +58,4 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ValueError, match="per_second"):
         rate("load", 0, start=START)
     with pytest.raises(ValueError, match="no time zone"):
-        rate("load", 1, start=datetime(2026, 1, 1))  # naive
+        rate("load", 1, start=datetime(2026, 1, 1))  # without a time zone

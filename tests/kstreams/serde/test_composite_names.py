@@ -1,4 +1,4 @@
-"""Composite serdes are found again by their recorded names."""
+"""Composite serdes are created from their recorded names."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kstreams.serde.stamped import StampedSerde
 
 
 class Named(Serde[bytes]):
-    """A serde of any name."""
+    """A serde with a given name."""
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -1,4 +1,4 @@
-"""Values as people type and read them; a terminal shows them and obeys nothing."""
+"""Values as users type them and terminals print them, without control sequences."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Colour(Enum):
     ],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_values_are_typed_in(serde: Serde[Any], text: str, value: object) -> None:
+def test_typed_text_is_parsed_to_value(serde: Serde[Any], text: str, value: object) -> None:
     parsed = parser_of(serde)(text)
     assert parsed == value
     assert serde.deserialize(serde.serialize(parsed)) == value
@@ -64,7 +64,7 @@ def test_values_are_typed_in(serde: Serde[Any], text: str, value: object) -> Non
     [(INT64, "x"), (LINES, '"a"'), (json_serde(Order), "{}"), (json_serde(Order), "{"), (TEXT, "")],
     ids=lambda value: getattr(value, "name", None),
 )
-def test_text_that_means_no_value_is_a_value_error(serde: Serde[Any], text: str) -> None:
+def test_text_without_a_value_raises_value_error(serde: Serde[Any], text: str) -> None:
     if serde == TEXT:
         assert parser_of(serde)(text) == ""
         return
@@ -96,12 +96,12 @@ CYCLE.append(CYCLE)
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
-def test_a_value_is_shown_on_one_line_that_does_nothing(value: object, shown: str) -> None:
+def test_value_is_printed_on_one_line_without_control_characters(value: object, shown: str) -> None:
     assert printable(value) == shown
     assert printable(value).isprintable()
 
 
-def test_what_holds_itself_is_shown_to_some_depth() -> None:
+def test_recursive_value_is_printed_to_limited_depth() -> None:
     assert printable(CYCLE).startswith("[[[[")
     assert len(printable(CYCLE)) < 1000
 
@@ -122,7 +122,7 @@ hostile = st.recursive(
 
 
 @given(hostile)
-def test_whatever_it_is_a_terminal_only_shows_it(value: object) -> None:
+def test_any_value_is_printable_on_terminal(value: object) -> None:
     assert printable(value).isprintable()
     line = json_line({"value": value})
     assert line.isprintable()
@@ -130,7 +130,7 @@ def test_whatever_it_is_a_terminal_only_shows_it(value: object) -> None:
 
 
 class Shown(Serde[Any]):
-    """A serde that says how its values are typed and shown."""
+    """A serde with its own parser and text form of values."""
 
     name = "shown"
     type_token = Hostile
@@ -155,7 +155,7 @@ class Shown(Serde[Any]):
         raise KeyError(content)
 
 
-def test_a_serde_may_say_how_its_values_are_typed_and_shown() -> None:
+def test_serde_can_define_parser_and_text_form() -> None:
     assert isinstance(parser_of(Shown())('"good"'), Hostile)
     with pytest.raises(ValueError, match="no shown: 'bad'"):
         parser_of(Shown())('"bad"')
@@ -164,18 +164,18 @@ def test_a_serde_may_say_how_its_values_are_typed_and_shown() -> None:
     assert plain(Hostile(), Shown()) == {"is": "hostile"}
 
 
-def test_a_serde_that_cannot_show_a_value_breaks_nothing() -> None:
+def test_failing_text_form_of_serde_falls_back_to_default() -> None:
     assert shown_by(Shown(broken=True))(Hostile()) == "\\x1b[2J\\n\\u2028"
     assert plain(Hostile(), Shown(broken=True)) == "<Hostile whose repr raises RuntimeError>"
     assert shown_by(msgpack_serde(object))({(1, 2): b"x"}) == '{"[1, 2]": "b\'x\'"}'
 
 
-def test_structs_of_any_package_are_shown() -> None:
+def test_structs_of_any_package_are_printed() -> None:
     struct = msgspec.defstruct("Thing", [("a", int), ("b", bytes)])
     assert printable(struct(1, b"\x00")) == '{"a": 1, "b": "b\'\\\\x00\'"}'
 
 
-def test_windowed_key_is_an_object_with_times_in_utc_as_json() -> None:
+def test_windowed_key_is_json_object_with_times_in_utc() -> None:
     window = Windowed(("a", 2**60), 0, 60_000)
     times = {"start": "1970-01-01T00:00:00.000Z", "end": "1970-01-01T00:01:00.000Z"}
     assert plain(window) == {"key": ["a", 2**60], **times}

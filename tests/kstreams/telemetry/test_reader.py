@@ -1,4 +1,4 @@
-"""What is written of an app is read again by any process: whole, bounded, of its format."""
+"""Telemetry files can be read by any process; damaged and later formats are handled."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ def home(tmp_path: Path) -> DirectoryHome:
     return DirectoryHome(tmp_path)
 
 
-def test_an_app_that_tells_nothing_is_no_error(home: DirectoryHome) -> None:
+def test_app_without_telemetry_is_read_as_empty(home: DirectoryHome) -> None:
     reader = TelemetryReader(home)
     assert (reader.live(), reader.counters(), reader.topology()) == (None, None, None)
     assert (reader.reports("q"), reader.minutes(), reader.failures()) == ([], [], [])
 
 
-def test_all_of_it_comes_back(home: DirectoryHome) -> None:
+def test_all_written_telemetry_is_read_unchanged(home: DirectoryHome) -> None:
     files, reader = home.telemetry(), TelemetryReader(home)
     counters = Counters("9f0c", 5)
     counters.add(report())
@@ -83,7 +83,7 @@ def test_all_of_it_comes_back(home: DirectoryHome) -> None:
 
 
 @pytest.mark.parametrize("name", [LIVE, COUNTERS, TOPOLOGY])
-def test_a_document_of_a_later_format_is_refused(home: DirectoryHome, name: str) -> None:
+def test_document_of_later_format_is_rejected(home: DirectoryHome, name: str) -> None:
     home.telemetry().replace(name, b'{"f": 2}')
     reader = TelemetryReader(home)
     read: dict[str, Callable[[], object]] = {
@@ -95,7 +95,7 @@ def test_a_document_of_a_later_format_is_refused(home: DirectoryHome, name: str)
         read[name]()
 
 
-def test_dead_letters_of_a_topology_come_back_and_earlier_files_have_none(
+def test_dead_letter_topics_of_topology_are_read_and_default_to_none(
     home: DirectoryHome,
 ) -> None:
     builder = TopologyBuilder("a", on_error=DeadLetter("failed"))
@@ -114,7 +114,7 @@ def test_dead_letters_of_a_topology_come_back_and_earlier_files_have_none(
 @pytest.mark.parametrize(
     "data", [b"", b"[]", b"{", b'{"f": "1"}', b'{"f": 1}', b'{"f": 1, "app": 3}', b"[" * 100_000]
 )
-def test_damage_is_told_in_documents_and_passed_over_in_lines(
+def test_damaged_document_raises_and_damaged_line_is_skipped(
     home: DirectoryHome, data: bytes
 ) -> None:
     files, reader = home.telemetry(), TelemetryReader(home)
@@ -125,13 +125,13 @@ def test_damage_is_told_in_documents_and_passed_over_in_lines(
     assert reader.reports("lines") == [report()]
 
 
-def test_a_line_of_a_later_format_is_refused(home: DirectoryHome) -> None:
+def test_line_of_later_format_is_rejected(home: DirectoryHome) -> None:
     home.telemetry().append(MINUTES, [b'{"f": 2}'])
     with pytest.raises(CheckpointMismatchError, match="run that one"):
         TelemetryReader(home).minutes()
 
 
-def test_a_line_stays_small_with_many_tasks_and_partitions() -> None:
+def test_line_with_many_tasks_and_partitions_is_small() -> None:
     task = report().tasks[0]
     tasks = tuple(replace(task, task=TaskId("by-word", n)) for n in range(5_000))
     lag = {TopicPartition("lines", n): n for n in range(5_000)}
@@ -141,28 +141,28 @@ def test_a_line_stays_small_with_many_tasks_and_partitions() -> None:
     assert len(to_bytes(line)) < 64_000
 
 
-def test_no_key_of_an_error_is_written_and_no_text_that_may_quote_a_record() -> None:
+def test_keys_of_errors_and_texts_that_may_quote_records_are_not_written() -> None:
     quoting = [
         ProcessingError("ValueError in a processor: 'secret'", cause_type="builtins.ValueError"),
         DeserializationError("no JSON: secret"),
         StoreError("no room").at(topic="lines", offset=3, key="secret"),
     ]
     for error in quoting:
-        said = Failure.of(error.at(node="n", key="secret"), ms=1, run="r", texts=False)
-        assert "secret" not in json.dumps(said.to_json())
-        assert (said.kind, said.where["node"]) == (type(error).__name__, "n")
-        told = Failure.of(error, ms=1, run="r", texts=True)
-        assert told.message == error.message
+        without_text = Failure.of(error.at(node="n", key="secret"), ms=1, run="r", texts=False)
+        assert "secret" not in json.dumps(without_text.to_json())
+        assert (without_text.kind, without_text.where["node"]) == (type(error).__name__, "n")
+        with_text = Failure.of(error, ms=1, run="r", texts=True)
+        assert with_text.message == error.message
     plain = Failure.of(StoreError("no room on the disk"), ms=1, run="r", texts=False)
     assert plain.message == "no room on the disk"
 
 
-def test_an_app_is_heard_within_five_beats() -> None:
+def test_app_is_alive_for_five_heartbeats() -> None:
     assert LIVING.is_heard(10_000)
     assert not LIVING.is_heard(10_001)
     assert LIVING.queries["lines"].lag == 6
 
 
-def test_reading_needs_no_spark() -> None:
+def test_reading_telemetry_needs_no_spark() -> None:
     code = "import sys, kstreams.telemetry.reader as r; assert 'pyspark' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

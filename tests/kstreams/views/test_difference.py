@@ -1,4 +1,4 @@
-"""What differs between two versions is what a model says, in the order of the store."""
+"""Differences between two versions of a store, compared with a model, in the store's order."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def changes(path: Path, spec: StoreSpec[Any], old: int, new: int) -> list[tuple[
 
 @settings(max_examples=15)
 @given(CONTENT, CONTENT)
-def test_it_is_what_a_model_says(
+def test_difference_equals_model(
     first: dict[str, int | None], second: dict[str, int | None]
 ) -> None:
     with TemporaryDirectory() as folder:
@@ -60,7 +60,7 @@ def _turned(found: list[tuple[str, str, Any]]) -> list[tuple[str, str, Any]]:
     return sorted(found, key=lambda each: (each[1], each[0] == "-"))
 
 
-def test_windows_come_by_time_and_what_is_shown_alike_is_equal(tmp_path: Path) -> None:
+def test_differences_of_windows_are_ordered_by_time_and_equal_nans_left_out(tmp_path: Path) -> None:
     windows = TumblingWindows(milliseconds(10))
     spec = window_store("counts", key=TEXT, value=DOUBLE, windows=windows)
     app = Committing(tmp_path / "windows", spec)
@@ -72,4 +72,4 @@ def test_windows_come_by_time_and_what_is_shown_alike_is_equal(tmp_path: Path) -
         *(("+", f"k{p}", 0, float(p)) for p in range(3)),
         *(("+", "a", 10, each[-1]) for each in found[3:]),
     ]
-    assert len(found) == 5  # of the key `a` that was there nothing differs
+    assert len(found) == 5  # the earlier row of key `a` is equal in both versions

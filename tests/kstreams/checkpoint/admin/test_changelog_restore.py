@@ -1,4 +1,4 @@
-"""A store is rebuilt from its changelog, as of the last commit, or nothing is changed."""
+"""A store is rebuilt from its changelog as of the last commit, or nothing is changed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def topology(*specs: StoreSpec[Any]) -> Topology:
 
 
 class Logging:
-    """An app without Spark, whose batches write changelogs to embedded topics."""
+    """An app without Spark whose batches write changelogs to embedded topics."""
 
     def __init__(self, home: Path, *specs: StoreSpec[Any]) -> None:
         self.connection = Embedded(home / "topics", durable=False)
@@ -69,7 +69,7 @@ class Logging:
         self.batch = -1
 
     def commit(self, pairs: Mapping[str, int | None], *, counts: bool = True) -> None:
-        """Put pairs into all stores; a batch that does not count only writes changelogs."""
+        """Put pairs into all stores; with `counts=False` write only changelogs."""
         batch = self.batch + 1
         for partition, pointer in list(self.pointers.items()):
             task = self.checkpoint.task_key("in", TaskId("in", partition))
@@ -99,7 +99,7 @@ class Logging:
             log.append(commit)
 
     def _ids(self) -> dict[str, str]:
-        """Return the ids of the changelogs, as an app finds them at its start."""
+        """Return the ids of the changelog topics, as looked up at a start."""
         topics = {spec.name: spec.changelog for spec in self.specs if spec.changelog}
         for topic in topics.values():
             self.connection.log().ensure(topic, PARTITIONS)
@@ -145,7 +145,7 @@ class Logging:
 PAIRS: Mapping[str, int | None] = {f"k{n}": n for n in range(9)}
 
 
-def test_a_lost_store_is_rebuilt_and_the_rest_of_the_task_stays(tmp_path: Path) -> None:
+def test_lost_store_is_rebuilt_and_other_stores_of_task_stay(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED)
     app.commit(PAIRS)
     app.commit({"k1": None, "k2": 20, "new": 5})
@@ -166,7 +166,7 @@ def test_a_lost_store_is_rebuilt_and_the_rest_of_the_task_stays(tmp_path: Path) 
     assert [p.meta for p in seed.pointers().values()] == [p.meta for p in app.pointers.values()]
 
 
-def test_a_changelog_that_was_created_again_rebuilds_nothing_before_it_has_all(
+def test_recreated_changelog_restores_only_after_it_has_all_rows(
     tmp_path: Path,
 ) -> None:
     app = Logging(tmp_path, LOGGED)
@@ -184,7 +184,7 @@ def test_a_changelog_that_was_created_again_rebuilds_nothing_before_it_has_all(
     assert app.read() == expected == {**PAIRS, "k1": 100}
 
 
-def test_a_store_beside_it_stays_as_it_is(tmp_path: Path) -> None:
+def test_restore_of_one_store_leaves_other_store_unchanged(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED, OTHER)
     app.commit(PAIRS)
     expected = app.read(), app.read(OTHER)
@@ -192,7 +192,7 @@ def test_a_store_beside_it_stays_as_it_is(tmp_path: Path) -> None:
     assert (app.read(), app.read(OTHER)) == expected
 
 
-def test_all_or_nothing_when_a_store_beside_it_is_lost(tmp_path: Path) -> None:
+def test_restore_changes_nothing_if_another_store_is_lost(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED, OTHER)
     app.commit(PAIRS)
     app.lose_state()
@@ -206,7 +206,7 @@ def test_all_or_nothing_when_a_store_beside_it_is_lost(tmp_path: Path) -> None:
     assert both.read() == both.read(OTHER) == PAIRS
 
 
-def test_what_was_not_committed_is_left_out(tmp_path: Path) -> None:
+def test_restore_leaves_out_uncommitted_changes(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED)
     app.commit(PAIRS)
     app.commit({"k1": 100, "ghost": 1}, counts=False)
@@ -214,7 +214,7 @@ def test_what_was_not_committed_is_left_out(tmp_path: Path) -> None:
     assert app.read() == PAIRS
 
 
-def test_what_an_earlier_life_did_not_commit_stays_out(tmp_path: Path) -> None:
+def test_second_restore_leaves_out_uncommitted_changes_of_earlier_epoch(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED)
     app.commit(PAIRS)
     app.commit({"k1": 100, "ghost": 1}, counts=False)
@@ -223,7 +223,7 @@ def test_what_an_earlier_life_did_not_commit_stays_out(tmp_path: Path) -> None:
     assert app.read() == PAIRS
 
 
-def test_an_upgrade_ends_a_life_too(tmp_path: Path) -> None:
+def test_upgrade_leaves_out_uncommitted_changes_of_earlier_epoch(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED, OTHER)
     app.commit(PAIRS)
     app.commit({"k1": 100, "ghost": 1}, counts=False)
@@ -235,7 +235,7 @@ def test_an_upgrade_ends_a_life_too(tmp_path: Path) -> None:
     assert app.read() == PAIRS
 
 
-def test_what_was_there_before_the_changelog_began_is_in_it(tmp_path: Path) -> None:
+def test_changelog_begun_later_includes_earlier_rows_after_first_commit(tmp_path: Path) -> None:
     app = Logging(tmp_path, PLAIN)
     app.commit(PAIRS)
     app.specs = (LOGGED,)
@@ -247,7 +247,7 @@ def test_what_was_there_before_the_changelog_began_is_in_it(tmp_path: Path) -> N
     assert app.read() == {**PAIRS, "k1": 10}
 
 
-def test_a_restored_app_can_be_restored_again(tmp_path: Path) -> None:
+def test_restored_app_can_be_restored_again(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED)
     app.commit(PAIRS)
     app.restore()
@@ -256,7 +256,7 @@ def test_a_restored_app_can_be_restored_again(tmp_path: Path) -> None:
     assert Checkpoint.load(home_of(app.path)).generations == {"in": 2}
 
 
-def test_what_cannot_be_rebuilt_is_said(tmp_path: Path) -> None:
+def test_restore_reports_why_store_cannot_be_rebuilt(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED)
     with pytest.raises(ExecutionError, match="has committed nothing"):
         app.restore()
@@ -276,7 +276,7 @@ def test_what_cannot_be_rebuilt_is_said(tmp_path: Path) -> None:
     assert Checkpoint.load(home_of(app.path)).generations == {}
 
 
-def test_a_fork_and_a_store_that_was_reset_begin_their_changelog_again(tmp_path: Path) -> None:
+def test_fork_and_reset_store_begin_new_changelog(tmp_path: Path) -> None:
     app = Logging(tmp_path, LOGGED, OTHER.with_changelog("other-log"))
     app.commit(PAIRS)
     Savepoints(app.checkpoint, app.objects).create("now", FakeClock())

@@ -1,4 +1,4 @@
-"""A reset removes an app's checkpoint and local state, and nothing of others."""
+"""A reset removes the checkpoint and local state of an app, and nothing of other apps."""
 
 from __future__ import annotations
 
@@ -38,30 +38,30 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-LIFE1, LIFE2, LIFE11 = "11ab5f1ac3d0", "22ab5f1ac3d0", "11ab5f1ac3d1"
+CHECKPOINT1, CHECKPOINT2, CHECKPOINT11 = "11ab5f1ac3d0", "22ab5f1ac3d0", "11ab5f1ac3d1"
 
 
-def checkpoint(path: Path, app: str = "app", epoch: str = LIFE1) -> Path:
+def checkpoint(path: Path, app: str = "app", checkpoint_id: str = CHECKPOINT1) -> Path:
     (path / "queries" / "q").mkdir(parents=True)
     (path / "queries" / "q" / "plan").write_bytes(b"12345")
-    (path / "app.json").write_text(json.dumps({"app": app, "incarnation": epoch}))
+    (path / "app.json").write_text(json.dumps({"app": app, "incarnation": checkpoint_id}))
     return path
 
 
-def local_state(root: Path, app: str = "app", epoch: str = LIFE1) -> Path:
-    home = root / app / epoch / f"{app}.{epoch}.q" / "group" / "0"
+def local_state(root: Path, app: str = "app", checkpoint_id: str = CHECKPOINT1) -> Path:
+    home = root / app / checkpoint_id / f"{app}.{checkpoint_id}.q" / "group" / "0"
     home.mkdir(parents=True)
     (home / "file").write_bytes(b"123")
-    return root / app / epoch
+    return root / app / checkpoint_id
 
 
-def test_checkpoint_and_local_state_go() -> None:
+def test_reset_removes_checkpoint_and_local_state() -> None:
     path = checkpoint(Path(".kstreams/app"))
     local_state(Path("local"))
     state = Memory(directory="local")
     found = survey("app", state=state)
     assert path.exists()
-    assert [(x.path.name, x.files) for x in found.leftovers] == [("app", 3), (LIFE1, 1)]
+    assert [(x.path.name, x.files) for x in found.leftovers] == [("app", 3), (CHECKPOINT1, 1)]
     assert found.local[0].size_bytes == 3
 
     assert reset("app", state=state) == found
@@ -70,7 +70,7 @@ def test_checkpoint_and_local_state_go() -> None:
 
 
 def read_files(home: CheckpointHome, when_read: WhenRead) -> None:
-    """Start an app on files that go when they are committed, and on others."""
+    """Start an app on files that are removed at commit, and on other files."""
     builder = TopologyBuilder("app")
     for log in (
         folder("lines", "in", Lines(TEXT), when_read=when_read),
@@ -83,35 +83,35 @@ def read_files(home: CheckpointHome, when_read: WhenRead) -> None:
 
 
 @pytest.mark.parametrize("home", [home_of("here"), ObjectHome(Directory("there"))], ids=str)
-def test_it_says_what_does_not_come_again(
+def test_reset_reports_files_that_cannot_be_read_again(
     home: CheckpointHome, caplog: pytest.LogCaptureFixture
 ) -> None:
-    said = (
+    warning = (
         "What source 'lines' has read does not come again: files {} when they are committed. "
         "The app begins behind them."
     )
     read_files(home, "leave")
     assert survey("app", checkpoint=home.named).not_again == ()
     read_files(home, MoveTo("_done"))
-    assert survey("app", checkpoint=home.named).not_again == (said.format("go to '_done'"),)
+    assert survey("app", checkpoint=home.named).not_again == (warning.format("go to '_done'"),)
     read_files(home, "delete")
-    assert reset("app", checkpoint=home.named).not_again == (said.format("are deleted"),)
-    assert [record.getMessage() for record in caplog.records] == [said.format("are deleted")]
+    assert reset("app", checkpoint=home.named).not_again == (warning.format("are deleted"),)
+    assert [record.getMessage() for record in caplog.records] == [warning.format("are deleted")]
     read_files(home, "delete")
-    told: list[str] = []
-    assert reset("app", checkpoint=home.named, tell=told.append).not_again == tuple(told)
+    printed: list[str] = []
+    assert reset("app", checkpoint=home.named, tell=printed.append).not_again == tuple(printed)
 
 
-def test_other_lives_of_the_app_keep_their_local_state() -> None:
+def test_reset_keeps_local_state_of_other_checkpoints() -> None:
     checkpoint(Path("here"))
     local_state(Path("local"))
-    other = local_state(Path("local"), epoch=LIFE2)
+    other = local_state(Path("local"), checkpoint_id=CHECKPOINT2)
     reset("app", checkpoint="here", state=Memory(directory="local"))
     assert other.is_dir()
-    assert [p.name for p in Path("local/app").iterdir()] == [LIFE2]
+    assert [p.name for p in Path("local/app").iterdir()] == [CHECKPOINT2]
 
 
-def test_local_state_is_found_where_workers_put_it_by_default(
+def test_reset_finds_local_state_in_default_directory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
@@ -121,7 +121,7 @@ def test_local_state_is_found_where_workers_put_it_by_default(
     assert not home.exists()
 
 
-def test_nothing_to_reset_names_the_nearest_app() -> None:
+def test_reset_without_checkpoint_suggests_nearest_app_id() -> None:
     with pytest.raises(NoCheckpointError, match="has no checkpoint at"):
         reset("app")
     checkpoint(Path(".kstreams/apple"), app="apple")
@@ -130,14 +130,14 @@ def test_nothing_to_reset_names_the_nearest_app() -> None:
     assert Path(".kstreams/apple/app.json").exists()
 
 
-def test_another_apps_checkpoint_is_left_alone() -> None:
+def test_reset_rejects_checkpoint_directory_of_another_app() -> None:
     path = checkpoint(Path("here"), app="other")
     with pytest.raises(CheckpointMismatchError, match="belongs to app 'other', not to 'app'"):
         reset("app", checkpoint="here")
     assert (path / "app.json").exists()
 
 
-def test_what_is_no_checkpoint_is_left_alone() -> None:
+def test_reset_rejects_directory_that_is_no_checkpoint() -> None:
     Path("home/mine").mkdir(parents=True)
     with pytest.raises(CheckpointMismatchError, match="is no checkpoint: it has mine"):
         reset("app", checkpoint="home")
@@ -147,17 +147,17 @@ def test_what_is_no_checkpoint_is_left_alone() -> None:
     assert Path("home/mine").exists()
 
 
-def test_an_app_that_never_started_leaves_a_checkpoint_too() -> None:
+def test_reset_removes_checkpoint_of_app_that_never_started() -> None:
     lock = CheckpointLock(Path("here"))
     lock.acquire()
     lock.release()
-    for left in ("12", "0f" * 16):  # of an older version, and of this one
+    for left in ("12", "0f" * 16):  # of an older version, and of this version
         Path(f"here/.app-{left}.json").touch()
     reset("app", checkpoint="here")
     assert not Path("here").exists()
 
 
-def test_a_running_app_is_not_reset() -> None:
+def test_reset_rejects_running_app() -> None:
     path = checkpoint(Path("here"))
     lock = CheckpointLock(path)
     lock.acquire()
@@ -170,7 +170,7 @@ def test_a_running_app_is_not_reset() -> None:
 
 
 @pytest.mark.parametrize("removed", [0, 1, 2], ids="after {} removals".format)
-def test_a_killed_reset_leaves_no_checkpoint_that_starts(
+def test_killed_reset_leaves_no_checkpoint_that_starts(
     removed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint(Path("here"))
@@ -198,17 +198,17 @@ def test_a_killed_reset_leaves_no_checkpoint_that_starts(
         reset("app", checkpoint="here", state=state)
 
 
-def test_the_next_reset_finishes_what_a_killed_one_began() -> None:
-    checkpoint(Path(".here.reset-0123456789ab"), epoch=LIFE1)
-    checkpoint(Path("here"), epoch=LIFE2)
-    for epoch in (LIFE1, LIFE2):
-        local_state(Path("local"), epoch=epoch)
+def test_next_reset_completes_killed_reset() -> None:
+    checkpoint(Path(".here.reset-0123456789ab"), checkpoint_id=CHECKPOINT1)
+    checkpoint(Path("here"), checkpoint_id=CHECKPOINT2)
+    for checkpoint_id in (CHECKPOINT1, CHECKPOINT2):
+        local_state(Path("local"), checkpoint_id=checkpoint_id)
     reset("app", checkpoint="here", state=Memory(directory="local"))
     assert sorted(p.name for p in Path.cwd().iterdir()) == ["local"]
     assert list(Path("local").iterdir()) == []
 
 
-def test_a_disk_that_refuses_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_error_during_reset_raises_typed_error(monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint(Path("here"))
 
     def refuse(path: Path) -> None:
@@ -220,14 +220,14 @@ def test_a_disk_that_refuses_is_a_typed_error(monkeypatch: pytest.MonkeyPatch) -
     assert not Path("here").exists()
 
 
-def test_resetting_needs_no_pyspark() -> None:
+def test_reset_needs_no_pyspark() -> None:
     program = "import sys, kstreams.checkpoint.admin.reset; sys.exit('pyspark' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def life_in(log: ObjectStore, epoch: str, app: str = "app") -> list[str]:
-    """Give a life of an app objects of every sort in a log; return their names."""
-    scope = f"{app}.{epoch}"
+def objects_of(log: ObjectStore, checkpoint_id: str, app: str = "app") -> list[str]:
+    """Create objects of every kind for a checkpoint of an app in a log; return their names."""
+    scope = f"{app}.{checkpoint_id}"
     names = [
         f"{scope}.q/00/g/0/1-x.delta",
         f"{scope}.q/garbage/5-unnamed",
@@ -240,14 +240,14 @@ def life_in(log: ObjectStore, epoch: str, app: str = "app") -> list[str]:
     return names
 
 
-def test_objects_of_a_log_elsewhere_go_and_no_others() -> None:
+def test_reset_removes_only_own_objects_of_separate_log() -> None:
     log = Directory("log")
     checkpoint(Path("here"))
-    own = life_in(log.open(), LIFE1)
+    own = objects_of(log.open(), CHECKPOINT1)
     others = [
-        *life_in(log.open(), LIFE2),
-        *life_in(log.open(), LIFE11),
-        *life_in(log.open(), LIFE1, "app2"),
+        *objects_of(log.open(), CHECKPOINT2),
+        *objects_of(log.open(), CHECKPOINT11),
+        *objects_of(log.open(), CHECKPOINT1, "app2"),
     ]
     assert reset("app", checkpoint="here").objects == 0
     assert set(own) <= set(log.open().list(""))
@@ -261,21 +261,21 @@ def test_objects_of_a_log_elsewhere_go_and_no_others() -> None:
     assert set(log.open().list("")) == set(others)
 
 
-def test_a_reset_that_was_killed_before_the_objects_went_is_finished() -> None:
+def test_next_reset_removes_objects_left_by_killed_reset() -> None:
     log = Directory("log")
-    life_in(log.open(), LIFE1)
+    objects_of(log.open(), CHECKPOINT1)
     checkpoint(Path(".here.reset-0123456789ab"))
     found = reset("app", checkpoint="here", state=Memory(log=log))
     assert (found.checkpoint, found.objects) == (None, 5)
     assert list(log.open().list("")) == []
 
 
-def test_a_forged_incarnation_leads_a_reset_nowhere() -> None:
+def test_reset_rejects_forged_checkpoint_id() -> None:
     precious = Path("local/precious/app.../x")
     precious.mkdir(parents=True)
     for forged in ("../precious", "../../..", "/", "", "x" * 12, "0123456789abc", None, 7):
         shutil.rmtree(Path("here"), ignore_errors=True)
-        checkpoint(Path("here"), epoch=forged)  # type: ignore[arg-type]  # what a file may hold
+        checkpoint(Path("here"), checkpoint_id=forged)  # type: ignore[arg-type]  # possible content of a file
         for attempt in (survey, reset):
             with pytest.raises(InvalidNameError, match="expected 12 hex digits"):
                 attempt("app", checkpoint="here", state=Memory(directory="local"))
@@ -283,29 +283,29 @@ def test_a_forged_incarnation_leads_a_reset_nowhere() -> None:
         assert Path("here/queries/q/plan").exists()
 
 
-def test_what_lacks_the_mark_of_the_life_stays_beside_its_local_state() -> None:
+def test_reset_keeps_directories_without_checkpoint_id_in_local_state() -> None:
     checkpoint(Path("here"))
     home = local_state(Path("local"))
-    for name in ("mine", f"other.{LIFE1}.q", f"app.{LIFE2}.q"):
+    for name in ("mine", f"other.{CHECKPOINT1}.q", f"app.{CHECKPOINT2}.q"):
         (home / name).mkdir()
-    (home / f"app.{LIFE1}.link").symlink_to(Path("local").absolute())
+    (home / f"app.{CHECKPOINT1}.link").symlink_to(Path("local").absolute())
     reset("app", checkpoint="here", state=Memory(directory="local"))
-    left = {"mine", f"other.{LIFE1}.q", f"app.{LIFE2}.q", f"app.{LIFE1}.link"}
+    left = {"mine", f"other.{CHECKPOINT1}.q", f"app.{CHECKPOINT2}.q", f"app.{CHECKPOINT1}.link"}
     assert {entry.name for entry in home.iterdir()} == left
 
 
-@pytest.mark.parametrize("linked", ["local/app", f"local/app/{LIFE1}"])
-def test_local_state_behind_a_link_stays(linked: str) -> None:
+@pytest.mark.parametrize("linked", ["local/app", f"local/app/{CHECKPOINT1}"])
+def test_reset_keeps_local_state_behind_link(linked: str) -> None:
     checkpoint(Path("here"))
     home = local_state(Path("elsewhere"))
     Path(linked).parent.mkdir(parents=True)
-    target = home if linked.endswith(LIFE1) else home.parent
+    target = home if linked.endswith(CHECKPOINT1) else home.parent
     Path(linked).symlink_to(target.absolute())
     reset("app", checkpoint="here", state=Memory(directory="local"))
-    assert (home / f"app.{LIFE1}.q/group/0/file").exists()
+    assert (home / f"app.{CHECKPOINT1}.q/group/0/file").exists()
 
 
-def test_links_in_a_checkpoint_go_and_what_they_lead_to_stays() -> None:
+def test_reset_removes_links_and_keeps_their_targets() -> None:
     path = checkpoint(Path("here"))
     Path("disk").mkdir()
     Path("disk/file").touch()
@@ -317,7 +317,7 @@ def test_links_in_a_checkpoint_go_and_what_they_lead_to_stays() -> None:
     assert not list(Path.cwd().glob(".here.*"))
 
 
-def test_a_checkpoint_that_is_a_link_is_not_followed() -> None:
+def test_reset_does_not_follow_checkpoint_that_is_a_link() -> None:
     path = checkpoint(Path("real"))
     Path("here").symlink_to(path)
     with pytest.raises(CheckpointMismatchError, match=r"symbolic link[^!]*real"):
@@ -325,7 +325,7 @@ def test_a_checkpoint_that_is_a_link_is_not_followed() -> None:
     assert (path / "queries/q/plan").exists()
 
 
-def test_a_checkpoint_with_more_in_it_than_the_app_put_there_is_left_alone() -> None:
+def test_reset_rejects_checkpoint_with_foreign_files() -> None:
     path = checkpoint(Path("home"))
     (path / "thesis.txt").touch()
     with pytest.raises(CheckpointMismatchError, match=r"more in it .*: thesis\.txt"):
@@ -336,7 +336,7 @@ def test_a_checkpoint_with_more_in_it_than_the_app_put_there_is_left_alone() -> 
     assert not path.exists()
 
 
-def test_local_state_in_the_checkpoint_goes_with_it() -> None:
+def test_reset_removes_local_state_inside_checkpoint() -> None:
     local_state(checkpoint(Path("here")) / "local")
     with pytest.raises(CheckpointMismatchError, match="more in it"):
         reset("app", checkpoint="here")
@@ -344,7 +344,7 @@ def test_local_state_in_the_checkpoint_goes_with_it() -> None:
     assert list(Path.cwd().iterdir()) == []
 
 
-def test_another_apps_directory_that_is_named_like_a_leftover_stays() -> None:
+def test_reset_keeps_directory_of_another_app_named_like_leftover() -> None:
     checkpoint(Path("here"))
     other = checkpoint(Path(".here.reset-0123456789ab"), app="other")
     strange = Path(".here.reset-ba9876543210")
@@ -355,17 +355,17 @@ def test_another_apps_directory_that_is_named_like_a_leftover_stays() -> None:
     assert (strange / "mine").is_dir()
 
 
-def test_an_app_named_like_a_life_of_another_keeps_its_objects() -> None:
+def test_reset_keeps_objects_of_app_named_like_app_with_checkpoint_id() -> None:
     log = Directory("log")
     checkpoint(Path("here"))
-    life_in(log.open(), LIFE1)
-    theirs = life_in(log.open(), LIFE2, f"app.{LIFE1}")
+    objects_of(log.open(), CHECKPOINT1)
+    theirs = objects_of(log.open(), CHECKPOINT2, f"app.{CHECKPOINT1}")
     reset("app", checkpoint="here", state=Memory(log=log))
     assert set(log.open().list("")) == set(theirs)
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "..", ".", "a\0b", "", "a\nb", "\ud800"])
-def test_an_id_that_leads_elsewhere_is_refused(name: str) -> None:
+def test_reset_rejects_app_id_that_leads_elsewhere(name: str) -> None:
     for attempt in (survey, reset):
         with pytest.raises(InvalidNameError, match="an app's id cannot be "):
             attempt(name)
