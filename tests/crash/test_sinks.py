@@ -1,4 +1,4 @@
-"""Death around what goes to databases and files: before they commit, and before the batch does."""
+"""Death around sinks of databases and files: before they commit, and before the batch commits."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ POINTS = (
     Point("cut-and-not-run", "after replace plan", dies="driver", max_bytes=400),
 )
 AROUND = [POINTS[1], POINTS[3], *POINTS[6:]]
-"""Around what is staged and what is shown."""
+"""Points around staging and publishing."""
 MARK = pa.schema([("word", pa.string()), ("mark", pa.string())])
 
 
 def mark_row(key: str, mark: str) -> Mapping[str, object]:
-    """Make a row of each mark: no two attempts have the same."""
+    """Make a row of each mark; no two attempts have the same."""
     return {"word": key, "mark": mark}
 
 
@@ -68,11 +68,11 @@ def count_row(_key: str, mark: str) -> Mapping[str, object] | None:
 
 @dataclass(frozen=True)
 class Others:
-    """Sinks that append marks, beside those of the database.
+    """Sinks that append marks, in addition to those of the database.
 
     Attributes:
-        sinks: By name.
-        seen: What is in the place of each.
+        sinks: The sinks by name.
+        seen: Returns the contents of each sink's target.
     """
 
     sinks: Mapping[str, Sink[str, str]]
@@ -80,12 +80,12 @@ class Others:
 
 
 class SinkHarness(Harness):
-    """The app of the matrix, which writes to a database too.
+    """The app of the crash matrix, which also writes to a database.
 
     Args:
         tables: The database.
-        others: What else it writes to.
-        given: As for a `Harness`.
+        others: The other sinks.
+        given: Arguments of `Harness`.
     """
 
     def __init__(self, tables: Place, others: Others, *given: Any) -> None:
@@ -150,7 +150,7 @@ class SinkHarness(Harness):
 
 
 def in_files(folder: Path) -> Others:
-    """Return sinks of files: one a task and batch, and one for each result."""
+    """Return sinks of files: one file for each task and batch, and one for each result."""
     files: Objects[str, str] = Objects(folder / "files", format=JsonLines(), row=mark_row)
     each = FileForEach(folder / "each", path=mark_path, body=mark_body)
     return Others(
@@ -165,7 +165,7 @@ def mark_path(record: Record[str, str]) -> str:
 
 
 def mark_body(record: Record[str, str]) -> bytes:
-    """Make the file of a mark."""
+    """Make the contents of the file of a mark."""
     return mark_message(record.key, record.value)
 
 
@@ -179,7 +179,7 @@ def _lines(folder: Path) -> list[dict[str, str]]:
 
 
 def in_lakes(folder: Path) -> Others:
-    """Return sinks of tables of files."""
+    """Return sinks of Delta and Iceberg tables."""
     catalog = catalog_in(folder)
     place = str(folder / "delta")
     delta: DeltaTable[str, str] = DeltaTable(place, MARK, row=mark_row)
@@ -192,7 +192,7 @@ def in_lakes(folder: Path) -> Others:
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_tables_have_each_result_once(
+def test_database_tables_have_each_result_once_after_a_death(
     point: Point,
     recovery: Recovery,
     database: str,
@@ -204,7 +204,7 @@ def test_tables_have_each_result_once(
 
 
 @pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
-def test_tables_of_files_have_each_result_once(
+def test_delta_and_iceberg_tables_have_each_result_once_after_a_death(
     point: Point, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make = partial(SinkHarness, Place(database), in_lakes(tmp_path / "lakes"))
@@ -212,7 +212,7 @@ def test_tables_of_files_have_each_result_once(
 
 
 @pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
-def test_a_stream_of_redis_has_each_result_once(
+def test_redis_stream_has_each_result_once_after_a_death(
     point: Point,
     database: str,
     redis_server: RedisServer,
@@ -229,7 +229,7 @@ def test_a_stream_of_redis_has_each_result_once(
 
 @pytest.mark.connectors
 @pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
-def test_a_stream_of_rabbitmq_has_each_result_once(
+def test_rabbitmq_stream_has_each_result_once_after_a_death(
     point: Point,
     database: str,
     rabbit: RabbitServer,
@@ -264,7 +264,7 @@ def run(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Run some batches, die at the point, go on, and look at what is there."""
+    """Run some batches, die at the point, recover, and check all sinks."""
     log: ObjectStoreSettings = Directory(str(tmp_path / "log"))
     state = Memory(directory=str(tmp_path / "local"))
     harness = make(tmp_path, state, log, point, recovery, monkeypatch)
