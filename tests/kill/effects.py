@@ -81,7 +81,7 @@ def _main(home: str, work: Callable[[], object], effect: int) -> None:
             count()
 
     def synced(number: int) -> None:
-        """Replace `fsync`: files survive a killed process, so there is no need to wait for a disk."""
+        """Replace `fsync`: files survive a killed process, so no wait for a disk is needed."""
         found = os.fstat(number)
         is_file = stat.S_ISREG(found.st_mode)
         count((lambda: os.truncate(number, found.st_size // 2)) if is_file else None)

@@ -1,4 +1,4 @@
-"""The suite that every serde passes, of several kinds of messages."""
+"""The test suite for serdes with several kinds of messages."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ class _Messages(SerdeContract[Any]):
 
 
 def _said(value: object) -> str:
-    return said(value).replace("{}", "[]")  # an empty map looks as an empty list does
+    return said(value).replace("{}", "[]")  # an empty map looks like an empty list
 
 
 def _plain(value: Any) -> Any:
-    """Return a row as `in_columns` has it."""
+    """Return a row in the form of `in_columns`."""
     if isinstance(value, datetime):
         return (value - _EPOCH) // timedelta(microseconds=1)
     if isinstance(value, timedelta):
@@ -95,7 +95,8 @@ class TestEverything(_Messages):
     kind = Everything
 
     def strategy(self) -> st.SearchStrategy[Any]:
-        return messages(Everything).map(_without_times)  # of which Python has fewer than columns
+        # Python has a smaller range of times than columns
+        return messages(Everything).map(_without_times)
 
     def values(self) -> Sequence[Any]:
         full = Everything(a_double=1.5, an_int32=-1, a_uint64=(1 << 64) - 1, words=["a", ""])
