@@ -27,7 +27,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield running
 
 
-class Told:
+class RecordingWatcher:
     """A watcher that records its calls; its clock advances by a minute for each run."""
 
     def __init__(self) -> None:
@@ -53,8 +53,8 @@ class Told:
         self.lines.append(text)
 
 
-def run(plan: Plan, cluster: Cluster, cache: Path) -> tuple[Outcome, Told]:
-    told = Told()
+def run(plan: Plan, cluster: Cluster, cache: Path) -> tuple[Outcome, RecordingWatcher]:
+    told = RecordingWatcher()
     outcome = Outcome({}, {}, {}, {})
     saved: list[int] = []
 
@@ -66,7 +66,7 @@ def run(plan: Plan, cluster: Cluster, cache: Path) -> tuple[Outcome, Told]:
     return outcome, told
 
 
-def ran(told: Told) -> list[str]:
+def ran(told: RecordingWatcher) -> list[str]:
     """Return the peers in the order in which they ran."""
     return [title.split()[1].rstrip(",") for title in told.steps if ", round " in title]
 

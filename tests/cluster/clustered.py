@@ -72,7 +72,7 @@ class Driver:
         """Stop the JVM of a driver whose Python process is stopped, as if the machine hung."""
         kill(self.jvm, signal.SIGSTOP)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Let both processes continue."""
         for pid in (self.jvm, self.python):
             kill(pid, signal.SIGCONT)

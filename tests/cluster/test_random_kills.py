@@ -31,10 +31,10 @@ TARGETS = ("master", "worker", "executor", "driver", "jvm")
 def test_twenty_random_kills_lose_and_repeat_no_record(app: ClusteredApp) -> None:
     random, began = Random(SEED), time.monotonic()
 
-    def tell(what: str) -> None:
+    def log_line(what: str) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {what}", flush=True)  # noqa: T201
 
-    tell(f"KSTREAMS_SEED={SEED}")
+    log_line(f"KSTREAMS_SEED={SEED}")
     app.start()
     app.emit(800)
     app.wait_for_all()
@@ -45,10 +45,10 @@ def test_twenty_random_kills_lose_and_repeat_no_record(app: ClusteredApp) -> Non
         time.sleep(pause_s)  # the moment of the kill is random
         # The number of draws does not depend on the running processes.
         strikes = Random(random.random())
-        tell(f"kill {number + 1}, after {pause_s:.2f} s: {strike(app, target, strikes)}")
+        log_line(f"kill {number + 1}, after {pause_s:.2f} s: {strike(app, target, strikes)}")
         app.emit(200)
         app.wait_for_all()
-        tell("  all is counted")
+        log_line("  all is counted")
     app.assert_exact()
     app.stop()
 

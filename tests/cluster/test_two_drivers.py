@@ -33,7 +33,7 @@ def test_older_driver_is_fenced_after_a_pause_in_each_step(app: ClusteredApp) ->
         pause_in_a_batch(app, older)
         app.start(config=HALF)
         app.wait_for_all()
-        older.go_on()
+        older.resume()
         app.emit(800)
         older.end()
         fenced.append(older)

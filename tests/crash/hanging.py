@@ -121,7 +121,7 @@ class HungDriver:
     def hangs(self) -> bool:
         return self._thread.is_alive()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Let the driver continue to its end."""
         self._goes_on.set()
         self._thread.join(_WAIT_S)

@@ -33,7 +33,7 @@ def test_hanging_driver_is_fenced_after_another_has_continued(
     older = drivers.driver(hang)
     assert older.hangs
     drivers.driver(batches=more)
-    older.go_on()
+    older.resume()
     assert older.fenced or not (more and hang.batches)  # or it starts late, and is the newer one
     drivers.driver(batches=2)
     drivers.check()
@@ -54,6 +54,6 @@ def test_two_hanging_drivers_are_fenced_after_a_third_has_continued(
     hung = [drivers.driver(first), drivers.driver(second)]
     drivers.driver(batches=more)
     for older in hung if in_turn else reversed(hung):
-        older.go_on()
+        older.resume()
     drivers.driver(batches=2)
     drivers.check()

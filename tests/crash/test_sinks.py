@@ -67,7 +67,7 @@ def count_row(_key: str, mark: str) -> Mapping[str, object] | None:
 
 
 @dataclass(frozen=True)
-class Others:
+class OtherSinks:
     """Sinks that append marks, in addition to those of the database.
 
     Attributes:
@@ -88,7 +88,7 @@ class SinkHarness(Harness):
         given: Arguments of `Harness`.
     """
 
-    def __init__(self, tables: Place, others: Others, *given: Any) -> None:
+    def __init__(self, tables: Place, others: OtherSinks, *given: Any) -> None:
         self.tables = tables
         self.others = others
         tables.execute("CREATE TABLE marks (word text, mark text)")
@@ -149,11 +149,11 @@ class SinkHarness(Harness):
         self.worker.writers.close()
 
 
-def in_files(folder: Path) -> Others:
+def in_files(folder: Path) -> OtherSinks:
     """Return sinks of files: one file for each task and batch, and one for each result."""
     files: Objects[str, str] = Objects(folder / "files", format=JsonLines(), row=mark_row)
     each = FileForEach(folder / "each", path=mark_path, body=mark_body)
-    return Others(
+    return OtherSinks(
         {"files": files, "each": each},
         {"files": lambda: _lines(folder / "files"), "each": lambda: _each(folder / "each")},
     )
@@ -178,13 +178,13 @@ def _lines(folder: Path) -> list[dict[str, str]]:
     return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
 
 
-def in_lakes(folder: Path) -> Others:
+def in_lakes(folder: Path) -> OtherSinks:
     """Return sinks of Delta and Iceberg tables."""
     catalog = catalog_in(folder)
     place = str(folder / "delta")
     delta: DeltaTable[str, str] = DeltaTable(place, MARK, row=mark_row)
     iceberg: IcebergTable[str, str] = IcebergTable(NAME, MARK, row=mark_row, catalog=catalog)
-    return Others(
+    return OtherSinks(
         {"delta": delta, "iceberg": iceberg},
         {"delta": lambda: delta_rows(place), "iceberg": lambda: iceberg_rows(catalog)},
     )
@@ -222,7 +222,7 @@ def test_redis_stream_has_each_result_once_after_a_death(
     stream = uuid4().hex
     redis = RedisStream[str, str](redis_server.url, stream=stream, fields=mark_fields)
     place = RedisPlace(redis_server.url)
-    others = Others({"stream": redis}, {"stream": lambda: place.entries(stream)})
+    others = OtherSinks({"stream": redis}, {"stream": lambda: place.entries(stream)})
     make = partial(SinkHarness, Place(database), others)
     run(make, point, RECOVERIES[0], tmp_path, monkeypatch)
 
@@ -238,7 +238,7 @@ def test_rabbitmq_stream_has_each_result_once_after_a_death(
 ) -> None:
     place = RabbitPlace(rabbit.stream_url, rabbit.url)
     stream = RabbitStream[str, str](rabbit.stream_url, stream=place.stream, body=mark_message)
-    others = Others({"stream": stream}, {"stream": lambda: _messages(place)})
+    others = OtherSinks({"stream": stream}, {"stream": lambda: _messages(place)})
     make = partial(SinkHarness, Place(database), others)
     run(make, point, RECOVERIES[0], tmp_path, monkeypatch)
 

@@ -45,12 +45,12 @@ def emitted(harness: LoopHarness) -> None:
 def run_until_it_fails(spark: FakeSpark) -> None:
     """Continue a driver that was hanging, and check that it is fenced."""
 
-    def go_on() -> None:
+    def run_batches() -> None:
         for _ in range(5):
             spark.run_batch()
 
     with pytest.raises(FencedError):
-        go_on()
+        run_batches()
 
 
 def line_of(harness: LoopHarness) -> list[int]:
@@ -115,13 +115,13 @@ def test_earlier_commit_of_the_older_driver_is_accepted_by_the_newer(
         if harness.pipeline is older:
             start_beside(harness)
             assert harness.pipeline.driver.planned(number) is not None
-            before(harness.pipeline.driver._opened.commits, "add", goes_on, monkeypatch)
+            before(harness.pipeline.driver._opened.commits, "add", older_commits, monkeypatch)
             # Embedded topics belong to one machine, and have lost the older driver's staged
             # results.
             for driver in (harness.pipeline.driver, older.driver):
                 monkeypatch.setattr(driver, "_publish", lambda _: None)
 
-    def goes_on() -> None:
+    def older_commits() -> None:
         """Let the older driver commit while the newer one is about to."""
         if not hung:
             hung.append(spark)

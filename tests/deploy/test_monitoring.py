@@ -14,7 +14,7 @@ import yaml
 
 from kstreams_serve.exposition import exposition
 from kstreams_serve.metrics import METRICS
-from tests.packages.kstreams_serve.test_metrics import committed, told, watched
+from tests.packages.kstreams_serve.test_metrics import committed, watched, with_telemetry
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
 RULES = FOLDER / "kstreams.rules.yml"
@@ -100,7 +100,7 @@ def test_promtool_accepts_rules_and_queries(tmp_path: Path) -> None:
 @needs_promtool
 def test_promtool_reads_the_metrics(tmp_path: Path) -> None:
     committed(tmp_path)
-    told(tmp_path, heard_ms=9_000)
+    with_telemetry(tmp_path, heard_ms=9_000)
     text = exposition(watched(tmp_path), openmetrics=False)
     ran = subprocess.run(
         ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False

@@ -34,7 +34,7 @@ def comparable(result: Result) -> tuple[Any, ...]:
     return result.by_task(), stores, result.dropped, result.nodes
 
 
-def said(result: Result) -> Result:
+def without_letter_texts(result: Result) -> Result:
     """Return a result without the texts of dead letters, which the model does not know."""
     outputs = {
         place: [(*row[:3], tuple(h for h in row[3] if h[0] not in _UNSAID)) for row in rows]
@@ -60,7 +60,7 @@ def test_driver_result_does_not_depend_on_batch_cuts(
 def test_driver_result_equals_the_model(case: Case, cuts: list[int], recreate: bool) -> None:
     note(case.describe())
     found = run_on_driver(case, cuts, recreate_processors=recreate)
-    assert comparable(said(found)) == comparable(run_model(case))
+    assert comparable(without_letter_texts(found)) == comparable(run_model(case))
 
 
 @given(cases())

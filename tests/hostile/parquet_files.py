@@ -7,7 +7,7 @@ import io
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-__all__ = ("nested", "repeating", "telling_rows")
+__all__ = ("nested", "repeating", "with_row_count")
 
 _MAGIC = b"PAR1"
 
@@ -18,7 +18,7 @@ def repeating(text_bytes: int, rows: int) -> bytes:
     return _written(pa.table({"a": texts}))
 
 
-def telling_rows(rows: int, told: int) -> bytes:
+def with_row_count(rows: int, told: int) -> bytes:
     """Return a file whose footer has a wrong number of rows."""
     data = _written(pa.table({"a": [str(number) for number in range(rows)]}))
     size = int.from_bytes(data[-8:-4], "little")

@@ -15,7 +15,7 @@ import pytest
 from kstreams import TEXT
 from kstreams.sources import Csv, Format, Gzip, Lines, Parquet, Whole, Zip, folder
 from tests.hostile.bounded import MIB, outcome_of
-from tests.hostile.parquet_files import nested, repeating, telling_rows
+from tests.hostile.parquet_files import nested, repeating, with_row_count
 from tests.packages.kstreams_files.test_folder import values_of
 
 
@@ -71,8 +71,8 @@ BAD: dict[str, tuple[Format[Any, Any], bytes]] = {
     "zip of LZMA": (Zip(Lines(TEXT)), with_large_dictionary()),
     "zip with a large directory": (Zip(Lines(TEXT)), boasting_directory()),
     "parquet of deep groups": (Parquet(Row), nested(50_000)),
-    "parquet of many rows": (Parquet(Row), telling_rows(50, 10**12)),
-    "parquet of fewer rows than none": (Parquet(Row), telling_rows(50, 2**63 - 1)),
+    "parquet of many rows": (Parquet(Row), with_row_count(50, 10**12)),
+    "parquet of fewer rows than none": (Parquet(Row), with_row_count(50, 2**63 - 1)),
     "a line": (Lines(TEXT), b"x" * (40 * MIB)),
     "a row of CSV": (Csv(Row), b"a,b\n" + b"x," * (20 * MIB)),
     "a quote": (Csv(Row), b'a,b\n"' + b",\n" * (20 * MIB)),
@@ -115,7 +115,7 @@ def test_row_of_too_many_fields_is_one_bad_record(data: bytes, fields: str, tmp_
 def test_footer_with_a_wrong_row_count_loses_none_of_the_counted_rows(
     told: int, good: int, bad: int, tmp_path: Path
 ) -> None:
-    (tmp_path / "rows").write_bytes(telling_rows(50, told))
+    (tmp_path / "rows").write_bytes(with_row_count(50, told))
     found, dropped = values_of(folder("rows", tmp_path, Parquet(Row)), "skip")
     assert len(found) == good
     assert dropped == ({"skipped-DeserializationError": bad} if bad else {})

@@ -36,7 +36,7 @@ def shop(database: str) -> Iterator[Shop]:
     made.drop_slots()
 
 
-def _told(log: Any) -> list[tuple[Any, str, Any, Any]]:
+def _change_rows(log: Any) -> list[tuple[Any, str, Any, Any]]:
     return [
         (each.key, each.change.operation, each.change.old, each.change.new)
         for each in all_of(log)
@@ -49,7 +49,7 @@ def test_snapshot_rows_are_followed_by_changes(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (2, 'milk', 3)", "UPDATE orders SET count = 9")
     shop.execute("DELETE FROM orders WHERE id = 1")
-    assert _told(log) == [
+    assert _change_rows(log) == [
         (1, "snapshot", None, TEA),
         (2, "insert", None, MILK),
         (1, "update", None, Order(1, "tea", 9)),
@@ -68,7 +68,7 @@ def test_log_without_a_snapshot_begins_with_its_slot(shop: Shop) -> None:
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     log = shop.begin(snapshot=False)
     shop.execute("INSERT INTO orders VALUES (2, 'milk', 3)")
-    assert _told(log) == [(2, "insert", None, MILK)]
+    assert _change_rows(log) == [(2, "insert", None, MILK)]
 
 
 def test_full_replica_identity_gives_old_rows(shop: Shop) -> None:
@@ -77,7 +77,7 @@ def test_full_replica_identity_gives_old_rows(shop: Shop) -> None:
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     shop.execute("UPDATE orders SET count = 9")
     shop.execute("DELETE FROM orders")
-    assert _told(log)[1:] == [
+    assert _change_rows(log)[1:] == [
         (1, "update", TEA, Order(1, "tea", 9)),
         (1, "delete", Order(1, "tea", 9), None),
     ]
@@ -90,7 +90,10 @@ def test_changed_key_is_a_deletion_and_an_insertion(shop: Shop, identity: str) -
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     shop.execute("UPDATE orders SET id = 7")
     old = TEA if identity == "FULL" else None
-    assert _told(log)[1:] == [(1, "delete", old, None), (7, "insert", None, Order(7, "tea", 2))]
+    assert _change_rows(log)[1:] == [
+        (1, "delete", old, None),
+        (7, "insert", None, Order(7, "tea", 2)),
+    ]
     with closing(log.contents()) as contents:
         end = contents.ends()[0]
         parts = [read(log, contents, n, n + 1) for n in range(end)]
@@ -304,7 +307,7 @@ def test_other_tables_of_a_publication_are_left_out(shop: Shop) -> None:
     shop.execute(f"CREATE PUBLICATION {shop.slot}_both FOR TABLE orders, other")
     log = shop.begin(publication=f"{shop.slot}_both")
     shop.execute("INSERT INTO other VALUES (5)", "INSERT INTO orders VALUES (1, 'tea', 2)")
-    assert _told(log) == [(1, "insert", None, TEA)]
+    assert _change_rows(log) == [(1, "insert", None, TEA)]
 
 
 def test_large_transaction_is_decoded_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,14 +44,14 @@ def test_bodies_are_values_and_application_properties_are_headers(place: Place) 
 
 
 def test_messages_of_any_kind_are_read_or_reported() -> None:
-    def said(**given: Any) -> tuple[bytes, str]:
+    def fields_of(**given: Any) -> tuple[bytes, str]:
         found = message_of(bytes(AMQPMessage(**given)))
         return found.body, found.wrong
 
-    assert said(body=b"a") == (b"a", "")
-    assert said(value="text") == (b"text", "")
-    assert said(value=5) == (b"5", "")
-    assert "sequence" in said(sequence=[[1]])[1]
+    assert fields_of(body=b"a") == (b"a", "")
+    assert fields_of(value="text") == (b"text", "")
+    assert fields_of(value=5) == (b"5", "")
+    assert "sequence" in fields_of(sequence=[[1]])[1]
     assert message_of(written(b"a", ()) + written(b"b", ())).body == b"ab"
     for bad in (
         b"",

@@ -87,7 +87,7 @@ def test_paused_app_is_healthy_and_shows_the_reason(app: Committing) -> None:
     assert checked()[0] == 1
 
 
-def tell(*, waiting: int, seconds_ago: int = 0) -> None:
+def report_waiting(*, waiting: int, seconds_ago: int = 0) -> None:
     """Write a report of the app about its position in a log, and the records that wait in it."""
     heard_ms = SystemClock().now_ms() - 1_000 * seconds_ago
     unread = {TopicPartition("in", 1): Unread(READ, READ + waiting)}
@@ -103,9 +103,9 @@ def tell(*, waiting: int, seconds_ago: int = 0) -> None:
 def test_waiting_records_of_a_log_come_from_the_report_of_the_app(app: Committing) -> None:
     produce(READ + 9)  # of a topic with the log's name, which the app does not read
     commit(app, seconds_ago=9_999)
-    tell(waiting=0)
+    report_waiting(waiting=0)
     assert checked()[0] == 0
-    tell(waiting=7)
+    report_waiting(waiting=7)
     said = "query 'in' has 7 records to read, and has committed nothing since batch 0"
     assert checked() == (1, f"✗ {said}")
     (query,) = json.loads(checked("--json")[1])["queries"]
@@ -113,7 +113,7 @@ def test_waiting_records_of_a_log_come_from_the_report_of_the_app(app: Committin
 
 
 def test_app_with_a_log_and_an_old_report_is_unhealthy(app: Committing) -> None:
-    tell(waiting=0, seconds_ago=60)
+    report_waiting(waiting=0, seconds_ago=60)
     commit(app, seconds_ago=30)
     assert checked()[0] == 0
     said = "query 'in' has committed nothing since batch 0, and does not say what 'in' has to read"

@@ -114,7 +114,7 @@ def test_metrics_show_the_counts_of_the_last_commit(tmp_path: Path) -> None:
     assert shown(watched(tmp_path))['kstreams_paused{app="viewed"}'] == 1
 
 
-def told(path: Path, *, heard_ms: int) -> None:
+def with_telemetry(path: Path, *, heard_ms: int) -> None:
     """Write the telemetry of an app."""
     counters = Counters("run", 5)
     for batch in (1, 2):
@@ -137,7 +137,7 @@ def told(path: Path, *, heard_ms: int) -> None:
 
 def test_metrics_show_the_telemetry_of_the_app(tmp_path: Path) -> None:
     committed(tmp_path)
-    told(tmp_path, heard_ms=60_000)
+    with_telemetry(tmp_path, heard_ms=60_000)
     found = shown(watched(tmp_path, now_ms=61_000))
     own = 'app="viewed",query="in"'
     assert found['kstreams_app_state{app="viewed",state="running"}'] == 1
@@ -167,7 +167,7 @@ def test_metrics_show_the_telemetry_of_the_app(tmp_path: Path) -> None:
 def test_lag_of_a_log_that_is_no_topic_comes_from_telemetry(tmp_path: Path) -> None:
     """Topics are read, and the app has reported the state of a slot."""
     committed(tmp_path / "c")
-    told(tmp_path / "c", heard_ms=60_000)
+    with_telemetry(tmp_path / "c", heard_ms=60_000)
     topics = Embedded(tmp_path / "topics", default_partitions=3, durable=False)
     topics.log().ensure("in", 3)
     found = shown(watched(tmp_path / "c", topics, now_ms=61_000))
@@ -181,7 +181,7 @@ def test_lag_of_a_log_that_is_no_topic_comes_from_telemetry(tmp_path: Path) -> N
 
 def test_lag_reported_by_a_dead_app_is_ignored(tmp_path: Path) -> None:
     committed(tmp_path)
-    told(tmp_path, heard_ms=60_000)
+    with_telemetry(tmp_path, heard_ms=60_000)
     found = shown(watched(tmp_path, now_ms=66_000))
     assert found['kstreams_app_heard_timestamp_seconds{app="viewed"}'] == 60
     assert not [name for name in found if "lag" in name or "kept" in name]

@@ -35,7 +35,7 @@ class _Inner(asyncio.Transport):
         self.said.append("abort")
 
 
-def _said(act: Callable[[WholeWrites], None]) -> list[bytes | str]:
+def _sent(act: Callable[[WholeWrites], None]) -> list[bytes | str]:
     """Return the data sent after the next turn of the event loop."""
 
     async def run() -> list[bytes | str]:
@@ -68,7 +68,7 @@ def _each(*written: bytes) -> Callable[[WholeWrites], None]:
 def test_writes_of_one_turn_are_sent_together(
     written: tuple[bytes, ...], expected: list[bytes]
 ) -> None:
-    assert _said(_each(*written)) == expected
+    assert _sent(_each(*written)) == expected
 
 
 def test_head_does_not_wait_for_a_later_body() -> None:
@@ -92,7 +92,7 @@ def test_close_writes_pending_data() -> None:
         transport.write(b"head")
         transport.close()
 
-    assert _said(act) == [b"head", "close"]
+    assert _sent(act) == [b"head", "close"]
 
 
 def test_abort_discards_pending_data() -> None:
@@ -100,7 +100,7 @@ def test_abort_discards_pending_data() -> None:
         transport.write(b"head")
         transport.abort()
 
-    assert _said(act) == ["abort"]
+    assert _sent(act) == ["abort"]
 
 
 @pytest.mark.parametrize(("unsent", "expected"), [(0, ["close"]), (5, ["close", "abort"])])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kstreams_protobuf.kinds import is_map
 
-__all__ = ("in_columns", "may_differ", "messages", "plain", "said")
+__all__ = ("canonical_text", "in_columns", "may_differ", "messages", "plain")
 
 _TIMES = ("google.protobuf.Timestamp", "google.protobuf.Duration")
 _INTEGERS = {
@@ -120,11 +120,17 @@ def _entries(each: Any) -> tuple[list[Any], list[Any]]:
     return plain(each.values.field(0)), plain(each.values.field(1))
 
 
-def said(value: Any) -> str:
+def canonical_text(value: Any) -> str:
     """Return text that is equal for equal values, including NaN, whatever the order of keys."""
     if isinstance(value, dict):
-        return "{" + ", ".join(sorted(f"{k!r}: {said(v)}" for k, v in value.items())) + "}"
-    return "[" + ", ".join(map(said, value)) + "]" if isinstance(value, list) else repr(value)
+        return (
+            "{" + ", ".join(sorted(f"{k!r}: {canonical_text(v)}" for k, v in value.items())) + "}"
+        )
+    return (
+        "[" + ", ".join(map(canonical_text, value)) + "]"
+        if isinstance(value, list)
+        else repr(value)
+    )
 
 
 def may_differ(kind: Any, data: bytes) -> bool:

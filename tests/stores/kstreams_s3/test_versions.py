@@ -64,9 +64,9 @@ class History:
         self.pointer = Pointer.empty()
         self.rows: Rows = {}
         while not (len(self.pointer.snapshot) > 2 and {0, 1} <= self._levels()):
-            self.go_on()
+            self.commit_more()
 
-    def go_on(self) -> None:
+    def commit_more(self) -> None:
         number = self.pointer.version
         changes = {b"%04d" % n: b"%d" % number for n in range(number % 7, 200, 7)}
         self.pointer = self.machine.commit(self.pointer, changes)
@@ -88,7 +88,7 @@ def test_cold_machine_restores_and_continues(
     assert cold.read(history.pointer) == history.rows
     assert cold.objects.take().gets == len(history.pointer.objects())
     history.machine = cold
-    history.go_on()
+    history.commit_more()
     assert cold.read(history.pointer) == history.rows
     assert cold.warm == [False, True, True]
 

@@ -42,7 +42,7 @@ def _facts(
     return AppFacts("app", Standing("running", "good"), [status], lag=found, **more)
 
 
-def _said(facts: AppFacts, shares: Mapping[str, float] | None = None) -> list[str]:
+def _problem_texts(facts: AppFacts, shares: Mapping[str, float] | None = None) -> list[str]:
     return [finding.text for finding in worst_first(facts, shares or {}, NOW)]
 
 
@@ -54,7 +54,7 @@ def test_healthy_app_has_no_problems() -> None:
         times={0: NOW, 1: NOW - 9_000, 2: -1},
         sizes={0: 50_000_000, 1: 50_000_000},
     )
-    assert _said(well, {"a": 0.3, "b": 0.3, "c": 0.4 - 1e-9}) == []
+    assert _problem_texts(well, {"a": 0.3, "b": 0.3, "c": 0.4 - 1e-9}) == []
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_healthy_app_has_no_problems() -> None:
 def test_each_kind_of_problem_is_listed(
     facts: AppFacts, shares: dict[str, float], text: str
 ) -> None:
-    assert _said(facts, shares) == [text]
+    assert _problem_texts(facts, shares) == [text]
 
 
 def test_worst_problem_is_first_and_the_list_is_short() -> None:
@@ -100,9 +100,9 @@ def test_worst_problem_is_first_and_the_list_is_short() -> None:
 
 
 def test_paused_app_has_no_problem_of_missing_commits() -> None:
-    assert _said(_facts(lag={0: 5}, wall_ms=1, pause=Pause(1, "work"))) == []
+    assert _problem_texts(_facts(lag={0: 5}, wall_ms=1, pause=Pause(1, "work"))) == []
 
 
 def test_missing_heartbeat_is_the_first_problem() -> None:
     facts = AppFacts("app", Standing("not heard", "bad"))
-    assert _said(facts) == ["The app is not heard"]
+    assert _problem_texts(facts) == ["The app is not heard"]
