@@ -23,7 +23,7 @@ class Slow:
 
 
 def test_read_that_waits_for_another_counts_the_wait() -> None:
-    times = open_loop(lambda _: Slow(), clients=1, rate=100, seconds=0.2)  # type: ignore[arg-type, return-value]  # played
+    times = open_loop(lambda _: Slow(), clients=1, rate=100, seconds=0.2)  # type: ignore[arg-type, return-value]  # a fake
     assert times[-1] > times[0] + 0.1
 
 

@@ -212,7 +212,7 @@ class _Waiting:
 
 
 class StreamTableModel(JoinModel):
-    """A join of a stream and a table, whose record comes first at equal times.
+    """A join of a stream and a table, which is read first at equal times.
 
     Args:
         how: Inner or left.

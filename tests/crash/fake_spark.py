@@ -56,7 +56,7 @@ class FakeSpark:
     def run_batch(self) -> None:
         """Run the next batch."""
         self._batch = self._pipeline.driver.next_batch
-        self._pipeline.run_batch(self)  # type: ignore[arg-type]  # played
+        self._pipeline.run_batch(self)  # type: ignore[arg-type]  # a fake
 
     # ------------------------------------------------------------ as a context and a data set
 

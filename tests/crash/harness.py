@@ -288,7 +288,7 @@ class Harness:
             )
             self.pipelines[query.name] = pipeline
             spark = self.sparks.setdefault(query.name, FakeSpark(self))
-            pipeline.start(spark.begin(pipeline))  # type: ignore[arg-type]  # played
+            pipeline.start(spark.begin(pipeline))  # type: ignore[arg-type]  # a fake
 
     # ------------------------------------------------------------ checks
 
