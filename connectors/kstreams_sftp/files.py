@@ -60,13 +60,13 @@ def sftp_folder(
         name: The name of the log, for its positions in checkpoints.
         place: The server and the directory.
         format: The format of the files.
-        index: Where the offsets of files are stored: `Directory(path)`, or objects in S3. It cannot
+        index: The store of the offsets of files: `Directory(path)`, or objects in S3. It cannot
             be the server, because SFTP cannot create a file atomically.
         pattern: The pattern of file names: `*.csv`.
         recursive: Whether to read subdirectories.
-        partitions: How many tasks can read at once, each another file; must never change.
-        steady_for: How long a file must have had the same size and time before it is read, if its
-            writer does not rename it. The first poll waits that long.
+        partitions: Number of tasks that read at once, each another file; must never change.
+        steady_for: Time for which a file must have had the same size and modification time before
+            it is read, if its writer does not rename it. The first poll waits that long.
         look_every: The interval between polls for new files.
         when_read: The policy for a file after the commit of its results: `"leave"`, `"delete"` or
             `MoveTo("_done")`; see `FileLog`.

@@ -122,7 +122,7 @@ def rows_looked_at(
 
 
 def flat_parts(view: StoreReads[Any], row: Any) -> list[_Row]:  # noqa: ANN401  # of the kind
-    """Return the flat tuples of one row of the kind's `scan`."""
+    """Return the flat tuples of one row returned by the kind's method `scan`."""
     parts = view.spec.kind.flat(row)
     if not _has_windows(view):
         return [*parts]

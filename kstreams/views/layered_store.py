@@ -56,7 +56,7 @@ class Layer:
 class LayeredStore:
     """A read-only `WorkingStore` of one store at one version.
 
-    The store below may absorb layers that this one has; reads return the same rows.
+    The store below may absorb layers that this one has, which does not change the results of reads.
 
     Args:
         name: Name of the store.

@@ -42,7 +42,7 @@ class View(VersionedReads[S_co], Generic[S_co]):
 
     A view has the read methods of the live store: `get`, `has`, `range` and `items` for stores
     ordered by key; `fetch` and `fetch_all` for stores with several rows of a key (results held by
-    `every` and `at_most_every` are in the last of the aggregation's `stores`); `history` for
+    `every` and `at_most_every` are in the last store in `stores` of the aggregation); `history` for
     versioned stores; and methods of custom kinds with these names. `read`, `read_key`, `scan` and
     `scan_key` take any function of a live store.
 

@@ -96,7 +96,7 @@ class RemoteReader(Generic[S]):
         return list(self._look().versions)
 
     def refresh(self) -> int | None:
-        """Move to the newest version and return it; an open iteration prevents the move."""
+        """Move to the newest version; return its number. An open iteration prevents the move."""
         found = self._look()
         with self._lock:
             if not self._scans and self._as_of is None:

@@ -1,4 +1,4 @@
-"""An app that tells OpenTelemetry of a batch that is committed, and of one that fails."""
+"""An app with a committed batch and a failed one, observed by OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.kstreams.views.counted import COUNTS
 
 
 def main() -> None:
-    """Play an app."""
+    """Run the app."""
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonFormatter("shop"))
     log = logging.getLogger("kstreams.test")
