@@ -83,6 +83,7 @@ class TypedSerde(Serde[T]):
         "_decoder",
         "_encode_lines",
         "_encoder",
+        "_has_floats",
         "_options",
         "_readers",
         "hashes_by_bytes",
@@ -114,10 +115,11 @@ class TypedSerde(Serde[T]):
                 f"{type_name(type_)} cannot be decoded from {self.coding.title}\n"
                 "Hint: use a dataclass, or give enc_hook and dec_hook."
             )
-        self.name = f"{self.coding.name}[{type_name(type_)}]" if name is None else name
+        self.name = self._default_name(type_) if name is None else name
         self.type_token = object if type_ is Any else type_
         self.immutable = is_immutable(shape)
         self.hashes_by_bytes = has_value_bytes(shape)
+        self._has_floats = contains(shape, msgspec.inspect.FloatType)
         self._classes = classes_of(shape)
         self._containers = tuple(cls for cls in self._classes if cls in (dict, list, tuple))
         self._options = (type_, name, strict, enc_hook, dec_hook)
@@ -131,6 +133,10 @@ class TypedSerde(Serde[T]):
         self._decoder = self.coding.decoder(type_, strict=strict, dec_hook=dec_hook)
         self._decode_lines = getattr(self._decoder, "decode_lines", None)  # JSON's have them
         self._encode_lines = getattr(self._encoder, "encode_lines", None)
+
+    def _default_name(self, type_: object) -> str:
+        """Return the name for a type, if none is given."""
+        return f"{self.coding.name}[{type_name(type_)}]"
 
     def serialize(self, value: T) -> bytes:
         """Encode; an object of another type is a `SerializationError`."""
