@@ -7,8 +7,8 @@ from typing import Any
 
 from kstreams.processors.columns import Execution
 from kstreams.state.backend.working import StateBackend
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import Windowed
+from kstreams_testing.driver import TopologyTestDriver
 from tests.conformance.case import Case, Output
 from tests.conformance.numbered_values import NumberedValues
 from tests.conformance.topologies import build, drops_nulls

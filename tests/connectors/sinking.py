@@ -10,7 +10,7 @@ import pytest
 
 from kstreams import Record
 from kstreams.sinks import CommitId, RefusedRow, Sink
-from kstreams.testing.sink import GivenResults
+from kstreams_testing.sink import GivenResults
 
 __all__ = ("CutConnection", "commit_of", "given", "write")
 

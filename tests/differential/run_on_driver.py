@@ -8,7 +8,7 @@ from typing import Any
 
 from kstreams import Topology
 from kstreams.stores import StoreSpec
-from kstreams.testing.driver import TopologyTestDriver
+from kstreams_testing.driver import TopologyTestDriver
 from tests.differential.case import Case, Result, recut
 from tests.differential.plan import DEAD_LETTERS, SinkPlan
 from tests.kstreams.totals import check_totals

@@ -5,7 +5,7 @@ from __future__ import annotations
 from custom_store import Sqlite
 
 from kstreams.state.backend.working import StateBackend
-from kstreams.testing.working_store import WorkingStoreContract
+from kstreams_testing.working_store import WorkingStoreContract
 
 
 class TestSqlite(WorkingStoreContract):

@@ -8,8 +8,8 @@ from typing import Any
 
 from kstreams import INT64, TEXT, Topic, Topology
 from kstreams.io import RawRecord
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import windowed
+from kstreams_testing.driver import TopologyTestDriver
 from tests.hostile.accounts import LETTERS, Account, Written, identified
 from tests.hostile.records import NOW, Hostile
 from tests.hostile.shapes import IN, OUT, RESULTS, WINDOWS

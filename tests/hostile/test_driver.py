@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from kstreams import DeadLetter
 from kstreams.errors import KStreamsError
 from kstreams.processors.columns import Execution
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import OnError
+from kstreams_testing.driver import TopologyTestDriver
 from tests.hostile.accounts import LETTERS, check_windows
 from tests.hostile.failing_orders import BAD
 from tests.hostile.on_driver import Run, driver_of, write

@@ -9,8 +9,8 @@ import pytest
 
 from kstreams import Record
 from kstreams.errors import SinkError, SinkUnavailableError
-from kstreams.testing.sink import GivenResults
 from kstreams_amqp import AmqpExchange
+from kstreams_testing.sink import GivenResults
 from tests.connectors.kstreams_amqp.places import Place
 from tests.connectors.sinking import commit_of, given, write
 

@@ -10,8 +10,8 @@ import psycopg
 
 from kstreams import Record
 from kstreams.sinks import CommitId, RefusedRow
-from kstreams.testing.sink import GivenResults
 from kstreams_postgres import PostgresTable
+from kstreams_testing.sink import GivenResults
 
 __all__ = ("SOON", "Place", "given", "refused_rows", "total_row", "write")
 

@@ -10,9 +10,9 @@ import pytest
 from devtools.servers.ports import free_ports
 from kstreams import Record
 from kstreams.errors import SinkError, SinkUnavailableError
-from kstreams.testing.sink import GivenResults
 from kstreams_rabbitmq import RabbitStream
 from kstreams_rabbitmq.session import Session
+from kstreams_testing.sink import GivenResults
 from tests.connectors.kstreams_rabbitmq.places import Place, rows, shown_late
 from tests.connectors.sinking import CutConnection, commit_of, given, write
 

@@ -17,10 +17,10 @@ from kstreams.checkpoint.planning.plans import Slice
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.stores import key_value_store
-from kstreams.testing.driver_io import DriverIO
-from kstreams.testing.driver_topics import DriverTopics
-from kstreams.testing.resident_objects import ResidentObjects
-from kstreams.testing.resident_state import ResidentState
+from kstreams_testing.driver_io import DriverIO
+from kstreams_testing.driver_topics import DriverTopics
+from kstreams_testing.resident_objects import ResidentObjects
+from kstreams_testing.resident_state import ResidentState
 
 IN, OUT = Topic("in", TEXT, TEXT), Topic("out", TEXT, INT64)
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)

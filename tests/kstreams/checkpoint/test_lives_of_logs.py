@@ -21,7 +21,7 @@ from kstreams.sources import Lines, Log, MoveTo, WhenRead, folder, items, rate
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams.views import View
-from kstreams.views.remote_view import RemoteView
+from kstreams_client.remote_view import RemoteView
 from tests.crash.failpoints import Point
 from tests.crash.filing import append_file
 from tests.crash.harness import Harness

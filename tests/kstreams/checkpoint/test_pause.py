@@ -21,7 +21,7 @@ from kstreams.clock import SystemClock
 from kstreams.errors import ExecutionError
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.app_run import AppRun
-from kstreams.testing.resident_objects import ResidentObjects
+from kstreams_testing.resident_objects import ResidentObjects
 from tests.kstreams.views.committing import topology
 from tests.kstreams.views.counted import COUNTS
 

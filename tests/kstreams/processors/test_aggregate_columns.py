@@ -16,8 +16,8 @@ from kstreams.errors import ProcessingError, SerializationError, TopologyError
 from kstreams.operators import aggregate, reduce
 from kstreams.processors import FixedKeyProcessor, ProcessorContext, PunctuationType
 from kstreams.processors.columns import Execution
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams_json import json_serde
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.both_executions import ByTurns
 
 Pair = tuple[int, str]

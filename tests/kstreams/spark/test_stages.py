@@ -25,9 +25,9 @@ from kstreams.durations import milliseconds
 from kstreams.io import topic_by
 from kstreams.operators import reduce
 from kstreams.stores import timestamped_store, window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import HoppingWindows, Windowed, windowed_aggregate
 from kstreams_json import json_serde
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.spark.apps import COUNTS, WORDS, Bench, counting
 from tests.kstreams.spark.summing import NUMBERS, SUMS, store, summing
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from kstreams.state.log.directory import DirectoryObjectStore
-from kstreams.testing.object_store import ObjectStoreContract
+from kstreams_testing.object_store import ObjectStoreContract
 
 
 class TestDirectory(ObjectStoreContract):

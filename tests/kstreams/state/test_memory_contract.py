@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kstreams.state.backend.memory import Memory
-from kstreams.testing.working_store import WorkingStoreContract
+from kstreams_testing.working_store import WorkingStoreContract
 
 
 class TestMemory(WorkingStoreContract):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.testing.object_store import ObjectStoreContract
+from kstreams_testing.object_store import ObjectStoreContract
 from tests.kstreams.state.object_dict import ObjectDict
 
 

@@ -43,7 +43,7 @@ def remembering(clock: TtlClock, seen: list[int | None]) -> Topology:
 
 @pytest.mark.parametrize("clock", ["stream", "wall"])
 def test_values_expire_by_stream_or_wall_time(clock: TtlClock) -> None:
-    from kstreams.testing.driver import TopologyTestDriver
+    from kstreams_testing.driver import TopologyTestDriver
 
     seen: list[int | None] = []
     with TopologyTestDriver(remembering(clock, seen)) as driver:

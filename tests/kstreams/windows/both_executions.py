@@ -35,7 +35,6 @@ from kstreams.emit import (
 )
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.serde.composite import TupleSerde
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_function
 from kstreams.windows import (
     CalendarWindows,
@@ -48,6 +47,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.running import SOURCE, Row, store_for
 
 DAY = 86_400_000

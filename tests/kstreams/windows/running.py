@@ -10,7 +10,6 @@ from kstreams.aggregators import Aggregator, collect
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     SessionWindows,
     SlidingWindows,
@@ -18,6 +17,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 
 SOURCE = Topic("in", TEXT, INT64)
 

@@ -20,7 +20,6 @@ from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     HoppingWindows,
     Late,
@@ -32,6 +31,7 @@ from kstreams.windows import (
     split_late,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.running import SOURCE, run
 
 TUMBLING = TumblingWindows(milliseconds(10))

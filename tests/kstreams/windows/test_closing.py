@@ -23,7 +23,6 @@ from kstreams.emit import (
 )
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_function
 from kstreams.windows import (
     SessionWindows,
@@ -33,6 +32,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.running import SOURCE, Result, Row, driver_of, store_for
 from tests.kstreams.windows.test_properties import any_windows, by_window, model, rows_of
 

@@ -31,7 +31,6 @@ from kstreams.emit import (
 from kstreams.errors import SerializationError
 from kstreams.serde import BOOL, BYTES, INT32
 from kstreams.stores import session_store, sliding_store, window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     SessionWindows,
     SlidingWindows,
@@ -39,6 +38,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.both_executions import (
     AGGREGATORS,
     EMISSIONS,

@@ -34,13 +34,13 @@ from kstreams.emit import (
 )
 from kstreams.processors import PunctuationType
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     SessionWindows,
     TumblingWindows,
     windowed,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.both_executions import (
     EMISSIONS,
     WINDOWS,

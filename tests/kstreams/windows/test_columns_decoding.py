@@ -27,7 +27,6 @@ from kstreams.emit import (
     once_per_batch,
 )
 from kstreams.errors import EventTimeError
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_function
 from kstreams.windows import (
     SlidingWindows,
@@ -35,6 +34,7 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_json import json_serde
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.both_executions import (
     WINDOWS,
     aggregation,

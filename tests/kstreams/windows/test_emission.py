@@ -16,10 +16,10 @@ from kstreams.emit import at_most_every, each_update, every, once_per_batch
 from kstreams.errors import TopologyError
 from kstreams.state.stores.rate_limit.kind import RATE_LIMIT
 from kstreams.state.stores.rate_limit.rows import RateLimitRows
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_function
 from kstreams.windows import HoppingWindows, SessionWindows, TumblingWindows, windowed_aggregate
 from kstreams_rocksdb import RocksDB
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.task.harness import OneTask, queue_of, records
 from tests.kstreams.windows.running import (
     ALL,

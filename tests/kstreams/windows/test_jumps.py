@@ -25,7 +25,6 @@ from kstreams.emit import (
 from kstreams.processors import PunctuationType
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topic import Topic
 from kstreams.windows import (
     CalendarWindows,
@@ -35,6 +34,7 @@ from kstreams.windows import (
     TumblingWindows,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.running import SOURCE, run
 
 pytestmark = pytest.mark.timeout(60)

@@ -27,7 +27,6 @@ from kstreams.durations import milliseconds
 from kstreams.errors import ProcessingError
 from kstreams.operators import filter_not, reduce, rekey
 from kstreams.processors import chained
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     HoppingWindows,
     SessionWindows,
@@ -37,6 +36,7 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_json import json_serde
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.graph.columns.test_execution import execution as execution_of
 from tests.kstreams.windows.both_executions import EMISSIONS, cuts_of, rows_of
 from tests.kstreams.windows.running import SOURCE, Row, store_for

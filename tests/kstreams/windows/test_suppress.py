@@ -19,8 +19,8 @@ from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.buffer.rows import BufferRows
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
+from kstreams_testing.driver import TopologyTestDriver
 
 SOURCE: Topic[str, Any] = Topic("in", TEXT, INT64, nulls="pass")
 SINK: Topic[str, Any] = Topic("out", TEXT, INT64, nulls="pass")

@@ -24,8 +24,8 @@ from kstreams.emit import (
 )
 from kstreams.errors import LimitError, TopologyError
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.running import SOURCE, Row, store_for
 from tests.kstreams.windows.suppress_model import BufferFullError, SuppressModel, Update
 from tests.kstreams.windows.test_properties import any_windows, model, rows_of

@@ -12,10 +12,10 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.store_place import StorePlace
 from kstreams.emitter import Emitter
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams_explain.audit import AuditedTask, audit
 from kstreams_explain.explained import Explanation, explain_key
 from kstreams_explain.replayed_app import ReplayedApp
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.global_tables.by_hand import ByHand
 
 __all__ = ("Explained",)

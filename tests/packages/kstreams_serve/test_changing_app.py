@@ -27,7 +27,7 @@ from kstreams.errors import KStreamsError
 from kstreams.ids import TaskId
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.testing import FakeClock
-from kstreams.views.remote_view import RemoteView
+from kstreams_client.remote_view import RemoteView
 from tests.kstreams.views.committing import PARTITIONS, Committing
 from tests.kstreams.views.counted import COUNTS
 from tests.packages.kstreams_serve.serving import TOKEN, Served, serving

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kstreams.testing.working_store import WorkingStoreContract
 from kstreams_rocksdb import RocksDB
+from kstreams_testing.working_store import WorkingStoreContract
 
 
 class TestRocksDB(WorkingStoreContract):

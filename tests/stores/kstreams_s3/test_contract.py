@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from devtools.servers.s3 import Bucket
-from kstreams.testing.object_store import ObjectStoreContract
 from kstreams_s3.store import S3ObjectStore
+from kstreams_testing.object_store import ObjectStoreContract
 
 
 @pytest.mark.slow

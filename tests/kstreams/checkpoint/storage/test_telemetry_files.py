@@ -11,7 +11,7 @@ from kstreams.checkpoint.storage.directory_telemetry import DirectoryTelemetry
 from kstreams.checkpoint.storage.object_telemetry import ObjectTelemetry
 from kstreams.checkpoint.storage.telemetry_files import TelemetryFiles
 from kstreams.state.log.traffic import CountedObjects, Traffic
-from kstreams.testing.resident_objects import ResidentObjects
+from kstreams_testing.resident_objects import ResidentObjects
 
 
 @pytest.fixture(params=["directory", "objects"])

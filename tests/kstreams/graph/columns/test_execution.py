@@ -38,7 +38,6 @@ from kstreams.processors import PunctuationType, TaskId
 from kstreams.processors.columns import Execution
 from kstreams.serde.text import TextSerde
 from kstreams.stores import session_store, sliding_store, timestamped_store, window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import Topology, to_stdout
 from kstreams.windows import (
     SessionWindows,
@@ -48,6 +47,7 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_json import json_serde
+from kstreams_testing.driver import TopologyTestDriver
 
 WINDOWS = TumblingWindows(minutes(1))
 CLICKS = Topic("clicks", TEXT, INT64)

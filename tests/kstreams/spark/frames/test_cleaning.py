@@ -11,7 +11,7 @@ from kstreams.spark.frames.cleaning import Cleaning
 from kstreams.spark.frames.owner import Ownership, begin_state
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.pointer import ObjectRef, Pointer
-from kstreams.testing.resident_objects import ResidentObjects
+from kstreams_testing.resident_objects import ResidentObjects
 
 TASK = TaskKey("app.query", "words", 0)
 SECOND = 1_000

@@ -26,8 +26,8 @@ from kstreams.spark.frames.inherited import Inherited
 from kstreams.state import StateBackend
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.testing import TopologyTestDriver
-from kstreams.testing.resident_objects import ResidentObjects
 from kstreams_rocksdb import RocksDB
+from kstreams_testing.resident_objects import ResidentObjects
 from tests.kstreams.spark.apps import Bench
 from tests.kstreams.spark.frames.streams import Row, Streams, rows_of
 from tests.kstreams.spark.frames.topologies import (

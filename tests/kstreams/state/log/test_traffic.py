@@ -9,7 +9,7 @@ import pytest
 from kstreams.errors import ObjectMissingError
 from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams.state.log.traffic import CountedObjects, Traffic
-from kstreams.testing.object_store import ObjectStoreContract
+from kstreams_testing.object_store import ObjectStoreContract
 
 
 class TestCountedObjects(ObjectStoreContract):

@@ -16,10 +16,10 @@ from kstreams.errors.building import TopologyError
 from kstreams.ids import TopicPartition
 from kstreams.processors.on_error import DeadLetter
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.times import EARLIEST_MS, LATEST_MS
 from kstreams.topology import wall_clock
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, records
 
 OTHER: Topic[str, int] = Topic("other", TEXT, INT64)

@@ -14,9 +14,9 @@ from kstreams.emit import every, on_close
 from kstreams.processors import PunctuationType
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import wall_clock
 from kstreams.windows import SessionWindows, TumblingWindows, windowed, windowed_aggregate
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, values
 
 

@@ -18,10 +18,10 @@ from kstreams.state.log.commits import SEED
 from kstreams.state.log.fields import MOST, Fields
 from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.views.pinned import Pinned
-from kstreams.views.remote_rows import RemoteRows
 from kstreams.views.scan import ViewScan
-from kstreams.views.server_client import BegunAgainError, ServerClient
-from kstreams.views.wire import Found, decode_found
+from kstreams_client.remote_rows import RemoteRows
+from kstreams_client.server_client import BegunAgainError, ServerClient
+from kstreams_client.wire import Found, decode_found
 
 __all__ = ("RemoteReader",)
 

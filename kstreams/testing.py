@@ -27,17 +27,17 @@ Example:
 from __future__ import annotations
 
 from kstreams.clock import FakeClock
-from kstreams.testing.driver import TopologyTestDriver
-from kstreams.testing.log import LogContract
-from kstreams.testing.object_store import ObjectStoreContract
-from kstreams.testing.recording_sink import RecordingSink
-from kstreams.testing.serde import SerdeContract
-from kstreams.testing.serde_cases import WrittenBytes
-from kstreams.testing.sink import SinkContract
-from kstreams.testing.virtual_time import VirtualTimeLoop
-from kstreams.testing.working_store import WorkingStoreContract
 from kstreams.topic_limits import TopicLimits
 from kstreams_intake.testing import IntakeContract
+from kstreams_testing.driver import TopologyTestDriver
+from kstreams_testing.log import LogContract
+from kstreams_testing.object_store import ObjectStoreContract
+from kstreams_testing.recording_sink import RecordingSink
+from kstreams_testing.serde import SerdeContract
+from kstreams_testing.serde_cases import WrittenBytes
+from kstreams_testing.sink import SinkContract
+from kstreams_testing.virtual_time import VirtualTimeLoop
+from kstreams_testing.working_store import WorkingStoreContract
 
 __all__ = (
     "FakeClock",

@@ -9,8 +9,8 @@ import pytest
 from kstreams.errors import StoreError
 from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
+from tests.packages.kstreams_client.test_remote_view import SHORT, remote
 from tests.packages.kstreams_serve.serving import serving
-from tests.packages.kstreams_serve.test_remote_view import SHORT, remote
 
 
 def test_remote_view_seeks_and_knows_whether_it_has_caught_up(tmp_path: Path) -> None:

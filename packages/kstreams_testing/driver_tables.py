@@ -18,7 +18,7 @@ from kstreams.state.backend.memory import Memory, MemoryStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.table_access import TableAccess
-from kstreams.testing.driver_task import DriverTask
+from kstreams_testing.driver_task import DriverTask
 
 __all__ = ("DriverTables",)
 

@@ -32,18 +32,18 @@ from kstreams.state.log.loop_objects import LoopPart, object_names
 from kstreams.state.log.totals import Totals, by_reason
 from kstreams.state.stores.readable import Ranges
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.testing.driver_batch import DriverBatch, passed_by
-from kstreams.testing.driver_io import DriverIO
-from kstreams.testing.driver_outside import DriverOutside
-from kstreams.testing.driver_sinks import DriverSinks
-from kstreams.testing.driver_sources import DriverSources
-from kstreams.testing.driver_tables import DriverTables
-from kstreams.testing.driver_task import DriverTask, opened_store
-from kstreams.testing.driver_topics import DriverTopics, decoded
-from kstreams.testing.key_check import KeyCheck, with_batch_checks
-from kstreams.testing.resident_objects import ResidentObjects
 from kstreams.topic import Topic
 from kstreams.topic_limits import TopicLimits
+from kstreams_testing.driver_batch import DriverBatch, passed_by
+from kstreams_testing.driver_io import DriverIO
+from kstreams_testing.driver_outside import DriverOutside
+from kstreams_testing.driver_sinks import DriverSinks
+from kstreams_testing.driver_sources import DriverSources
+from kstreams_testing.driver_tables import DriverTables
+from kstreams_testing.driver_task import DriverTask, opened_store
+from kstreams_testing.driver_topics import DriverTopics, decoded
+from kstreams_testing.key_check import KeyCheck, with_batch_checks
+from kstreams_testing.resident_objects import ResidentObjects
 
 __all__ = ("TopologyTestDriver",)
 

@@ -16,9 +16,9 @@ from kstreams.processors import FixedKeyBatchProcessor
 from kstreams.processors.rekey import rekey
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
-from tests.kstreams.testing.counting import COUNTS, WORDS, Count, counting
+from kstreams_testing.driver import TopologyTestDriver
+from tests.packages.kstreams_testing.counting import COUNTS, WORDS, Count, counting
 
 
 class Liar(FixedKeyProcessor[str, int, int]):

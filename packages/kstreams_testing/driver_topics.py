@@ -18,8 +18,8 @@ from kstreams.partitioner import Partitioner, count_problem, target, targets
 from kstreams.raw_batch import INPUT_SCHEMA, by_topic, headers_array, headers_of
 from kstreams.record import Headers, Record
 from kstreams.serde.objects import objects_of
-from kstreams.testing.driver_task import DriverTask
 from kstreams.topic import Topic
+from kstreams_testing.driver_task import DriverTask
 
 __all__ = ("DriverTopics", "PlacedRows", "decoded")
 

@@ -9,9 +9,9 @@ from kstreams.errors import CheckpointMismatchError
 from kstreams.partitioner import Partitioner
 from kstreams.state.log.fields import checked_text
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.views.remote_reader import RemoteReader
-from kstreams.views.server_client import ServerClient
 from kstreams.views.versioned_reads import VersionedReads
+from kstreams_client.remote_reader import RemoteReader
+from kstreams_client.server_client import ServerClient
 
 __all__ = ("RemoteView",)
 

@@ -33,9 +33,9 @@ from kstreams.state.stores.versioned.kind import versioned_key_value_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.stores import list_store
 from kstreams.testing import FakeClock
-from kstreams.views.remote_view import RemoteView
 from kstreams.windowed import Windowed
 from kstreams.windows import TumblingWindows
+from kstreams_client.remote_view import RemoteView
 from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
 from tests.packages.kstreams_serve.serving import TOKEN, VIEWER, Served, serving

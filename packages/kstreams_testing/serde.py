@@ -16,7 +16,7 @@ from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.objects import objects_of
 from kstreams.serde.schema import SchemaSerde
-from kstreams.testing.serde_cases import (
+from kstreams_testing.serde_cases import (
     WrittenBytes,
     can_change,
     damaged,

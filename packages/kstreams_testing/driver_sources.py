@@ -17,10 +17,10 @@ from kstreams.graph.topology import Topology
 from kstreams.ids import TopicPartition
 from kstreams.log import Log, LogContents, is_bounded
 from kstreams.made_logs.rate_log import RateLog
-from kstreams.testing.driver_batch import passed_by
-from kstreams.testing.driver_task import DriverTask
-from kstreams.testing.driver_topics import DriverTopics
 from kstreams.topic import Topic
+from kstreams_testing.driver_batch import passed_by
+from kstreams_testing.driver_task import DriverTask
+from kstreams_testing.driver_topics import DriverTopics
 
 __all__ = ("DriverSources",)
 

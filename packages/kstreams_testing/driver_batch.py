@@ -12,7 +12,7 @@ from kstreams.checkpoint.planning.plans import Slice
 from kstreams.state.log.loop_objects import LoopPart
 from kstreams.task.records.queues import Queue
 from kstreams.task.task_limits import Exceeded
-from kstreams.testing.driver_task import DriverTask
+from kstreams_testing.driver_task import DriverTask
 
 __all__ = ("DriverBatch", "passed_by")
 

@@ -28,9 +28,9 @@ from kstreams.operators import reduce
 from kstreams.partitioner import partition_by, partition_of
 from kstreams.state.backend.memory import Memory
 from kstreams.state.stores.key_value.kind import key_value_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_stdout
-from tests.kstreams.testing.counting import (
+from kstreams_testing.driver import TopologyTestDriver
+from tests.packages.kstreams_testing.counting import (
     COUNTS,
     LINES,
     TOTALS,

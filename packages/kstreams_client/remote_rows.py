@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from kstreams.errors import StoreError
 from kstreams.state.backend.working import Changes
-from kstreams.views.wire import Found
+from kstreams_client.wire import Found
 
 __all__ = ("Ask", "RemoteRows")
 

@@ -17,13 +17,13 @@ from kstreams.graph.topology import PartitionGroup, Topology
 from kstreams.partitioner import Partitioner
 from kstreams.state.stores.readable import FetchesAll, Ranges
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.testing.driver_connection import DriverConnection
-from kstreams.testing.driver_tables import DriverTables
-from kstreams.testing.driver_task import DriverTask
-from kstreams.testing.driver_topics import DriverTopics
-from kstreams.testing.driver_versions import DriverVersions
 from kstreams.topic import Topic
 from kstreams.views.view import View
+from kstreams_testing.driver_connection import DriverConnection
+from kstreams_testing.driver_tables import DriverTables
+from kstreams_testing.driver_task import DriverTask
+from kstreams_testing.driver_topics import DriverTopics
+from kstreams_testing.driver_versions import DriverVersions
 
 __all__ = ("DriverOutside",)
 

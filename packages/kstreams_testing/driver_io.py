@@ -11,8 +11,8 @@ from kstreams.raw_batch import NO_LIMIT
 from kstreams.state.log.commits import Output
 from kstreams.task.output.outputs import TaskOutput
 from kstreams.task.records.queues import Queue
-from kstreams.testing.driver_topics import DriverTopics, PlacedRows
 from kstreams.topic_limits import NO_LIMITS, TopicLimits
+from kstreams_testing.driver_topics import DriverTopics, PlacedRows
 
 __all__ = ("DriverIO",)
 

@@ -20,8 +20,8 @@ from kstreams.errors import (
 )
 from kstreams.partitioner import partition_by, partition_of
 from kstreams.state.stores.key_value.kind import key_value_store
-from kstreams.testing.driver import TopologyTestDriver
-from tests.kstreams.testing.counting import (
+from kstreams_testing.driver import TopologyTestDriver
+from tests.packages.kstreams_testing.counting import (
     COUNTS,
     TOTALS,
     WORDS,

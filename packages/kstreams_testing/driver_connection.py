@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from kstreams.connection import Appended, RawRecord, TopicAdmin, TopicEnds, TopicReader, TopicWriter
 from kstreams.errors import TopicExistsError, UnknownTopicError
 from kstreams.record import Headers
-from kstreams.testing.driver_topics import DriverTopics
+from kstreams_testing.driver_topics import DriverTopics
 
 __all__ = ("DriverConnection",)
 

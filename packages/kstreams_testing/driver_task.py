@@ -17,7 +17,7 @@ from kstreams.state.backend.working import Changes, StateBackend, StoreChanges, 
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.log.loop_objects import LoopPart
 from kstreams.state.stores.spec import S, StoreSpec
-from kstreams.testing.resident_state import ResidentState
+from kstreams_testing.resident_state import ResidentState
 
 __all__ = ("DriverTask", "opened_store")
 

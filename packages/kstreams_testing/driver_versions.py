@@ -16,9 +16,9 @@ from kstreams.state.log.delta import DIGEST_BYTES
 from kstreams.state.log.durable import Attempt, DurableLog
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.snapshot import write_snapshot
-from kstreams.testing.driver_task import DriverTask
-from kstreams.testing.resident_objects import ResidentObjects
 from kstreams.views.place import QueryVersion
+from kstreams_testing.driver_task import DriverTask
+from kstreams_testing.resident_objects import ResidentObjects
 
 __all__ = ("DriverVersions",)
 

@@ -17,7 +17,7 @@ from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.traffic import Traffic
 from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.task.progress.task_meta import TaskMeta
-from kstreams.testing.by_hand import ByHand
+from kstreams_testing.by_hand import ByHand
 
 __all__ = ("ResidentState",)
 

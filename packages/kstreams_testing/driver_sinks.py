@@ -14,7 +14,7 @@ from kstreams.errors import TopologyError
 from kstreams.graph.topology import Topology
 from kstreams.record import Record
 from kstreams.sink import Sink, Writer
-from kstreams.testing.recording_sink import RecordingSink
+from kstreams_testing.recording_sink import RecordingSink
 
 __all__ = ("DriverSinks",)
 
