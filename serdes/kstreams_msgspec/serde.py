@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
@@ -138,8 +139,8 @@ class TypedSerde(Serde[T]):
         """Return the name for a type, if none is given."""
         return f"{self.coding.name}[{type_name(type_)}]"
 
+    @override
     def serialize(self, value: T) -> bytes:
-        """Encode; an object of another type is a `SerializationError`."""
         classes = self._classes
         if classes and type(value) not in classes and not isinstance(value, self._containers):
             raise SerializationError(
@@ -151,8 +152,8 @@ class TypedSerde(Serde[T]):
             raise SerializationError(f"expected {self.name}: {exc}") from exc
         return data
 
+    @override
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
         encode = self._encoder.encode
         present = set(map(type, values))
         if self._classes and not (present - {type(None)}).issubset(self._classes):
@@ -177,8 +178,8 @@ class TypedSerde(Serde[T]):
             ) from exc
         return value
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Convert in one step; falls back to single steps to name what fails."""
         decode, lines = self._decoder.decode, self._decode_lines
         try:
             if not data.null_count:

@@ -92,8 +92,8 @@ class BufferedStateSerde(CompositeSerde["BufferedState[V]"]):
         super().__init__("buffered-state", value)
         self._value = value
 
+    @override
     def serialize(self, value: BufferedState[V]) -> bytes:
-        """Convert; a time that is no int64 is a `SerializationError`."""
         content = value.value
         flags = (_HAS if content is not None else 0) | (_EMITTED if value.emitted else 0)
         data = b"" if content is None else self._value.serialize(content)
@@ -102,8 +102,8 @@ class BufferedStateSerde(CompositeSerde["BufferedState[V]"]):
         except struct.error as exc:
             raise SerializationError(f"expected an int64 time, got {value.time_ms!r}") from exc
 
+    @override
     def deserialize(self, data: bytes) -> BufferedState[V]:
-        """Convert back; fewer than 9 bytes are a `DeserializationError`."""
         try:
             time: int = _TIME.unpack_from(data, 1)[0]
         except struct.error as exc:

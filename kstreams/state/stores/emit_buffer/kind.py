@@ -36,7 +36,6 @@ class EmitBufferKind(BufferedKind[_Live]):
 
     @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return a record for each result."""
         return EmitBufferForm(spec)
 
     @override

@@ -35,7 +35,6 @@ class RateLimitKind(BufferedKind[_Live]):
 
     @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return keys, and their rows as they are."""
         return RowForm(spec)
 
     @override
