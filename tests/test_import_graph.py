@@ -26,6 +26,7 @@ _ALLOWED = {
     ("kstreams.state.stores.kind", "kstreams.state.stores.changelog_form"),
     ("kstreams.state.stores.spec", "kstreams.state.stores.changelog_form"),
     # `S3(...)` is a value that opens its store, and a store shows its settings.
+    ("kstreams_objectstore.settings", "kstreams_objectstore.store"),
     ("kstreams_s3.settings", "kstreams_s3.store"),
     ("kstreams_gcs.settings", "kstreams_gcs.store"),
     ("kstreams_sftp.settings", "kstreams_sftp.store"),
@@ -90,7 +91,7 @@ def test_connectors_import_neither_other_plugins_nor_spark() -> None:
     modules, graph = _modules(), _graph()
     connectors = {path.name for path in (_ROOT / "connectors").glob("kstreams_*")}
     built_on_the_core = {path.name for path in (_ROOT / "packages").glob("kstreams_*")}
-    shared = {"kstreams", "kstreams_msgspec", "kstreams_rows"}
+    shared = {"kstreams", "kstreams_msgspec", "kstreams_objectstore", "kstreams_rows"}
     plugins = {*_PACKAGES} - built_on_the_core - shared
     wrong = [
         (name, other)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
+
+from typing_extensions import override
 
 from kstreams.log import LetsGo, Log, LogContents, LogReader
 from kstreams.serde.base import Serde
@@ -17,7 +19,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True)
-class BoundedLog(Generic[K, V]):
+class BoundedLog(Log[K, V]):
     """A `Log` that is bounded; made by `bounded`.
 
     Attributes:
@@ -32,23 +34,23 @@ class BoundedLog(Generic[K, V]):
         return True
 
     @property
+    @override
     def name(self) -> str:
-        """The log's."""
         return self.log.name
 
     @property
+    @override
     def key(self) -> Serde[K]:
-        """The log's."""
         return self.log.key
 
     @property
+    @override
     def value(self) -> Serde[V]:
-        """The log's."""
         return self.log.value
 
     @property
+    @override
     def label(self) -> str:
-        """The log's."""
         return self.log.label
 
     @property
@@ -57,12 +59,12 @@ class BoundedLog(Generic[K, V]):
         log: object = self.log
         return log.lets_go if isinstance(log, LetsGo) else ""
 
+    @override
     def contents(self) -> LogContents:
-        """Open the driver's side."""
         return self.log.contents()
 
+    @override
     def reader(self) -> LogReader:
-        """Open the worker's side."""
         return self.log.reader()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.serde.base import Serde
 from kstreams.serde.text import BYTES
@@ -30,16 +31,16 @@ class RecordedSerde(Serde[Any]):
             if hasattr(self._serde, method):
                 setattr(self, method, getattr(self._serde, method))
 
+    @override
     def serialize(self, value: object) -> bytes:
-        """Convert an object."""
         return self._serde.serialize(value)
 
+    @override
     def deserialize(self, data: bytes) -> object:
-        """Convert bytes."""
         return self._serde.deserialize(data)
 
+    @override
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Convert a column."""
         return self._serde.to_arrow(data)
 
     @property

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 import typer
+from typing_extensions import override
 
 from kstreams.errors import (
     DeserializationError,
@@ -66,15 +67,15 @@ class _AnyJson(Serde[Any]):
     __slots__ = ()
     name = "json"
 
+    @override
     def serialize(self, value: object) -> bytes:
-        """Write compact JSON."""
         try:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
         except (TypeError, ValueError, RecursionError) as exc:
             raise SerializationError(f"expected what JSON can say: {exc}") from exc
 
+    @override
     def deserialize(self, data: bytes) -> object:
-        """Read any JSON."""
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as exc:

@@ -44,6 +44,7 @@ SERDES = ("avro", "json", "msgpack", "msgspec", "protobuf", "registry", "xml")
 PACKAGES = (
     "kstreams",
     "kstreams_daemon",
+    "kstreams_objectstore",
     "kstreams_rows",
     *sorted({module.partition(".")[0] for module in CONNECTORS.values()}),
     *(f"kstreams_{name}" for name in (*STORES, *SERDES)),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator
+from importlib import import_module
 from typing import NamedTuple
 
 from tests.kstreams.faces import FACES, file_of, home_of, names_of, tree_of
@@ -45,7 +47,10 @@ def mentions() -> Iterator[Mention]:
 
 
 def undocumented() -> Iterator[str]:
-    """Yield public classes, functions and methods without a docstring."""
+    """Yield public classes, functions and methods without a docstring.
+
+    A method with `@override` may inherit that of its base.
+    """
     for (module, name), shown in sorted(PUBLIC.items()):
         found = definitions(module, name)[-1]
         if isinstance(found, _DOCUMENTED) and not ast.get_docstring(found):
@@ -53,8 +58,15 @@ def undocumented() -> Iterator[str]:
         if isinstance(found, ast.ClassDef):
             last = {each.name: each for each in found.body if isinstance(each, _Callable)}
             for method, function in last.items():
-                if not method.startswith(("_", "test_")) and not ast.get_docstring(function):
+                if method.startswith(("_", "test_")) or ast.get_docstring(function):
+                    continue
+                overrides = "override" in map(ast.unparse, function.decorator_list)
+                if not overrides or not _inherited_doc(module, name, method):
                     yield f"{shown}.{method}"
+
+
+def _inherited_doc(module: str, name: str, method: str) -> str | None:
+    return inspect.getdoc(getattr(getattr(import_module(module), name), method))
 
 
 def _names(node: ast.stmt) -> list[str]:

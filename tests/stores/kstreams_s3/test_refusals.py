@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -58,7 +59,7 @@ def refused(call: Callable[[], Any], kind: type[S3Error], *words: str) -> S3Erro
 @each_call
 def test_missing_bucket_is_named(bucket: Bucket, call: Callable[[S3ObjectStore], Any]) -> None:
     settings = bucket.settings("x")
-    other = type(settings)(**{**_fields(settings), "url": "s3://no-such-bucket/x"})
+    other = replace(settings, url="s3://no-such-bucket/x")
     refused(lambda: call(other.open()), BucketMissingError, "no-such-bucket", bucket.endpoint)
 
 
@@ -161,7 +162,3 @@ def test_storage_that_rejects_conditional_writes_is_refused_at_once(
 def test_missing_object_names_the_storage(bucket: Bucket, prefix: str) -> None:
     with pytest.raises(ObjectMissingError, match=f"'a/b' in s3://{bucket.name}/{prefix}/"):
         bucket.settings(prefix).open().get("a/b")
-
-
-def _fields(settings: Any) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in settings.__dataclass_fields__ if name != "_"}

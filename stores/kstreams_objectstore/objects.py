@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from kstreams.errors import ObjectMissingError, SourceError, SourceUnavailableError, StoreError
+from typing_extensions import override
+
 from kstreams.sources import FileInfo, FileLog, Format, ObjectFiles, WhenRead
 from kstreams.state import ObjectStoreSettings
-from kstreams_s3.errors import StorageUnavailableError
-from kstreams_s3.read import ReplacedError
-from kstreams_s3.settings import S3
-from kstreams_s3.store import S3ObjectStore
+from kstreams_objectstore.settings import BucketSettings
+from kstreams_objectstore.store import BucketStore
 
 __all__ = ("objects",)
 
@@ -27,7 +25,7 @@ V = TypeVar("V")
 
 def objects(
     name: str,
-    place: S3,
+    place: BucketSettings,
     format: Format[K, V],  # noqa: A002  # the public name of the option
     *,
     pattern: str = "*",
@@ -39,12 +37,14 @@ def objects(
 ) -> FileLog[K, V]:
     """Return the log of the objects below a prefix of a bucket.
 
-    Like `kstreams.sources.folder`, with objects instead of files and ETags instead of modification
-    times. Names with a step that begins with `.` or `_`, or that end with `/`, are ignored.
+    Like `kstreams.sources.folder`, with objects instead of files and the storage's versions (ETags
+    of S3, generations of Google Cloud Storage) instead of modification times. Names with a step
+    that begins with `.` or `_`, or that end with `/`, are ignored. If a bucket of Google Cloud
+    Storage keeps old versions, an overwritten object can still be read.
 
     Args:
         name: The name of the log in checkpoints.
-        place: The bucket and the prefix.
+        place: The bucket and the prefix: `S3(...)` or `GCS(...)`.
         format: The format of the objects.
         pattern: The pattern of names after their last slash: `*.csv.gz`.
         recursive: Whether to include objects with another slash after the prefix.
@@ -75,54 +75,34 @@ def objects(
 
 @dataclass(frozen=True)
 class _Objects(ObjectFiles):
-    """Objects with their ETags as versions."""
+    """Objects of a bucket, each at one version."""
 
-    place: S3
+    place: BucketSettings
 
     @property
+    @override
     def where(self) -> str:
-        """Bucket and prefix."""
         return self.place.place
 
     @property
+    @override
     def part_bytes(self) -> int:
-        """As it is set."""
         return self.place.part_bytes
 
+    @override
     def all(self) -> Sequence[FileInfo]:
-        """Return the objects below the prefix."""
-        with _as_source():
-            found = _store(self.place).listed()
-        return [FileInfo(each.name, each.etag, each.size, each.modified_ms) for each in found]
+        return _store(self.place).listed()
 
+    @override
     def read(self, file: FileInfo, start: int, length: int) -> bytes | None:
-        """Return bytes of the object that has the ETag."""
-        try:
-            with _as_source():
-                return _store(self.place).get_version(file.name, file.version, start, length)
-        except (ObjectMissingError, ReplacedError):
-            return None
+        return _store(self.place).read_version(file, start, length)
 
+    @override
     def retire(self, file: FileInfo, to: str) -> bool:
-        """Delete the object that has the ETag, or give it another name."""
-        with _as_source():
-            return _store(self.place).retire(file.name, file.version, to)
-
-
-@contextmanager
-def _as_source() -> Iterator[None]:
-    """Say of the storage's errors that they are a source's; without their causes, as they are."""
-    try:
-        yield
-    except ObjectMissingError:
-        raise
-    except StorageUnavailableError as exc:
-        raise SourceUnavailableError(exc.message, hint=exc.hint) from None
-    except StoreError as exc:
-        raise SourceError(exc.message, hint=exc.hint) from None
+        return _store(self.place).retire(file, to)
 
 
 @lru_cache(maxsize=8)
-def _store(place: S3) -> S3ObjectStore:
-    """Return this process's."""
+def _store(place: BucketSettings) -> BucketStore[Any, Any]:
+    """Return the store of this process for a place."""
     return place.open()
