@@ -22,14 +22,14 @@ from kstreams.plugins import load_plugin, plugin_names
 from kstreams.quoting import text_of
 from kstreams.serde.base import Serde
 from kstreams.serde.by_text import SerdeByText, SerdeRequest
-from kstreams.serde.composite_names import composite_named
+from kstreams_admin.composite_names import composite_named
 from kstreams.serde.compressed import compressed
 from kstreams.serde.framed import TopicPart, in_topic
 from kstreams.serde.lines import LINES
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
 from kstreams.serde.text import BYTES, TEXT
-from kstreams.serde.values import parser_of, plain, shown_by
+from kstreams_admin.values import parser_of, plain, shown_by
 from kstreams_cli.loading import load_object
 from kstreams_cli.usage import WrongUsageError, for_option
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from devtools.processes import alive, ancestor, command, end_session, kill, session
 from devtools.spark_home import spark_home
 from kstreams import INT64, TEXT, Emitter, View
-from kstreams.checkpoint.admin.changelog_restore import ChangelogRestore
+from kstreams_admin.changelog_restore import ChangelogRestore
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.connection import Connection, RawRecord

@@ -17,7 +17,7 @@ from kstreams.batch.report import BatchReport
 from kstreams.batch.worker.stage_run import Message, StageRun
 from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.batch.worker.worker_state import WorkerState
-from kstreams.checkpoint.admin.reset import reset
+from kstreams_admin.reset import reset
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.resume import positions_after

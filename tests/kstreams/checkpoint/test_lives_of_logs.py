@@ -12,7 +12,7 @@ import pytest
 
 from kstreams import TEXT, Topology, TopologyBuilder
 from kstreams.batch import query_driver
-from kstreams.checkpoint.admin.reset import reset
+from kstreams_admin.reset import reset
 from kstreams.checkpoint.savepoint.fork import ForkSource, fork
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.errors import DataLossError, TopicRecreatedError
@@ -212,7 +212,7 @@ LISTS: dict[str, Logs] = {
 def test_generated_log_is_forked_and_reset_like_topic(
     make: Logs, tmp_path: Path, patch: pytest.MonkeyPatch
 ) -> None:
-    patch.setattr("kstreams.made_logs.rate_log.SystemClock", _Fixed)
+    patch.setattr("kstreams_generated_logs.rate_log.SystemClock", _Fixed)
     harness = app(tmp_path / "first", make, patch)
     harness.start_driver()
     harness.run_until_committed()

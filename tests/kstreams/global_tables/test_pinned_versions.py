@@ -13,7 +13,7 @@ import pytest
 
 from devtools.servers.s3 import Bucket
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
-from kstreams.checkpoint.admin.reset import reset
+from kstreams_admin.reset import reset
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.savepoint.fork import ForkSource
 from kstreams.checkpoint.savepoint.savepoints import Savepoints

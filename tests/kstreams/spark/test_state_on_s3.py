@@ -15,8 +15,8 @@ from devtools.servers.fault_proxy import FaultProxy, Refuse
 from devtools.servers.s3 import SECRET_KEY, Bucket, S3Server
 from kstreams import INT64, TEXT, Topic, View
 from kstreams.app import ForkSource, Migration
-from kstreams.checkpoint.admin.changelog_restore import ChangelogRestore
-from kstreams.checkpoint.admin.reset import reset
+from kstreams_admin.changelog_restore import ChangelogRestore
+from kstreams_admin.reset import reset
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.checkpoint.storage.named_home import home_of

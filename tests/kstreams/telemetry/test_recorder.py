@@ -18,12 +18,12 @@ from kstreams.clock import FakeClock
 from kstreams.errors import StoreError
 from kstreams.ids import TopicPartition
 from kstreams.log import Kept, LogContents
-from kstreams.made_logs.item_log import ItemLog, items
-from kstreams.made_logs.numbered import NumberedContents
+from kstreams_generated_logs.item_log import ItemLog, items
+from kstreams_generated_logs.numbered import NumberedContents
 from kstreams.telemetry import recorder as recording
 from kstreams.telemetry.live import Live
 from kstreams.telemetry.outline import Outline
-from kstreams.telemetry.reader import TelemetryReader
+from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams.telemetry.recorder import Recorder
 from kstreams.telemetry.unread import Unread
 from kstreams.telemetry.watching import OpenApp, OpenQuery

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kstreams.checkpoint.storage.lock import CheckpointLock
-from tests.kstreams.checkpoint.admin.test_changelog_restore import LOGGED, PAIRS, Logging
+from tests.packages.kstreams_admin.test_changelog_restore import LOGGED, PAIRS, Logging
 from tests.packages.kstreams_cli.terminal import kstreams
 
 COMMAND = (
@@ -21,7 +21,7 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Logging:
     """An app whose state is lost, in the current directory."""
     monkeypatch.syspath_prepend(".")
     Path("shapes.py").write_text(
-        "from tests.kstreams.checkpoint.admin.test_changelog_restore import LOGGED, topology\n"
+        "from tests.packages.kstreams_admin.test_changelog_restore import LOGGED, topology\n"
         "TOPOLOGY = topology(LOGGED)\n"
     )
     made = Logging(Path.cwd(), LOGGED)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kstreams import Embedded
-from kstreams.embedded import redelivery
+from kstreams_dead_letters import embedded_redelivery as redelivery
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import AppLockedError, StateCorruptError, UnknownTopicError
 from kstreams_dead_letters.offset_ranges import OffsetRanges

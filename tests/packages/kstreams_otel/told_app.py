@@ -12,7 +12,7 @@ from kstreams.batch.report import AppState
 from kstreams.clock import SystemClock
 from kstreams.errors import ProcessingError
 from kstreams.ids import TaskId
-from kstreams.telemetry.json_log import JsonFormatter
+from kstreams_cli.json_log import JsonFormatter
 from kstreams.telemetry.log_context import log_context
 from kstreams.telemetry.outline import Outline
 from kstreams.telemetry.watching import OpenApp

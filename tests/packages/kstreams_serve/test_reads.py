@@ -16,7 +16,7 @@ from kstreams import DOUBLE, INT64, TEXT, Serde, View
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.durations import milliseconds
 from kstreams.partitioner import partition_of
-from kstreams.serde.recorded import RecordedSerde
+from kstreams_admin.recorded import RecordedSerde
 from kstreams.serde.text import BYTES
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.versioned.kind import versioned_key_value_store

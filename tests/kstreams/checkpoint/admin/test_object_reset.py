@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
-from kstreams.checkpoint.admin.reset import reset, survey
+from kstreams_admin.reset import reset, survey
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.app_settings import AppSettings

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kstreams.checkpoint.pause import Pause
-from kstreams.checkpoint.status import QueryStatus
+from kstreams_admin.status import QueryStatus
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.log.totals import NodeCounts, Totals
 from kstreams.task.progress.task_meta import TaskMeta

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from devtools.showcase import LETTERS, Names, Showcase
 from kstreams.clock import SystemClock
-from kstreams.moments import iso
+from kstreams_admin.moments import iso
 from kstreams_dead_letters.replaying import replay_letters
 from kstreams_forecast.app_forecast import Prices, forecast_app
 from tests.packages.kstreams_serve.pages.showing import (

@@ -28,7 +28,7 @@ from kstreams.telemetry.formats import COUNTERS, FAILURES, LIVE, MINUTES, TOPOLO
 from kstreams.telemetry.live import Live, LiveQuery
 from kstreams.telemetry.minutes import Minute
 from kstreams.telemetry.outline import Outline
-from kstreams.telemetry.reader import TelemetryReader
+from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams.telemetry.report_lines import reports_name, to_line
 from kstreams.telemetry.unread import Unread
 from tests.kstreams.telemetry.reported import report
@@ -164,5 +164,5 @@ def test_app_is_alive_for_five_heartbeats() -> None:
 
 
 def test_reading_telemetry_needs_no_spark() -> None:
-    code = "import sys, kstreams.telemetry.reader as r; assert 'pyspark' not in sys.modules"
+    code = "import sys, kstreams_admin.telemetry_reader as r; assert 'pyspark' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -43,7 +43,7 @@ _BARE = re.compile(
 
 
 def survey_directory(app_id: str, home: DirectoryHome, state: StateBackend | None) -> Survey:
-    """Return the targets of `reset_directory`; see `kstreams.checkpoint.admin.reset.survey`."""
+    """Return the targets of `reset_directory`; see `kstreams_admin.reset.survey`."""
     path = home.path
     leftovers = tuple(_interrupted(app_id, path))
     if path.is_symlink():
@@ -73,7 +73,7 @@ def survey_directory(app_id: str, home: DirectoryHome, state: StateBackend | Non
 
 
 def reset_directory(survey: Survey, home: DirectoryHome, state: StateBackend | None) -> None:
-    """Remove an app's directory; see `kstreams.checkpoint.admin.reset.reset`.
+    """Remove an app's directory; see `kstreams_admin.reset.reset`.
 
     The directory is renamed first: from then on there is no checkpoint, and the next reset removes
     the rest.

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID
 
 from kstreams.errors import PluginError
-from kstreams.moments import iso
+from kstreams_admin.moments import iso
 from kstreams.plugins import load_plugin
 from kstreams.quoting import repr_of, text_of
 from kstreams.serde.base import Serde

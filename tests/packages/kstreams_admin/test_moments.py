@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kstreams.moments import iso, ms_of
+from kstreams_admin.moments import iso, ms_of
 
 
 @given(st.integers(min_value=0, max_value=253_402_300_799_999))

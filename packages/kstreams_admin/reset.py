@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from kstreams.checkpoint.admin.directory_reset import reset_directory, survey_directory
+from kstreams_admin.directory_reset import reset_directory, survey_directory
 from kstreams.checkpoint.admin.object_reset import reset_objects, survey_objects
 from kstreams.checkpoint.admin.reset_targets import Survey
 from kstreams.checkpoint.storage.named_home import CheckpointName, app_home

@@ -14,8 +14,8 @@ from kstreams.durations import milliseconds
 from kstreams.serde import DOUBLE
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.kind import window_store
-from kstreams.views.difference import changed_rows
-from kstreams.views.flat_rows import rows_of
+from kstreams_admin.difference import changed_rows
+from kstreams_admin.flat_rows import rows_of
 from kstreams.views.view import View
 from kstreams.windows import TumblingWindows, Windowed
 from tests.kstreams.views.committing import Committing

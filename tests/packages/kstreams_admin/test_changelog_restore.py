@@ -11,7 +11,7 @@ import pytest
 
 from kstreams import INT64, TEXT, Embedded, Topic, Topology, TopologyBuilder, View, filter_
 from kstreams.app import ForkSource
-from kstreams.checkpoint.admin.changelog_restore import ChangelogRestore, Rebuilt
+from kstreams_admin.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.fork import fork
 from kstreams.checkpoint.savepoint.savepoints import Savepoints

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from kstreams.serde.base import Serde
-from kstreams.serde.values import exact
+from kstreams_admin.values import exact
 from kstreams.state.stores.spec import StoreSpec
 
 __all__ = ("RowText", "json_text")

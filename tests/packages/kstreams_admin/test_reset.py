@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kstreams import TEXT, TopologyBuilder
-from kstreams.checkpoint.admin.reset import reset, survey
+from kstreams_admin.reset import reset, survey
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import open_for_running
 from kstreams.checkpoint.storage.home import CheckpointHome
@@ -221,7 +221,7 @@ def test_disk_error_during_reset_raises_typed_error(monkeypatch: pytest.MonkeyPa
 
 
 def test_reset_needs_no_pyspark() -> None:
-    program = "import sys, kstreams.checkpoint.admin.reset; sys.exit('pyspark' in sys.modules)"
+    program = "import sys, kstreams_admin.reset; sys.exit('pyspark' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
