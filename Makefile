@@ -71,6 +71,7 @@ check-pyright: setup
 check-imports: setup
 	$(call stage,check: import contracts)
 	@$(BIN)/lint-imports --no-cache # its cache misses that an imported module has come
+	@$(PYTEST) -q tests/test_dependencies.py tests/test_import_graph.py
 
 .PHONY: check-audit
 check-audit: setup ## known vulnerabilities of the locked packages, where the index has them
