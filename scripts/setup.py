@@ -126,6 +126,17 @@ def install_project() -> None:
     uv = [str(VENV_PYTHON), "-m", "uv", "--no-config", "--no-cache", "--offline", "pip", "install"]
     if call([*uv, "--python", str(VENV_PYTHON), *options]) != 0:
         pip(["install", "--no-index", *options])  # takes six times as long
+    removed = removed_projects()
+    if removed:
+        pip(["uninstall", "--yes", *removed])
+
+
+def removed_projects() -> list[str]:
+    """The installed packages whose folder is not in this tree any more."""
+    found = VENV.glob("lib/python*/site-packages/kstreams_*.dist-info")
+    installed = {path.name.partition("-")[0] for path in found}
+    present = {file.parent.name for file in project_files()[1:]}
+    return sorted(installed - present - {"kstreams_spark", "kstreams_kafka_native"})
 
 
 def project_files() -> list[Path]:

@@ -124,12 +124,33 @@ def test_installs_all_projects_in_one_call_with_pip_where_uv_fails(
         return status if "uv" in command else 0
 
     monkeypatch.setattr(setup, "call", call)
+    monkeypatch.setattr(setup, "removed_projects", list)
 
     setup.install_project()
 
     editable = [f"--editable={file.parent}" for file in setup.project_files()]
     assert [[word for word in each if word in editable] for each in called] == [editable] * calls
     assert all("--offline" in each or "--no-index" in each for each in called)
+
+
+def test_uninstalls_a_project_whose_folder_is_gone(
+    setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[list[str]] = []
+
+    def call(command: list[str]) -> int:
+        called.append(command)
+        return 0
+
+    monkeypatch.setattr(setup, "call", call)
+    monkeypatch.setattr(setup, "VENV", tmp_path)
+    for name in ("kstreams_gone", "kstreams_kafka_native", "kstreams_s3", "kstreams_spark", "pip"):
+        (tmp_path / f"lib/python3.11/site-packages/{name}-0.1.0.dist-info").mkdir(parents=True)
+
+    setup.install_project()
+
+    assert called[-1][2:6] == ["pip", "uninstall", "--yes", "kstreams_gone"]
+    assert len(called) == 2
 
 
 def test_takes_the_java_step_when_the_java_is_gone(
