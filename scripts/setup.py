@@ -128,7 +128,7 @@ def install_project() -> None:
         pip(["install", "--no-index", *options])  # takes six times as long
     removed = removed_projects()
     if removed:
-        pip(["uninstall", "--yes", *removed])
+        call([str(VENV_PYTHON), "-m", "pip", "uninstall", "--yes", *removed])
 
 
 def removed_projects() -> list[str]:
