@@ -9,9 +9,9 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
+from kstreams.views.store_reads import StoreReads
 from kstreams_admin.flat_rows import columns_of, flat_parts, key_serde
 from kstreams_admin.row_text import RowText
-from kstreams.views.store_reads import StoreReads
 
 __all__ = ("ChangedRow", "changed_rows")
 

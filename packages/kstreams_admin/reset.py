@@ -8,16 +8,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from kstreams_admin.directory_reset import reset_directory, survey_directory
 from kstreams.checkpoint.admin.object_reset import reset_objects, survey_objects
 from kstreams.checkpoint.admin.reset_targets import Survey
 from kstreams.checkpoint.storage.named_home import CheckpointName, app_home
 from kstreams.checkpoint.storage.object_home import ObjectHome
 from kstreams.state.backend.working import StateBackend
+from kstreams_admin.directory_reset import reset_directory, survey_directory
 
 __all__ = ("reset", "survey")
 
-_LOG = logging.getLogger(__name__)
+_LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 
 def survey(

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from kstreams.serde.base import Serde
-from kstreams_admin.values import exact
 from kstreams.state.stores.spec import StoreSpec
+from kstreams_admin.values import exact
 
 __all__ = ("RowText", "json_text")
 

@@ -14,11 +14,11 @@ from typing import Any
 from uuid import UUID
 
 from kstreams.errors import PluginError
-from kstreams_admin.moments import iso
 from kstreams.plugins import load_plugin
 from kstreams.quoting import repr_of, text_of
 from kstreams.serde.base import Serde
 from kstreams.windowed import NEVER_ENDS, Windowed
+from kstreams_admin.moments import iso
 
 __all__ = ("exact", "json_line", "parser_of", "plain", "printable", "shown_by")
 

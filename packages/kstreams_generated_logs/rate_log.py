@@ -9,12 +9,12 @@ from datetime import datetime
 from kstreams.clock import Clock, SystemClock, to_ms
 from kstreams.errors import CompileError
 from kstreams.log import LogContents, LogReader
-from kstreams_generated_logs.numbered import NumberedContents, NumberedReader
 from kstreams.names import TOPIC_RULE, is_topic, shown_name
 from kstreams.partitioner import count_problem
 from kstreams.serde.base import Serde
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import INT64
+from kstreams_generated_logs.numbered import NumberedContents, NumberedReader
 
 __all__ = ("RateLog", "rate")
 

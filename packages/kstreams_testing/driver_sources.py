@@ -16,8 +16,8 @@ from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import Topology
 from kstreams.ids import TopicPartition
 from kstreams.log import Log, LogContents, is_bounded
-from kstreams_generated_logs.rate_log import RateLog
 from kstreams.topic import Topic
+from kstreams_generated_logs.rate_log import RateLog
 from kstreams_testing.driver_batch import passed_by
 from kstreams_testing.driver_task import DriverTask
 from kstreams_testing.driver_topics import DriverTopics

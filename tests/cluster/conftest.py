@@ -12,14 +12,14 @@ from devtools.servers.kafka import KafkaBroker
 from devtools.servers.machine import why_no_machines
 from devtools.servers.s3 import Bucket
 from devtools.servers.spark_cluster import SparkCluster
-from devtools.wheel import installed_wheel
+from devtools.wheel import installed_wheels
 from tests.cluster.clustered import ClusteredApp
 
 
 @pytest.fixture(scope="session")
 def wheel_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a virtual environment with the wheel and the dependencies of this one."""
-    return installed_wheel(tmp_path_factory.mktemp("wheel"))
+    """Create a virtual environment with the wheels and the dependencies of this one."""
+    return installed_wheels(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture

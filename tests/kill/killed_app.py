@@ -16,12 +16,12 @@ from pathlib import Path
 from devtools.processes import alive, ancestor, command, end_session, kill, session
 from devtools.spark_home import spark_home
 from kstreams import INT64, TEXT, Emitter, View
-from kstreams_admin.changelog_restore import ChangelogRestore
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.connection import Connection, RawRecord
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
+from kstreams_admin.changelog_restore import ChangelogRestore
 from tests.kill.app import MAX_RECORDS, build, checkpoint, connection, once, topics
 from tests.kill.barriers import Barriers
 from tests.kill.looping_app import HOPS

@@ -5,14 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, EntryPoints
-from typing import Any
+from importlib.metadata import EntryPoint, EntryPoints, PackageNotFoundError
+from typing import Any, NoReturn
 
 import pytest
 
 from kstreams import KStreamsError, plugins
 from kstreams.errors import PluginError
-from kstreams.plugins import load_plugin, plugin_names
+from kstreams.plugins import load_plugin, missing_extra, plugin_names
 
 Offer = Callable[..., None]
 
@@ -28,6 +28,10 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     yield install
     plugins._found.cache_clear()
+
+
+def _not_installed(name: str) -> NoReturn:
+    raise PackageNotFoundError(name)
 
 
 def test_plugins_of_this_distribution_are_found() -> None:
@@ -82,6 +86,32 @@ def test_unknown_name_without_similar_one_has_hint(offer: Offer) -> None:
     with pytest.raises(PluginError, match="only nothing") as caught:
         load_plugin("kstreams.serdes", "protobuf")
     assert caught.value.hint == "install the package that offers it, or give the object itself."
+
+
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [("rocksdb", "rocksdb"), ("redis-stream", "redis"), ("orders", ""), ("spark", "")],
+)
+def test_missing_extra_is_that_of_a_package_that_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, name: str, extra: str
+) -> None:
+    assert missing_extra(name) == ""
+
+    monkeypatch.setattr(plugins, "distribution", _not_installed)
+
+    assert missing_extra(name) == extra
+
+
+def test_unknown_plugin_of_an_extra_that_is_not_installed_names_the_extra(
+    offer: Offer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(("avro-json", "a:b"))
+    monkeypatch.setattr(plugins, "distribution", _not_installed)
+
+    with pytest.raises(PluginError, match="nothing is called 'avro'") as caught:
+        load_plugin("kstreams.serdes", "avro")
+
+    assert caught.value.hint == "pip install 'kstreams-spark[avro]'."
 
 
 def test_two_providers_of_one_name_raise(offer: Offer) -> None:

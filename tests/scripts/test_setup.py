@@ -29,6 +29,8 @@ def setup() -> ModuleType:
 
 
 KERNEL = "native/kernel.c"
+PLUGIN = "stores/kstreams_a/pyproject.toml"
+PROJECT = ("pyproject.toml", PLUGIN, "devtools/workspace.py")
 ALL = ["venv", "lock", "project", "native", "java /a/java"]
 
 
@@ -36,8 +38,9 @@ ALL = ["venv", "lock", "project", "native", "java /a/java"]
 def tree(setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Make the script use an empty tree and record its steps instead of running them."""
     (tmp_path / "requirements").mkdir()
-    (tmp_path / "native").mkdir()
-    for name in ("pyproject.toml", "requirements/lock.txt", "requirements/java.txt", KERNEL):
+    for folder in ("devtools", "native", "stores/kstreams_a"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in (*PROJECT, "requirements/lock.txt", "requirements/java.txt", KERNEL):
         (tmp_path / name).write_text(name)
     stamps = tmp_path / ".venv" / ".setup"
     for name, value in {
@@ -78,6 +81,8 @@ def test_setup_runs_every_step_once(setup: ModuleType, tree: list[str]) -> None:
     ("changed", "steps"),
     [
         pytest.param("pyproject.toml", ["project"], id="project"),
+        pytest.param(PLUGIN, ["project"], id="plugin"),
+        pytest.param("devtools/workspace.py", ["project"], id="extras"),
         pytest.param("requirements/lock.txt", ["lock", "project", "native"], id="lock"),
         pytest.param(KERNEL, ["native"], id="native"),
         pytest.param("requirements/java.txt", [], id="unused java"),
@@ -93,6 +98,59 @@ def test_setup_runs_only_steps_whose_input_changed(
     setup.main()
 
     assert tree == steps
+
+
+def test_setup_runs_the_project_step_for_a_new_plugin(
+    setup: ModuleType, tree: list[str], tmp_path: Path
+) -> None:
+    setup.main()
+    tree.clear()
+    (tmp_path / "stores" / "kstreams_b").mkdir()
+    (tmp_path / "stores" / "kstreams_b" / "pyproject.toml").touch()
+
+    setup.main()
+
+    assert tree == ["project"]
+
+
+@pytest.mark.parametrize(("status", "calls"), [(0, 1), (1, 2)], ids=["uv", "pip"])
+def test_setup_installs_all_projects_in_one_call_and_uses_pip_if_uv_fails(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, status: int, calls: int
+) -> None:
+    called: list[list[str]] = []
+
+    def call(command: list[str]) -> int:
+        called.append(command)
+        return status if "uv" in command else 0
+
+    monkeypatch.setattr(setup, "call", call)
+    monkeypatch.setattr(setup, "removed_projects", list)
+
+    setup.install_project()
+
+    editable = [f"--editable={file.parent}" for file in setup.project_files()]
+    assert [[word for word in each if word in editable] for each in called] == [editable] * calls
+    assert all("--offline" in each or "--no-index" in each for each in called)
+
+
+def test_setup_uninstalls_a_project_whose_folder_is_gone(
+    setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[list[str]] = []
+
+    def call(command: list[str]) -> int:
+        called.append(command)
+        return 0
+
+    monkeypatch.setattr(setup, "call", call)
+    monkeypatch.setattr(setup, "VENV", tmp_path)
+    for name in ("kstreams_gone", "kstreams_kafka_native", "kstreams_s3", "kstreams_spark", "pip"):
+        (tmp_path / f"lib/python3.11/site-packages/{name}-0.1.0.dist-info").mkdir(parents=True)
+
+    setup.install_project()
+
+    assert called[-1][2:6] == ["pip", "uninstall", "--yes", "kstreams_gone"]
+    assert len(called) == 2
 
 
 def test_setup_runs_the_java_step_when_java_is_gone(

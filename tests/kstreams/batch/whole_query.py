@@ -17,7 +17,6 @@ from kstreams.batch.report import BatchReport
 from kstreams.batch.worker.stage_run import Message, StageRun
 from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.batch.worker.worker_state import WorkerState
-from kstreams_admin.reset import reset
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.resume import positions_after
@@ -33,6 +32,7 @@ from kstreams.ids import TopicPartition
 from kstreams.state.backend.memory import Memory
 from kstreams.state.log.directory import Directory
 from kstreams.testing import FakeClock
+from kstreams_admin.reset import reset
 from tests.kstreams.totals import check_totals
 
 __all__ = ("WholeQuery",)

@@ -12,7 +12,6 @@ import pytest
 
 from kstreams import TEXT, Topology, TopologyBuilder
 from kstreams.batch import query_driver
-from kstreams_admin.reset import reset
 from kstreams.checkpoint.savepoint.fork import ForkSource, fork
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.errors import DataLossError, TopicRecreatedError
@@ -21,6 +20,7 @@ from kstreams.sources import Lines, Log, MoveTo, WhenRead, folder, items, rate
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams.views import View
+from kstreams_admin.reset import reset
 from kstreams_client.remote_view import RemoteView
 from tests.crash.failpoints import Point
 from tests.crash.filing import append_file

@@ -13,7 +13,6 @@ import pytest
 
 from devtools.servers.s3 import Bucket
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
-from kstreams_admin.reset import reset
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.savepoint.fork import ForkSource
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
@@ -24,6 +23,7 @@ from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.working import StateBackend
 from kstreams.stores import timestamped_store
 from kstreams.topology import AppTable
+from kstreams_admin.reset import reset
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.global_tables.by_hand import ByHand
 

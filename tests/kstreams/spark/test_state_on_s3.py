@@ -15,8 +15,6 @@ from devtools.servers.fault_proxy import FaultProxy, Refuse
 from devtools.servers.s3 import SECRET_KEY, Bucket, S3Server
 from kstreams import INT64, TEXT, Topic, View
 from kstreams.app import ForkSource, Migration
-from kstreams_admin.changelog_restore import ChangelogRestore
-from kstreams_admin.reset import reset
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.checkpoint.storage.named_home import home_of
@@ -24,6 +22,8 @@ from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
 from kstreams.state import Memory
 from kstreams.state.log.traffic import Traffic
+from kstreams_admin.changelog_restore import ChangelogRestore
+from kstreams_admin.reset import reset
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import BucketMissingError, CredentialsExpiredError
 from tests.kstreams.spark.apps import (

@@ -15,8 +15,8 @@ from kstreams.errors import ProcessingError
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.operators import map_values
 from kstreams.task.progress.drop_sample import DropSample
-from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams.topology import OnError
+from kstreams_admin.telemetry_reader import TelemetryReader
 from tests.kstreams.spark.apps import Bench
 
 pytestmark = pytest.mark.spark

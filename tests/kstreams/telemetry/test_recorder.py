@@ -18,16 +18,16 @@ from kstreams.clock import FakeClock
 from kstreams.errors import StoreError
 from kstreams.ids import TopicPartition
 from kstreams.log import Kept, LogContents
-from kstreams_generated_logs.item_log import ItemLog, items
-from kstreams_generated_logs.numbered import NumberedContents
 from kstreams.telemetry import recorder as recording
 from kstreams.telemetry.live import Live
 from kstreams.telemetry.outline import Outline
-from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams.telemetry.recorder import Recorder
 from kstreams.telemetry.unread import Unread
 from kstreams.telemetry.watching import OpenApp, OpenQuery
 from kstreams.testing import RecordingSink
+from kstreams_admin.telemetry_reader import TelemetryReader
+from kstreams_generated_logs.item_log import ItemLog, items
+from kstreams_generated_logs.numbered import NumberedContents
 from tests.kstreams.telemetry.reported import report
 from tests.kstreams.views.committing import topology
 from tests.kstreams.views.counted import COUNTS

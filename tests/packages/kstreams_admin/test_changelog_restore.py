@@ -11,7 +11,6 @@ import pytest
 
 from kstreams import INT64, TEXT, Embedded, Topic, Topology, TopologyBuilder, View, filter_
 from kstreams.app import ForkSource
-from kstreams_admin.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.fork import fork
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
@@ -39,6 +38,7 @@ from kstreams.state.versions.versions import TaskVersions
 from kstreams.task.output.changelogs import Changelogs
 from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.testing import FakeClock
+from kstreams_admin.changelog_restore import ChangelogRestore, Rebuilt
 
 PARTITIONS = 2
 PLAIN = key_value_store("s", key=TEXT, value=INT64)

@@ -8,10 +8,10 @@ import pytest
 
 from kstreams import INT64, TEXT, Serde
 from kstreams.serde.composite import FieldsSerde, TupleSerde
-from kstreams_admin.composite_names import composite_named
 from kstreams.serde.sequences import FrozenSetSerde, SequenceSerde
 from kstreams.serde.spans import SpansSerde
 from kstreams.serde.stamped import StampedSerde
+from kstreams_admin.composite_names import composite_named
 
 
 class Named(Serde[bytes]):

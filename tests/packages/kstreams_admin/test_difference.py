@@ -14,10 +14,10 @@ from kstreams.durations import milliseconds
 from kstreams.serde import DOUBLE
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.window.kind import window_store
-from kstreams_admin.difference import changed_rows
-from kstreams_admin.flat_rows import rows_of
 from kstreams.views.view import View
 from kstreams.windows import TumblingWindows, Windowed
+from kstreams_admin.difference import changed_rows
+from kstreams_admin.flat_rows import rows_of
 from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
 

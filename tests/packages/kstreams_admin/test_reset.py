@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from kstreams import TEXT, TopologyBuilder
-from kstreams_admin.reset import reset, survey
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import open_for_running
 from kstreams.checkpoint.storage.home import CheckpointHome
@@ -31,6 +30,7 @@ from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.directory import Directory
 from kstreams.testing import RecordingSink
+from kstreams_admin.reset import reset, survey
 
 
 @pytest.fixture(autouse=True)

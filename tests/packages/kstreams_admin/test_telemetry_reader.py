@@ -28,9 +28,9 @@ from kstreams.telemetry.formats import COUNTERS, FAILURES, LIVE, MINUTES, TOPOLO
 from kstreams.telemetry.live import Live, LiveQuery
 from kstreams.telemetry.minutes import Minute
 from kstreams.telemetry.outline import Outline
-from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams.telemetry.report_lines import reports_name, to_line
 from kstreams.telemetry.unread import Unread
+from kstreams_admin.telemetry_reader import TelemetryReader
 from tests.kstreams.telemetry.reported import report
 from tests.kstreams.views.committing import topology
 from tests.kstreams.views.counted import COUNTS

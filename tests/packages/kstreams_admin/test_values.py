@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Serde
 from kstreams.serde import LINES, compressed, csv_row
-from kstreams_admin.values import exact, json_line, parser_of, plain, printable, shown_by
 from kstreams.windows import NEVER_ENDS, Windowed
+from kstreams_admin.values import exact, json_line, parser_of, plain, printable, shown_by
 from kstreams_json import json_serde
 from kstreams_msgpack import msgpack_serde
 

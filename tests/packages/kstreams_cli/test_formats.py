@@ -13,6 +13,7 @@ import pytest
 from kstreams import KStreamsError, Serde, plugins
 from kstreams.errors import DeserializationError
 from kstreams.serde import SerdeByText, SerdeRequest
+from kstreams_cli import formats
 from kstreams_cli.formats import Format, find_format, find_serde, offered_names, recorded_serde
 from kstreams_cli.usage import WrongUsageError
 from tests.packages.kstreams_cli.terminal import kstreams, say
@@ -102,6 +103,18 @@ def test_unknown_serde_suggests_valid_ones(package: None, text: str, problem: st
     with pytest.raises(WrongUsageError) as caught:
         find_serde(text)
     assert problem in caught.value.message
+
+
+def test_unknown_serde_of_an_extra_that_is_not_installed_names_the_extra(
+    package: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "missing_extra", lambda name: name)
+
+    with pytest.raises(WrongUsageError) as caught:
+        find_serde("no_such_format:order.avsc")
+
+    assert "there is no module 'no_such_format'" in caught.value.message
+    assert "pip install 'kstreams-spark[no_such_format]'" in caught.value.message
 
 
 def test_serde_without_its_type_argument_is_refused() -> None:

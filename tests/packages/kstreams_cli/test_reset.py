@@ -11,8 +11,8 @@ from kstreams import INT64, TEXT, key_value_store
 from kstreams.checkpoint.storage.lock import CheckpointLock
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.state.log.directory import Directory
-from tests.packages.kstreams_admin.test_reset import read_files
 from tests.kstreams.views.committing import Committing
+from tests.packages.kstreams_admin.test_reset import read_files
 from tests.packages.kstreams_cli.terminal import kstreams, say
 
 LIFE = "0123456789ab"

@@ -30,8 +30,8 @@ from kstreams.stores import (
     timestamped_store,
     versioned_key_value_store,
 )
-from kstreams_admin.flat_rows import columns_of, key_serde, rows_of
 from kstreams.windows import TumblingWindows, Windowed, windowed
+from kstreams_admin.flat_rows import columns_of, key_serde, rows_of
 from tests.kstreams.views.committing import Committing
 from tests.packages.kstreams_cli.terminal import kstreams, say
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kstreams import Embedded
-from kstreams_dead_letters import embedded_redelivery as redelivery
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import AppLockedError, StateCorruptError, UnknownTopicError
+from kstreams_dead_letters import embedded_redelivery as redelivery
 from kstreams_dead_letters.offset_ranges import OffsetRanges
 from kstreams_dead_letters.replaying import Choice, replay_letters
 from tests.packages.kstreams_dead_letters.letters import ORDERS, add, headers_of, records

@@ -12,10 +12,10 @@ from kstreams.batch.report import AppState
 from kstreams.clock import SystemClock
 from kstreams.errors import ProcessingError
 from kstreams.ids import TaskId
-from kstreams_cli.json_log import JsonFormatter
 from kstreams.telemetry.log_context import log_context
 from kstreams.telemetry.outline import Outline
 from kstreams.telemetry.watching import OpenApp
+from kstreams_cli.json_log import JsonFormatter
 from kstreams_otel.export import exporting
 from kstreams_otel.watcher import OtelWatcher
 from tests.kstreams.telemetry.reported import report

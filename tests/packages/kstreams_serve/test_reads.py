@@ -16,13 +16,13 @@ from kstreams import DOUBLE, INT64, TEXT, Serde, View
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.durations import milliseconds
 from kstreams.partitioner import partition_of
-from kstreams_admin.recorded import RecordedSerde
 from kstreams.serde.text import BYTES
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing import FakeClock
 from kstreams.windows import TumblingWindows, Windowed
+from kstreams_admin.recorded import RecordedSerde
 from kstreams_serve.settings import Limits
 from tests.kstreams.views.committing import PARTITIONS, Committing
 from tests.kstreams.views.counted import COUNTS

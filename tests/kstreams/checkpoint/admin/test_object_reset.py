@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
-from kstreams_admin.reset import reset, survey
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.app_settings import AppSettings
@@ -23,6 +22,7 @@ from kstreams.errors import (
 )
 from kstreams.state import ObjectStore
 from kstreams.state.log.directory import Directory, DirectoryObjectStore
+from kstreams_admin.reset import reset, survey
 
 
 def topology() -> Topology:

@@ -40,7 +40,6 @@ from kstreams.store_kinds import Overlay, StoreKind
 from kstreams.stores import StoreSpec, window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import SessionWindows, TumblingWindows, windowed_aggregate
-from tests.packages.kstreams_admin.test_changelog_restore import Logging
 from tests.kstreams.checkpoint.start.test_upgrade import AppCheckpoint
 from tests.kstreams.checkpoint.start.test_upgrade import topology as shape
 from tests.kstreams.state.stores import sorted_set as outside
@@ -53,6 +52,7 @@ from tests.kstreams.state.stores.sorted_set import (
     sorted_set,
 )
 from tests.kstreams.views.committing import Committing
+from tests.packages.kstreams_admin.test_changelog_restore import Logging
 from tests.packages.kstreams_cli.terminal import kstreams, say
 
 SCORES = sorted_set("scores", member=TEXT)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kstreams.checkpoint.pause import Pause
-from kstreams_admin.status import QueryStatus
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.log.totals import NodeCounts, Totals
 from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.telemetry.unread import Unread
+from kstreams_admin.status import QueryStatus
 from kstreams_serve.pages.app_facts import AppFacts, Standing
 from kstreams_serve.pages.ranking import worst_first
 
