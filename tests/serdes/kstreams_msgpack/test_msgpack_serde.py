@@ -88,7 +88,7 @@ class TestDataclasses(SerdeContract[Order]):
 
     def test_a_field_is_that_of_the_objects(self) -> None:
         suite = _Small()
-        SerdeContract.test_field_equals_that_of_the_objects(suite)
+        SerdeContract.test_a_field_is_that_of_the_objects(suite)
 
 
 class _Small(TestDataclasses):
