@@ -131,7 +131,7 @@ class KafkaIO(TopicIO):
         refused: Mapping[int, RecordRefusedError],
         output: TaskOutput,
     ) -> None:
-        """Count rejected results, and write dead letters if the policy of the sink requires them."""
+        """Count rejected results, and write dead letters if the policy requires them."""
         rows = table.take(pa.array(list(refused), pa.int64()))
         topics = rows.column("topic").to_pylist()
         refusals = Refusals(sink, output, self.limits)
