@@ -55,9 +55,9 @@ from kstreams.log import (
     Piece,
     ReadOnce,
 )
-from kstreams.made_logs.bounded_log import BoundedLog, bounded
-from kstreams.made_logs.item_log import ItemLog, items
-from kstreams.made_logs.rate_log import RateLog, rate
+from kstreams_generated_logs.bounded_log import BoundedLog, bounded
+from kstreams_generated_logs.item_log import ItemLog, items
+from kstreams_generated_logs.rate_log import RateLog, rate
 from kstreams_files.csv_rows import Csv
 from kstreams_files.files import FileData, FileInfo, Files
 from kstreams_files.finished import FinishedFiles, MoveTo, WhenRead

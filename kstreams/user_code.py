@@ -26,6 +26,7 @@ _NOT_OFFERED = (
     "kstreams_forecast",
     "kstreams_intake",
     "kstreams_msgspec",
+    "kstreams_objectstore",
     "kstreams_rows",
     "kstreams_serve",
     "kstreams_webhook",

@@ -16,7 +16,7 @@ FOLDERS = ("packages", "connectors", "stores", "serdes")
 
 
 def packages() -> list[str]:
-    """Every package that is to be shipped, by path."""
+    """Return the paths of all packages in the wheel."""
     plugins = [p for d in FOLDERS for p in sorted((ROOT / d).iterdir()) if p.is_dir()]
     return [
         "kstreams",
@@ -32,7 +32,7 @@ def test_pyproject_lists_every_package() -> None:
 
 
 @pytest.mark.parametrize("package", packages())
-def test_package_says_that_it_is_typed_and_what_it_is_for(package: str) -> None:
+def test_package_has_py_typed_and_a_docstring(package: str) -> None:
     assert (ROOT / package / "py.typed").read_text() == ""
     assert (ROOT / package / "__init__.py").read_text().startswith('"""')
 

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 import typer
+from typing_extensions import override
 
 from kstreams.errors import (
     DeserializationError,
@@ -21,14 +22,14 @@ from kstreams.plugins import load_plugin, plugin_names
 from kstreams.quoting import text_of
 from kstreams.serde.base import Serde
 from kstreams.serde.by_text import SerdeByText, SerdeRequest
-from kstreams.serde.composite_names import composite_named
+from kstreams_admin.composite_names import composite_named
 from kstreams.serde.compressed import compressed
 from kstreams.serde.framed import TopicPart, in_topic
 from kstreams.serde.lines import LINES
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
 from kstreams.serde.text import BYTES, TEXT
-from kstreams.serde.values import parser_of, plain, shown_by
+from kstreams_admin.values import parser_of, plain, shown_by
 from kstreams_cli.loading import load_object
 from kstreams_cli.usage import WrongUsageError, for_option
 
@@ -66,15 +67,15 @@ class _AnyJson(Serde[Any]):
     __slots__ = ()
     name = "json"
 
+    @override
     def serialize(self, value: object) -> bytes:
-        """Write compact JSON."""
         try:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
         except (TypeError, ValueError, RecursionError) as exc:
             raise SerializationError(f"expected what JSON can say: {exc}") from exc
 
+    @override
     def deserialize(self, data: bytes) -> object:
-        """Read any JSON."""
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as exc:

@@ -15,7 +15,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.changes import StoreChangeKind, UpgradePlan
 from kstreams.checkpoint.start.upgrade import Upgrade, upgrade_plan
-from kstreams.checkpoint.status import query_statuses
+from kstreams_admin.status import query_statuses
 from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.errors import NoCheckpointError
 from kstreams.graph.topology import Topology

@@ -18,7 +18,7 @@ from rich.logging import RichHandler
 from rich.spinner import Spinner
 from rich.table import Table
 
-from kstreams.telemetry.json_log import JsonFormatter
+from kstreams_cli.json_log import JsonFormatter
 from kstreams_cli.consoles import counted, new_table
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from kstreams.batch.io.open_feed import publish_commit
-from kstreams.checkpoint.admin.changelog_restore import ChangelogRestore, Rebuilt
+from kstreams_admin.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams.checkpoint.resume import resume
 from kstreams.state.stores.spec import StoreSpec
 from kstreams_cli.backends import state_backend

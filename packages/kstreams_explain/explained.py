@@ -10,7 +10,7 @@ from kstreams.checkpoint.savepoint.store_place import StorePlace
 from kstreams.errors import KStreamsError, ReplayError
 from kstreams.ids import TaskId
 from kstreams.partitioner import Partitioner
-from kstreams.serde.values import exact
+from kstreams_admin.values import exact
 from kstreams.state.cache.times import FixedTimes
 from kstreams_explain.batch_replay import BatchReplay, TaskView, why_not
 from kstreams_explain.history import KeyChange, KeyHistory, history_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from kstreams.errors import KStreamsError, ReplayError
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId, TopicPartition
-from kstreams.serde.values import exact
+from kstreams_admin.values import exact
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.pointer import Pointer
 from kstreams.task.progress.task_meta import TaskMeta

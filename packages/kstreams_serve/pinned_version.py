@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from kstreams.moments import iso
+from kstreams_admin.moments import iso
 from kstreams.views.pinned import Pinned
 from kstreams.views.store_reads import StoreReads
 from kstreams_serve.problems import Problem

@@ -18,13 +18,13 @@ from tests.cluster.clustered import ClusteredApp
 
 @pytest.fixture(scope="session")
 def wheel_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with the wheel, which finds dependencies in this one's."""
+    """Create a virtual environment with the wheel and the dependencies of this one."""
     return installed_wheel(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture
 def cluster(tmp_path: Path, wheel_environment: Path) -> Iterator[SparkCluster]:
-    """A master and two workers of a core each; skipped where machines cannot be had."""
+    """Start a master and two workers with a core each; skip where machines cannot be isolated."""
     if why := why_no_machines():
         pytest.skip(why)
     with SparkCluster(tmp_path / "cluster", wheel_environment) as running:
@@ -35,5 +35,5 @@ def cluster(tmp_path: Path, wheel_environment: Path) -> Iterator[SparkCluster]:
 
 @pytest.fixture
 def app(cluster: SparkCluster, broker: KafkaBroker, bucket: Bucket) -> ClusteredApp:
-    """An app of the cluster, with its topics; no driver runs yet."""
+    """Return an app on the cluster with its topics; no driver runs yet."""
     return ClusteredApp(f"counting-{uuid.uuid4().hex[:8]}", cluster, broker.bootstrap, bucket)

@@ -1,4 +1,4 @@
-"""The wheel as a user has it: installed in an environment of its own, far from the sources."""
+"""The wheel, installed in a separate environment without the sources."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ SERDES = ("avro", "json", "msgpack", "msgspec", "protobuf", "registry", "xml")
 PACKAGES = (
     "kstreams",
     "kstreams_daemon",
+    "kstreams_objectstore",
     "kstreams_rows",
     *sorted({module.partition(".")[0] for module in CONNECTORS.values()}),
     *(f"kstreams_{name}" for name in (*STORES, *SERDES)),
@@ -69,7 +70,7 @@ def python(wheel_environment: Path) -> Path:
     return wheel_environment / "bin" / "python"
 
 
-def test_packages_types_and_entry_points_are_installed(python: Path, tmp_path: Path) -> None:
+def test_installed_wheel_has_packages_types_and_entry_points(python: Path, tmp_path: Path) -> None:
     clean = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [python, "-c", LOOK], cwd=tmp_path, env=clean, capture_output=True, text=True, check=True
@@ -91,7 +92,7 @@ def test_packages_types_and_entry_points_are_installed(python: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("way", ["python", "spark-submit", "executors"])
-def test_the_wheel_counts_words(python: Path, tmp_path: Path, way: str) -> None:
+def test_installed_wheel_counts_words(python: Path, tmp_path: Path, way: str) -> None:
     script = make_project(tmp_path)
     command = [str(python)]
     environment = {"PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.repository import ON_PATH
 from benchmarks.suite.workload import Execution, Workload
-from kstreams.kafka.options import Delivery
+from kstreams_kafka.options import Delivery
 
 __all__ = ("PEERS", "KStreams")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from kstreams.batch.io.source_positions import SourcePositions
 from kstreams.batch.io.topic_io import TopicIO
@@ -14,7 +14,7 @@ from kstreams.ids import TopicPartition
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import Commit
 
-__all__ = ("Feed",)
+__all__ = ("Feed", "HasFeed")
 
 
 class Feed(Protocol):
@@ -84,4 +84,13 @@ class Feed(Protocol):
 
     def close(self) -> None:
         """Release the resources of publishing."""
+        ...
+
+
+@runtime_checkable
+class HasFeed(Protocol):
+    """A connection that an app can run on, because it feeds queries."""
+
+    def feed(self) -> Feed:
+        """Open the feed of the connection's topics."""
         ...

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import closing
 
 from kstreams.batch.io.embedded.feed import EmbeddedFeed
-from kstreams.batch.io.feed import Feed
+from kstreams.batch.io.feed import Feed, HasFeed
 from kstreams.batch.io.logs.feed import LogFeed, logs_of
 from kstreams.batch.io.sink_publishing import publish_receipts
 from kstreams.batch.io.sink_writers import sinks_of
@@ -41,11 +41,8 @@ def feed_of(
 def _feed_of_topics(connection: Connection) -> Feed:
     if isinstance(connection, Embedded):
         return EmbeddedFeed(connection)
-    from kstreams.batch.io.kafka.feed import KafkaFeed  # noqa: PLC0415
-    from kstreams.kafka.options import Kafka  # noqa: PLC0415  # needs the extra `kafka`
-
-    if isinstance(connection, Kafka):
-        return KafkaFeed(connection)
+    if isinstance(connection, HasFeed):
+        return connection.feed()
     raise _unknown(connection)
 
 
@@ -53,13 +50,10 @@ def check_connection(connection: object) -> None:
     """Check that an app can run on a connection.
 
     Raises:
-        CompileError: It is neither `Embedded` nor `Kafka`; names its class.
+        CompileError: The connection is neither embedded nor has a feed, as `Kafka` has; the error
+            names its class.
     """
-    if isinstance(connection, Embedded):
-        return
-    from kstreams.kafka.options import Kafka  # noqa: PLC0415  # an app on Embedded needs it not
-
-    if not isinstance(connection, Kafka):
+    if not isinstance(connection, Embedded | HasFeed):
         raise _unknown(connection)
 
 

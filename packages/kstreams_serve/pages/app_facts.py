@@ -8,7 +8,7 @@ from typing import Literal
 
 from kstreams.batch.report import AppState
 from kstreams.checkpoint.pause import Pause, present_pause
-from kstreams.checkpoint.status import QueryStatus
+from kstreams_admin.status import QueryStatus
 from kstreams.errors import KStreamsError
 from kstreams.ids import TopicPartition
 from kstreams.telemetry.live import Live

@@ -10,7 +10,7 @@ from typing import Any
 
 from kstreams.quoting import one_line
 from kstreams.serde.base import Serde
-from kstreams.serde.values import exact
+from kstreams_admin.values import exact
 from kstreams.windowed import Windowed
 
 __all__ = ("Cell", "bytes_cell", "cells_of", "key_parameters", "shown_key")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kstreams.batch.report import TaskReport
-from kstreams.checkpoint.status import QueryStatus
+from kstreams_admin.status import QueryStatus
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.task.progress.task_meta import NO_TIME
 from kstreams.telemetry.unread import Unread

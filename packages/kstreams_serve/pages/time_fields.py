@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstreams.moments import iso, ms_of
+from kstreams_admin.moments import iso, ms_of
 from kstreams.quoting import repr_of
 from kstreams.state.log.fields import MOST
 from kstreams_serve.parameters import Parameters

@@ -13,11 +13,11 @@ def test_backends_are_made_by_name() -> None:
     assert state_backend("rocksdb").name == "rocksdb"
 
 
-def test_near_names_are_suggested() -> None:
+def test_unknown_backend_suggests_similar_names() -> None:
     with pytest.raises(WrongUsageError, match="did you mean 'rocksdb'"):
         state_backend("rocksbd")
 
 
-def test_a_durable_log_is_no_backend() -> None:
+def test_durable_log_is_refused_as_a_backend() -> None:
     with pytest.raises(WrongUsageError, match=r"state=RocksDB\(log=S3\(\.\.\.\)\)"):
         state_backend("s3")

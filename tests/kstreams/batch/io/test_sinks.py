@@ -1,4 +1,4 @@
-"""Sinks that are no topics, in a query that is killed and started again."""
+"""Sinks that are not topics, in a query that is killed and restarted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def values(sink: RecordingSink[str, str]) -> list[str]:
     return [record.value for record in sink.records()]
 
 
-def test_a_batch_that_runs_again_has_the_same_commit_and_is_seen_once(tmp_path: Path) -> None:
+def test_retried_batch_has_same_commit_id_and_is_published_once(tmp_path: Path) -> None:
     sink: RecordingSink[str, str] = RecordingSink()
     query = WholeQuery(tmp_path, copied(sink))
     query.start()
@@ -53,7 +53,7 @@ def test_a_batch_that_runs_again_has_the_same_commit_and_is_seen_once(tmp_path: 
     assert {commit.life for commit in sink.commits} == {query.driver._settings.life}
 
 
-def test_what_a_crash_left_unpublished_is_published_at_the_next_start(
+def test_receipts_left_unpublished_by_crash_are_published_at_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink: RecordingSink[str, str] = RecordingSink()
@@ -74,13 +74,13 @@ def test_what_a_crash_left_unpublished_is_published_at_the_next_start(
     assert values(sink) == ["one"]
 
 
-def test_what_is_staged_for_a_sink_that_is_gone_is_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_receipts_of_removed_sink_log_warning(caplog: pytest.LogCaptureFixture) -> None:
     publish_receipts({}, [Receipts(CommitId("life", "gone", 0, 1), ("a",))])
     assert "'gone'" in caplog.text
     assert "life/gone/0/1" in caplog.text
 
 
-def test_receipts_cross_from_workers_as_plain_data() -> None:
+def test_receipts_are_sent_from_workers_as_plain_data() -> None:
     commit = CommitId("life", "out", 3, 7, 2)
     status = TaskStatus(TaskId("words", 3), "{}", receipts=(Receipts(commit, ("a", "b")),))
     again = TaskStatus.from_json(Fields(status.to_json()))
@@ -91,13 +91,13 @@ def test_receipts_cross_from_workers_as_plain_data() -> None:
     "found",
     [1, ["life"], ["l", "s", 0, 1, 0, "a"], ["l", "s", -1, 1, 0, []], [1, "s", 0, 1, 0, []]],
 )
-def test_receipts_that_are_none_are_refused(found: object) -> None:
+def test_receipts_of_wrong_types_are_rejected(found: object) -> None:
     status = TaskStatus(TaskId("words", 3), "{}").to_json()
     with pytest.raises(ValueError, match=r"."):
         TaskStatus.from_json(Fields({**status, "receipts": [found]}))
 
 
-def test_a_commit_is_named_by_all_but_the_topology() -> None:
+def test_commit_id_does_not_depend_on_topology() -> None:
     one = CommitId("life", "out", 0, 1, fingerprint="a")
     assert one == CommitId("life", "out", 0, 1, fingerprint="b")
     assert str(one) == "life/out/0/1"

@@ -1,4 +1,4 @@
-"""Messages between driver and tasks survive packing, and what is no message is a typed error."""
+"""Messages between driver and tasks survive packing, and damaged messages raise typed errors."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _queue(rows: list[tuple[object, ...]]) -> Queue:
 
 
 @given(rows=_ROWS, stage=st.integers(0, 9), task=st.integers(0, 999))
-def test_records_survive(rows: list[tuple[object, ...]], stage: int, task: int) -> None:
+def test_records_survive_packing(rows: list[tuple[object, ...]], stage: int, task: int) -> None:
     queue = _queue(rows)
     (records,) = EdgeRecords.of(queue)
     got = Envelope.unpack(Envelope(stage, task, records).pack())
@@ -110,12 +110,14 @@ def test_records_survive(rows: list[tuple[object, ...]], stage: int, task: int) 
 
 
 @given(content=_CALLS | _STATUSES | _REFUSALS, stage=st.integers(DRIVER, 9), task=_TASKS)
-def test_calls_answers_and_refusals_survive(content: Content, stage: int, task: int) -> None:
+def test_calls_answers_and_refusals_survive_packing(
+    content: Content, stage: int, task: int
+) -> None:
     envelope = Envelope(stage, task, content)
     assert Envelope.unpack(envelope.pack()) == envelope
 
 
-def test_a_large_queue_is_cut_and_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_queue_is_split_without_loss(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kstreams.batch.messages.edge_records._MAX_BYTES", 1_000)
     queue = _queue([(n, n, b"k%d" % n, b"v" * 40, None) for n in range(200)])
     parts = [part.queue() for part in EdgeRecords.of(queue)]
@@ -135,7 +137,7 @@ def _fields(content: Content) -> list[tuple[Content, str]]:
     ids=lambda given: given if isinstance(given, str) else type(given).__name__,
 )
 @pytest.mark.parametrize("damage", ["missing", "of another type"])
-def test_a_damaged_field_is_a_typed_error(content: Content, name: str, damage: str) -> None:
+def test_damaged_field_raises_typed_error(content: Content, name: str, damage: str) -> None:
     payload = Envelope(0, 1, content).pack()
     kind, stage, task, fields = json.loads(payload[4:])
     if damage == "missing" and fields[name] is not None:
@@ -153,6 +155,6 @@ def test_a_damaged_field_is_a_typed_error(content: Content, name: str, damage: s
     [b"", b"\0\0", b"\0\0\0\2[]", b"\0\0\0\1{", b'\0\0\0\x0f["what",0,0,{}]', b"\xff" * 9],
     ids=["nothing", "cut", "empty", "no-json", "another-kind", "no-utf-8"],
 )
-def test_what_is_no_message_is_a_typed_error(payload: bytes) -> None:
+def test_bytes_that_are_no_message_raise_execution_error(payload: bytes) -> None:
     with pytest.raises(ExecutionError, match="a message between driver and workers cannot be read"):
         Envelope.unpack(payload)

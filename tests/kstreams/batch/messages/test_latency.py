@@ -1,4 +1,4 @@
-"""How old records are: counted in workers, moved on to the commit in the driver."""
+"""Ages of records: measured in workers, extended to the commit by the driver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def ages(wall_ms: int, times: list[int]) -> Ages:
     return Ages.of(wall_ms, [np.array(times, np.int64)])
 
 
-def test_ages_come_back_from_the_worker() -> None:
+def test_ages_survive_conversion_to_json() -> None:
     found = ages(1_000, [1_000, 999, 0, 2_000])
     assert sum(found.counts.values()) == 4
     assert found.sum_ms == 1_001
@@ -24,13 +24,13 @@ def test_ages_come_back_from_the_worker() -> None:
 
 
 @pytest.mark.parametrize("data", [None, [], [[], -1], [[[1]], 0], [[["a", 1]], 0]])
-def test_what_is_none_is_refused(data: object) -> None:
+def test_invalid_ages_are_rejected(data: object) -> None:
     with pytest.raises(ValueError, match=r"."):
         Ages.from_json(data)
 
 
 @given(st.lists(st.integers(0, 10**9), min_size=1), st.integers(0, 10_000))
-def test_each_record_is_within_a_fifth_of_its_bucket(spans: list[int], delay: int) -> None:
+def test_bucket_of_each_age_is_within_a_fifth_of_age(spans: list[int], delay: int) -> None:
     wall = 10**12
     found = latency_after([ages(wall, [wall - span for span in spans])], delay)
     assert found.count == len(spans)
@@ -44,6 +44,6 @@ def test_each_record_is_within_a_fifth_of_its_bucket(spans: list[int], delay: in
         assert LATENCY_BOUNDS_MS.index(bound) in {min(place, last) for place in places}
 
 
-def test_a_batch_without_records_has_no_latency() -> None:
+def test_batch_without_records_has_no_latency() -> None:
     assert latency_after([], 5).quantile_ms(0.5) is None
     assert Latency() + latency_after([ages(10, [0])], 0) == latency_after([ages(10, [0])], 0)

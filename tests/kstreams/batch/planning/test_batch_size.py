@@ -1,4 +1,4 @@
-"""How many records have so many bytes: in proportion, in turns, and one at least."""
+"""Estimates of the number of records that fit a byte limit: proportional, at least one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEANS = st.fixed_dictionaries({place: st.floats(0.1, 1e7) for place in "abcd"})
 
 
 @given(COUNTS, MEANS, st.integers(1, 1 << 30), st.integers(0, 9))
-def test_what_is_taken_fits_or_is_one_record(
+def test_fitting_selection_is_within_limit_or_one_record(
     counts: dict[str, int], means: dict[str, float], limit: int, turn: int
 ) -> None:
     taken = fitting(counts, means, limit, turn=turn)
@@ -27,7 +27,7 @@ def test_what_is_taken_fits_or_is_one_record(
 
 
 @given(COUNTS, MEANS, st.integers(1, 1 << 30))
-def test_what_is_too_large_becomes_less(
+def test_fitting_reduces_selection_above_limit(
     counts: dict[str, int], means: dict[str, float], limit: int
 ) -> None:
     too_large = sum(count * means[place] for place, count in counts.items()) > limit
@@ -36,11 +36,11 @@ def test_what_is_too_large_becomes_less(
         assert sum(fitting(counts, means, limit).values()) < total
 
 
-def test_partitions_are_read_in_proportion() -> None:
+def test_fitting_takes_partitions_in_proportion() -> None:
     assert fitting({"a": 300, "b": 100}, {"a": 10.0, "b": 10.0}, 400) == {"a": 30, "b": 10}
 
 
-def test_partitions_of_less_than_a_record_take_turns() -> None:
+def test_partitions_with_share_below_one_record_take_turns() -> None:
     counts, means = {"a": 1_000, "b": 1, "c": 1}, {"a": 1.0, "b": 90.0, "c": 90.0}
     seen: Counter[str] = Counter()
     for turn in range(4):
@@ -48,7 +48,7 @@ def test_partitions_of_less_than_a_record_take_turns() -> None:
     assert seen["b"] == seen["c"] == 2
 
 
-def test_a_mean_rises_at_once_and_falls_by_halves() -> None:
+def test_mean_size_rises_immediately_and_falls_by_halves() -> None:
     sizes = RecordSizes(lambda _place, _offset: None)
     assert sizes.of(TopicPartition("a", 0), 0) == 1024
     sizes.saw(TopicPartition("a", 0), 10, 100)
@@ -61,7 +61,7 @@ def test_a_mean_rises_at_once_and_falls_by_halves() -> None:
     assert sizes.of(TopicPartition("a", 0), 0) == 500
 
 
-def test_a_partition_is_looked_at_before_the_first_batch() -> None:
+def test_partition_is_sampled_before_first_batch() -> None:
     asked: list[tuple[TopicPartition, int]] = []
 
     def look(place: TopicPartition, offset: int) -> float:

@@ -1,4 +1,4 @@
-"""Batches of a backlog grow while one is quick, and shrink again where it is not."""
+"""Batches of a backlog grow while they are fast and shrink when they are slow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.kstreams.batch.planned import append, groups_of, new_log, planner_on
 FIRST, MOST = 250_000, 1_000_000
 
 
-def test_quick_batches_grow_at_most_twofold_and_up_to_the_most() -> None:
+def test_fast_batches_grow_at_most_twofold_up_to_maximum() -> None:
     pace = Pace(MOST)
     sizes = [pace.records]
     for _ in range(4):
@@ -24,14 +24,14 @@ def test_quick_batches_grow_at_most_twofold_and_up_to_the_most() -> None:
     assert sizes == [FIRST, 500_000, MOST, MOST, MOST]
 
 
-def test_it_settles_where_a_batch_takes_half_a_second() -> None:
+def test_batch_size_settles_at_half_second_per_batch() -> None:
     pace = Pace(MOST)
     for _ in range(10):
-        pace.took(pace.records, 0.1 + pace.records / MOST)  # 100 ms whatever there is
+        pace.took(pace.records, 0.1 + pace.records / MOST)  # 100 ms fixed cost of a batch
     assert pace.records == pytest.approx(400_000, rel=0.01)
 
 
-def test_a_batch_without_a_backlog_says_nothing() -> None:
+def test_batch_without_backlog_does_not_change_batch_size() -> None:
     pace = Pace(MOST)
     pace.took(FIRST, 0.25)
     grown = pace.records
@@ -41,7 +41,7 @@ def test_a_batch_without_a_backlog_says_nothing() -> None:
     assert pace.records == grown == 2 * FIRST
 
 
-def test_slow_batches_are_no_smaller_than_the_first() -> None:
+def test_slow_batches_do_not_shrink_below_initial_size() -> None:
     pace = Pace(MOST)
     pace.took(FIRST, 0.25)
     pace.took(2 * FIRST, 60.0)
@@ -53,14 +53,14 @@ def test_slow_batches_are_no_smaller_than_the_first() -> None:
     most=st.integers(1, 2 * MOST),
     batches=st.lists(st.tuples(st.integers(0, 2 * MOST), st.floats(0, 100)), max_size=20),
 )
-def test_it_stays_within_its_bounds(most: int, batches: list[tuple[int, float]]) -> None:
+def test_batch_size_stays_within_bounds(most: int, batches: list[tuple[int, float]]) -> None:
     pace = Pace(most)
     for records, seconds in batches:
         pace.took(records, seconds)
         assert min(FIRST, most) <= pace.records <= most
 
 
-def test_a_planner_reads_more_behind_a_quick_batch(
+def test_planner_plans_more_records_after_fast_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kstreams.batch.planning.batch_size_control._FIRST", 10)

@@ -1,4 +1,4 @@
-"""Batches are bounded by bytes, and a refused one is cut."""
+"""Batches are bounded by bytes, and a refused batch is cut."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ from tests.kstreams.batch.planned import (
 
 
 @given(lags=LAGS, total=st.integers(1, 2_000))
-def test_a_share_is_in_proportion_and_never_too_much(lags: dict[str, int], total: int) -> None:
+def test_share_is_proportional_and_never_exceeds_available_records(
+    lags: dict[str, int], total: int
+) -> None:
     shares = share(lags, total)
     assert shares.keys() == lags.keys()
     assert all(1 <= shares[place] <= lags[place] for place in lags)
@@ -37,7 +39,7 @@ def test_a_share_is_in_proportion_and_never_too_much(lags: dict[str, int], total
     assert all(abs(shares[place] - lags[place] * total / behind) <= 1 for place in lags)
 
 
-def test_the_first_batch_is_bounded_by_the_sizes_in_segments(tmp_path: Path) -> None:
+def test_first_batch_is_bounded_by_sizes_in_segments(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a")
     for partition in range(2):
         append_sized(log, "a", partition, *[10_000] * 50)
@@ -45,7 +47,7 @@ def test_the_first_batch_is_bounded_by_the_sizes_in_segments(tmp_path: Path) -> 
     assert read_by(planner.next()) == [(0, "a", 0, 0, 10), (1, "a", 1, 0, 10)]
 
 
-def test_later_batches_are_bounded_by_what_was_read(tmp_path: Path) -> None:
+def test_later_batches_are_bounded_by_measured_record_size(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append_sized(log, "a", 0, *[10] * 100)
     planner = planner_on(log, groups_of("a"), max_bytes=10_000)
@@ -53,7 +55,7 @@ def test_later_batches_are_bounded_by_what_was_read(tmp_path: Path) -> None:
     assert read_by(planner.next()) == [(0, "a", 0, 0, 10)]
 
 
-def test_a_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
+def test_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
     log, plans = (
         new_log(tmp_path / "topics", "a", "b", partitions=2),
         PlanLog(DirectoryObjectStore(tmp_path / "p")),
@@ -68,7 +70,7 @@ def test_a_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
     assert plan.record_count == 320
     sizes = {TopicPartition("a", 0): (80, 40_000), TopicPartition("b", 0): (0, 0)}
     cut = planner.cut(plan, [Refusal(((0, 0),), sizes), Refusal(())])
-    reached = cut.horizon  # for all: nobody is read further than those that were refused
+    reached = cut.horizon  # no partition is read beyond the time of the refused ones
     assert reached is not None
     assert 0 < reached <= 20
     assert read_by(cut) == [
@@ -77,7 +79,10 @@ def test_a_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
         (1, "a", 1, 0, reached),
         (1, "b", 1, 0, reached),
     ]
-    assert cut.cuts == {(0, 0): 1, (0, 1): 1}  # what both write differs from the first attempt
+    assert cut.cuts == {
+        (0, 0): 1,
+        (0, 1): 1,
+    }  # the output of both tasks differs from the first attempt
     assert set(cut.positions.values()) == {reached}
     assert planner.positions == cut.positions
     plans.write(0, plan)
@@ -85,7 +90,7 @@ def test_a_refused_batch_is_cut_and_positions_follow(tmp_path: Path) -> None:
     assert planner_of(log, groups_of("a", "b"), plans).positions == cut.positions
 
 
-def test_a_batch_is_cut_down_to_one_record_and_no_further(tmp_path: Path) -> None:
+def test_batch_is_cut_down_to_one_record_at_least(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", "b", partitions=1)
     append(log, "a", 0, *range(3))
     append(log, "b", 0, *range(3))

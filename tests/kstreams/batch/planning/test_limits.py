@@ -1,4 +1,4 @@
-"""The tasks of a query share its limits: exactly as many records pass as they say."""
+"""Limits of records shared by the tasks of a query: exactly the limit passes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OUT = Topic("out", TEXT, INT64)
 
 
 def topology(at_most: int, above: int = 1_000_000, *, edge: bool = False) -> Topology:
-    """Two limits, one above the other, in one stage or in two."""
+    """Two limits in a row, in one stage or in two."""
     builder = TopologyBuilder("whole")
     node = builder.add_source("in", IN)
     node = builder.add_processor("upper", limit(above), node)
@@ -47,7 +47,7 @@ def limits(at_most: int, tasks: int) -> QueryLimits:
     records=st.lists(st.integers(0, 100), min_size=5, max_size=5),
     more=st.lists(st.integers(0, 60), min_size=5, max_size=5),
 )
-def test_shares_and_grants_are_never_more_than_the_limit(
+def test_shares_and_grants_never_exceed_the_limit(
     at_most: int, passed: list[int], records: list[int], more: list[int]
 ) -> None:
     at_most = max(at_most, sum(passed))
@@ -81,7 +81,7 @@ def test_shares_and_grants_are_never_more_than_the_limit(
     dies=st.sets(st.integers(0, 5)),
     edge=st.booleans(),
 )
-def test_exactly_as_many_records_pass_however_batches_are_cut_and_drivers_die(
+def test_exactly_the_limit_passes_with_any_batches_and_crashes(
     numbers: list[int],
     at_most: int,
     above: int,
@@ -114,7 +114,7 @@ def test_exactly_as_many_records_pass_however_batches_are_cut_and_drivers_die(
         assert not again.batch()
 
 
-def test_batch_that_reaches_the_limit_in_one_task_ends_at_that_record(tmp_path: Path) -> None:
+def test_batch_that_reaches_limit_in_one_task_ends_at_that_record(tmp_path: Path) -> None:
     query = WholeQuery(tmp_path, topology(4), most=50)
     with Emitter(IN, query.connection) as emitter:
         emitter.emit_many(Record("k", 1, place) for place in range(20))
@@ -126,7 +126,7 @@ def test_batch_that_reaches_the_limit_in_one_task_ends_at_that_record(tmp_path: 
     assert query.driver.planner.behind() == {}
 
 
-def test_plan_and_refusal_keep_their_shares_of_limits_as_json() -> None:
+def test_plan_and_refusal_with_limits_survive_conversion_to_json() -> None:
     plan = Plan(
         {(0, 1): ()}, limits={"first": {0: Allowance(3, last=True), 1: Allowance(0, last=False)}}
     )
@@ -136,12 +136,12 @@ def test_plan_and_refusal_keep_their_shares_of_limits_as_json() -> None:
 
 
 @pytest.mark.parametrize("share", [[1], [True, 1], ["1", True], [-1, True], None])
-def test_share_of_a_limit_that_is_not_a_number_and_a_flag_is_refused(share: object) -> None:
+def test_limit_share_of_wrong_types_is_rejected(share: object) -> None:
     with pytest.raises(ValueError, match="share of a limit"):
         Allowance.from_json(share)
 
 
-def test_lower_limit_does_not_forget_how_many_records_have_passed(tmp_path: Path) -> None:
+def test_lowered_limit_counts_records_that_passed_before(tmp_path: Path) -> None:
     query = WholeQuery(tmp_path, topology(6), most=50)
     with Emitter(IN, query.connection) as emitter:
         emitter.emit_many(Record("k", 1, place) for place in range(20))
@@ -153,7 +153,7 @@ def test_lower_limit_does_not_forget_how_many_records_have_passed(tmp_path: Path
         assert len(query.published("out")) == expected
 
 
-def test_batch_that_gets_less_to_read_shares_its_limits_again(tmp_path: Path) -> None:
+def test_batch_cut_after_refusal_divides_limits_again(tmp_path: Path) -> None:
     query = WholeQuery(tmp_path, topology(4), partitions=2)
     with Emitter(IN, query.connection) as emitter:
         emitter.emit_many(Record(f"k{n}", 1, n) for n in range(20))

@@ -1,4 +1,4 @@
-"""What the driver plans from embedded topics: exact bounds, shares in proportion, starts."""
+"""Plans of the driver over embedded topics: exact bounds, proportional shares, start offsets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.kstreams.batch.planned import (
 )
 
 
-def test_each_offset_is_planned_once_and_in_order(tmp_path: Path) -> None:
+def test_each_offset_is_planned_once_in_order(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a")
     for _ in range(3):
         append(log, "a", 0, *range(7))
@@ -42,7 +42,7 @@ def test_each_offset_is_planned_once_and_in_order(tmp_path: Path) -> None:
     assert seen == {0: list(range(21)), 1: list(range(3))}
 
 
-def test_topics_are_asked_when_what_is_known_gives_no_full_batch(tmp_path: Path) -> None:
+def test_planner_asks_topics_only_if_known_ends_do_not_fill_a_batch(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(100))
     planner = planner_on(log, groups_of("a"), most=30)
@@ -75,7 +75,7 @@ def test_planner_divides_a_segment_larger_than_the_batch(tmp_path: Path) -> None
     assert planner.next() is None
 
 
-def test_planning_goes_on_at_the_positions_given(tmp_path: Path) -> None:
+def test_planning_continues_at_given_positions(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a")
     append(log, "a", 0, *range(5))
     append(log, "a", 1, *range(5))
@@ -85,7 +85,7 @@ def test_planning_goes_on_at_the_positions_given(tmp_path: Path) -> None:
     ]
 
 
-def test_until_is_an_exact_bound(tmp_path: Path) -> None:
+def test_plan_ends_exactly_at_until(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(5))
     planner = planner_on(log, groups_of("a"))
@@ -108,7 +108,7 @@ def test_until_is_an_exact_bound(tmp_path: Path) -> None:
     ],
     ids=["earliest", "latest", "time", "time before all", "time after all"],
 )
-def test_sources_begin_where_they_say(tmp_path: Path, start: Start, first: int) -> None:
+def test_source_begins_at_its_configured_start(tmp_path: Path, start: Start, first: int) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *(n * 1_000 for n in range(4)))
     append(log, "a", 0, 4_000, 5_000)
@@ -118,7 +118,7 @@ def test_sources_begin_where_they_say(tmp_path: Path, start: Start, first: int) 
     assert kept.positions == {TopicPartition("a", 0): 2}
 
 
-def test_a_query_begins_where_it_was_first_decided(tmp_path: Path) -> None:
+def test_restarted_query_keeps_its_first_start_positions(tmp_path: Path) -> None:
     log, plans = (
         new_log(tmp_path / "topics", "a", partitions=2),
         PlanLog(DirectoryObjectStore(tmp_path / "plans")),
@@ -135,7 +135,7 @@ def test_a_query_begins_where_it_was_first_decided(tmp_path: Path) -> None:
     assert later.positions == {TopicPartition("a", 0): 10, TopicPartition("a", 1): 0}
 
 
-def test_only_places_of_its_own_sources_count(tmp_path: Path) -> None:
+def test_planner_ignores_positions_of_other_sources(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(5))
     planner = planner_on(log, groups_of("a"), gone__0=7, a__0=2)
@@ -143,7 +143,7 @@ def test_only_places_of_its_own_sources_count(tmp_path: Path) -> None:
     assert read_by(planner.next()) == [(0, "a", 0, 2, 5)]
 
 
-def test_topics_of_a_group_share_a_batch(tmp_path: Path) -> None:
+def test_topics_of_one_group_share_batch(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", "b")
     append(log, "a", 0, *range(100))
     append(log, "b", 1, *range(100))
@@ -153,7 +153,7 @@ def test_topics_of_a_group_share_a_batch(tmp_path: Path) -> None:
     ]
 
 
-def test_a_removed_segment_is_a_loss_that_is_told(tmp_path: Path) -> None:
+def test_removed_segment_raises_data_loss_error(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     for _ in range(3):
         append(log, "a", 0, *range(5))

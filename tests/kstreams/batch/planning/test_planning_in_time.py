@@ -1,4 +1,4 @@
-"""Plans over embedded topics end at one time, wait for what is to settle, and say so."""
+"""Plans over embedded topics end at a common time, wait for records to settle, and record both."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def settling(*topics: str, settle: timedelta) -> tuple[PartitionGroup, ...]:
 
 
 def times_of(log: EmbeddedLog, plan: Plan) -> list[int]:
-    """Return the times of what a plan reads."""
+    """Return the times of a plan's records."""
     found: list[int] = []
     for slices in plan.tasks.values():
         for each in slices:
@@ -50,7 +50,7 @@ def times_of(log: EmbeddedLog, plan: Plan) -> list[int]:
     return found
 
 
-def test_a_table_is_read_before_the_records_that_are_younger(tmp_path: Path) -> None:
+def test_table_is_read_before_younger_records(tmp_path: Path) -> None:
     log = new_log(tmp_path, "rows", "records")
     for partition in range(2):
         append(log, "rows", partition, *range(1_000, 1_300))
@@ -80,9 +80,9 @@ def with_an_edge(topic: str) -> tuple[PartitionGroup, ...]:
     return builder.build().pipelines()[0]
 
 
-def test_partitions_of_one_topic_do_not_drift_apart_before_an_edge(tmp_path: Path) -> None:
+def test_partitions_of_one_topic_do_not_drift_apart_before_repartition(tmp_path: Path) -> None:
     log = new_log(tmp_path, "bursts")
-    append(log, "bursts", 0, *range(300), *range(300, 30_000, 100))  # most of it is early
+    append(log, "bursts", 0, *range(300), *range(300, 30_000, 100))  # most of the topic is early
     append(log, "bursts", 1, *range(0, 30_000, 50))
     planner, seen = planner_on(log, with_an_edge("bursts"), most=100), 0
     while (plan := planner.next()) is not None:
@@ -92,7 +92,9 @@ def test_partitions_of_one_topic_do_not_drift_apart_before_an_edge(tmp_path: Pat
     assert seen == 29_950
 
 
-def test_live_batches_ask_for_no_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planner_of_live_topics_requests_no_times(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = new_log(tmp_path, "a", "b")
     asked: list[int] = []
     monkeypatch.setattr(EmbeddedAdmin, "first_since", lambda *given: asked.append(given[-1]))
@@ -107,7 +109,7 @@ def test_live_batches_ask_for_no_times(tmp_path: Path, monkeypatch: pytest.Monke
     assert asked == []
 
 
-def test_what_is_young_settles_first(tmp_path: Path) -> None:
+def test_young_records_are_planned_after_settle_time(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", "b", partitions=1)
     append(log, "a", 0, WALL - 3_000, WALL - 1_000)
     planner = planner_on(log, settling("a", "b", settle=timedelta(seconds=2)))
@@ -122,7 +124,9 @@ def test_what_is_young_settles_first(tmp_path: Path) -> None:
     assert read_by(planner.next(wall_ms=WALL + 1_001)) == [(0, "a", 0, 1, 2)]
 
 
-def test_what_settles_is_asked_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planner_requests_time_of_settling_record_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     log = new_log(tmp_path, "a", "b", partitions=1)
     append(log, "a", 0, WALL)
     asked: list[int] = []
@@ -141,7 +145,7 @@ def test_what_settles_is_asked_for_once(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(asked) == 1
 
 
-def test_a_run_to_the_end_waits_for_nothing_to_settle(tmp_path: Path) -> None:
+def test_run_to_end_plans_records_that_have_not_settled(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, WALL - 3_000, WALL - 1_000)
     planner = planner_on(log, settling("a", settle=timedelta(seconds=2)))
@@ -150,7 +154,7 @@ def test_a_run_to_the_end_waits_for_nothing_to_settle(tmp_path: Path) -> None:
     assert planner.reached(end)
 
 
-def test_a_record_too_far_ahead_does_not_keep_its_partition_for_the_end(tmp_path: Path) -> None:
+def test_record_with_time_in_future_does_not_hold_back_its_partition(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", "b", partitions=1)
     append(log, "a", 0, 10, 20, WALL * 3, *range(30, 130))
     append(log, "b", 0, *range(1_000, 1_400))
@@ -158,14 +162,14 @@ def test_a_record_too_far_ahead_does_not_keep_its_partition_for_the_end(tmp_path
     read = []
     while (plan := planner.next(wall_ms=WALL)) is not None:
         read.append(plan)
-    assert read[0].holding is None  # up to what is too far ahead
+    assert read[0].holding is None  # up to the record with a time in the future
     behind = [plan for plan in read if plan.holding is not None]
     assert behind[0].holding == Holding(frozenset({TopicPartition("a", 0), TopicPartition("b", 0)}))
     assert read_by(behind[0])[0][:4] == (0, "a", 0, 2)
     assert sum(plan.record_count for plan in read) == 503
 
 
-def test_a_plan_says_up_to_when_and_what_is_held(tmp_path: Path) -> None:
+def test_plan_records_horizon_and_held_back_partitions(tmp_path: Path) -> None:
     plans = PlanLog(DirectoryObjectStore(tmp_path / "plans"), line="epoch")
     holding = Holding(frozenset({TopicPartition("a", 0), TopicPartition("b", 1)}), 17)
     plan = plans.write(3, Plan({(0, 0): ()}, {}, horizon=-5, holding=holding))
@@ -177,7 +181,7 @@ def test_a_plan_says_up_to_when_and_what_is_held(tmp_path: Path) -> None:
     assert plans.at(4) == bare
 
 
-def test_what_is_behind_a_record_too_far_ahead_settles_as_well(tmp_path: Path) -> None:
+def test_records_after_a_record_with_time_in_future_settle(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", "b", partitions=1)
     append(log, "a", 0, WALL * 3)
     planner = planner_on(log, settling("a", "b", settle=timedelta(seconds=2)))

@@ -1,4 +1,4 @@
-"""Batches of several topics end at one time in all of them, whatever is in them."""
+"""Batches of several topics end at a common time, whatever the topics contain."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ORDER = read_order(GROUPS)
 
 
 def bulk_and_backlog() -> Backlog:
-    """A table of 100,000 rows, loaded an hour before a stream of 1,000,000 records begins."""
+    """Return a table of 100,000 rows, loaded an hour before a stream of 1,000,000 records."""
     rng = np.random.default_rng(1)
     rows = {p: NOW - HOUR + np.sort(rng.integers(0, 60_000, 50_000)) for p in PLACES[:2]}
     events = {p: NOW + np.sort(rng.integers(0, 24 * HOUR, 500_000)) for p in PLACES[2:]}
@@ -28,7 +28,7 @@ def bulk_and_backlog() -> Backlog:
 
 
 def bursty() -> Backlog:
-    """Two topics of the same hour, one of which comes in bursts."""
+    """Return two topics of the same hour, one of them bursty."""
     rng = np.random.default_rng(2)
     bursts = NOW + np.repeat(np.arange(12) * 300_000, 20_000) + rng.integers(0, 9_000, 240_000)
     steady = NOW + np.sort(rng.integers(0, HOUR, 240_000))
@@ -37,7 +37,7 @@ def bursty() -> Backlog:
 
 @pytest.mark.parametrize("backlog", [bulk_and_backlog, bursty], ids=["bulk", "bursty"])
 @pytest.mark.parametrize("most", [50_000, 9_999])
-def test_no_record_is_read_before_an_older_one_and_batches_are_full(
+def test_batches_are_full_and_read_no_record_before_an_older_one(
     backlog: object, most: int
 ) -> None:
     topics = backlog()  # type: ignore[operator]  # one of the two
@@ -51,20 +51,20 @@ def test_no_record_is_read_before_an_older_one_and_batches_are_full(
     assert topics.asked <= batches * 4
 
 
-def test_one_time_of_many_batches_is_read_in_order_before_anything_later() -> None:
+def test_equal_times_across_batches_are_read_in_order_before_later_times() -> None:
     same, later = np.full(100_000, NOW), np.full(5, NOW + 1)
     topics = Backlog({PLACES[0]: [*same, *later], PLACES[2]: [NOW - 1, *same]})
     sizes = []
     for portion in topics.batches(topics.portions(GROUPS, 10_000)):
         sizes.append(sum(portion.counts.values()))
         assert topics.drift() == 0
-        if topics.at[PLACES[2]] > 1:  # the second topic's come when the first's are through
+        if topics.at[PLACES[2]] > 1:  # the second topic is read after the first topic's equal times
             assert topics.at[PLACES[0]] >= 100_000
     assert sizes == [10_000] * 20 + [6]
     assert topics.asked <= 3 * len(sizes)
 
 
-def test_nothing_is_asked_when_all_fits_or_there_is_one_topic() -> None:
+def test_no_times_are_requested_for_one_topic_or_if_all_records_fit() -> None:
     topics = Backlog({place: range(100) for place in PLACES})
     assert [p.horizon for p in topics.batches(topics.portions(GROUPS, 400))] == [None]
     alone = Backlog({place: range(100) for place in PLACES[:2]})
@@ -72,15 +72,15 @@ def test_nothing_is_asked_when_all_fits_or_there_is_one_topic() -> None:
     assert topics.asked == alone.asked == 0
 
 
-def test_a_topic_at_its_end_holds_no_other_back() -> None:
+def test_topic_at_its_end_does_not_hold_back_other_topics() -> None:
     topics = Backlog({PLACES[0]: [5], PLACES[2]: range(1_000)})
-    topics.at[PLACES[0]] = 1  # as after a restart with one side caught up
+    topics.at[PLACES[0]] = 1  # as after a restart when one topic has caught up
     sizes = [sum(p.counts.values()) for p in topics.batches(topics.portions(GROUPS, 100))]
     assert sum(sizes) == 1_000
     assert len(sizes) <= 20
 
 
-def test_bytes_make_the_horizon_earlier_for_all() -> None:
+def test_byte_limit_moves_horizon_of_all_topics() -> None:
     topics = Backlog({place: range(1_000) for place in PLACES})
     portions = topics.portions(GROUPS, 1 << 20, size=float(1 << 20))  # 256 records of 1 MiB
     while (portion := topics.batch(portions)) is not None:
@@ -90,7 +90,7 @@ def test_bytes_make_the_horizon_earlier_for_all() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_batches_in_their_order_are_the_merged_order(data: st.DataObject) -> None:
+def test_batches_in_order_are_the_merge_of_all_topics_by_time(data: st.DataObject) -> None:
     times = st.lists(
         st.integers(0, data.draw(st.sampled_from([2, 30, 10**6, 10**12]))), max_size=30
     )

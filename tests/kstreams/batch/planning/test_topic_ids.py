@@ -1,4 +1,4 @@
-"""A topic that was created again is not taken for the one before."""
+"""A topic that was deleted and created again is detected by its id."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.kstreams.batch.planned import (
 
 @pytest.mark.parametrize("length", [0, 3, 50], ids=["empty", "shorter", "longer"])
 @pytest.mark.parametrize("partitions", [1, 2])
-def test_a_topic_created_again_while_running_is_told_whatever_its_length(
+def test_topic_recreated_while_running_is_rejected_whatever_its_length(
     tmp_path: Path, length: int, partitions: int
 ) -> None:
     log = new_log(tmp_path, "a", partitions=1)
@@ -44,9 +44,7 @@ def test_a_topic_created_again_while_running_is_told_whatever_its_length(
 
 
 @pytest.mark.parametrize("length", [0, 50], ids=["empty", "longer"])
-def test_a_topic_created_again_while_stopped_is_told_at_the_start(
-    tmp_path: Path, length: int
-) -> None:
+def test_topic_recreated_while_stopped_is_rejected_at_start(tmp_path: Path, length: int) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(5))
     plans = PlanLog(DirectoryObjectStore(tmp_path.parent / f"{tmp_path.name}-plans"))
@@ -58,7 +56,7 @@ def test_a_topic_created_again_while_stopped_is_told_at_the_start(
         planner_of(log, groups_of("a"), plans)
 
 
-def test_where_a_query_was_to_begin_belongs_to_its_topic(tmp_path: Path) -> None:
+def test_start_positions_of_recreated_topic_are_rejected(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(5))
     plans = PlanLog(DirectoryObjectStore(tmp_path.parent / f"{tmp_path.name}-plans"))
@@ -68,7 +66,7 @@ def test_where_a_query_was_to_begin_belongs_to_its_topic(tmp_path: Path) -> None
         planner_of(log, groups_of("a", start="latest"), plans)
 
 
-def test_a_commit_knows_its_topics_where_there_is_no_plan(tmp_path: Path) -> None:
+def test_topic_ids_of_commit_detect_recreation_without_plan(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(50))
     feed, plans = (
@@ -87,7 +85,7 @@ def test_a_commit_knows_its_topics_where_there_is_no_plan(tmp_path: Path) -> Non
         )
 
 
-def test_positions_of_earlier_versions_take_over_the_present_topic(tmp_path: Path) -> None:
+def test_positions_of_earlier_format_adopt_present_topic_id(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     append(log, "a", 0, *range(50))
     planner = planner_on(log, groups_of("a"), a__0=5)
@@ -96,7 +94,7 @@ def test_positions_of_earlier_versions_take_over_the_present_topic(tmp_path: Pat
     assert plan.topics == {"a": log.topic("a").incarnation}
 
 
-def test_a_topic_created_again_before_it_was_read_is_read(tmp_path: Path) -> None:
+def test_topic_recreated_before_first_read_is_accepted(tmp_path: Path) -> None:
     log = new_log(tmp_path, "a", partitions=1)
     planner = planner_on(log, groups_of("a"))
     assert planner.next() is None
@@ -104,7 +102,7 @@ def test_a_topic_created_again_before_it_was_read_is_read(tmp_path: Path) -> Non
     assert read_by(planner.next()) == [(0, "a", 0, 0, 3)]
 
 
-def test_a_long_backlog_is_interrupted_to_look_at_its_topic(
+def test_planning_of_long_backlog_rechecks_topic_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = new_log(tmp_path, "a", partitions=1)

@@ -1,4 +1,4 @@
-"""Where only tasks can tell times, they leave what is too early to be processed for later."""
+"""Event times from values: tasks hold back records that are too early to process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ A, B = Topic("a", TEXT, INT64), Topic("b", TEXT, INT64)
 OUT = Topic("out", TEXT, TEXT)
 SEEN = key_value_store("seen", key=TEXT, value=INT64)
 ARRIVAL = 1_700_000_000_000
-"""The time that all records have in their topics: it tells nothing."""
+"""The timestamp of all records in their topics; it is not their event time."""
 
 
 def own_time(record: Record[str, int]) -> int | None:
@@ -32,7 +32,7 @@ def own_time(record: Record[str, int]) -> int | None:
 
 
 def in_order(*, settle: timedelta = timedelta(0)) -> Topology:
-    """Write down in which order records are processed."""
+    """Write down the order in which records are processed."""
     builder = TopologyBuilder("in-order", settle=settle)
     sources = [
         builder.add_source(
@@ -64,7 +64,7 @@ def append(query: WholeQuery, topic: str, times: list[int], partition: int = 0) 
 
 
 def merged(times: dict[str, list[int]]) -> list[str]:
-    """Return the keys of records that have a time, in the order of one batch of all."""
+    """Return the keys of records with an event time, in the order of one large batch."""
     found = []
     for rank, topic in enumerate(sorted(times)):
         highest = -1
@@ -80,7 +80,7 @@ def processed(query: WholeQuery) -> list[str]:
 
 
 def check_topics(query: WholeQuery, times: dict[str, list[int]]) -> None:
-    """Assert that each record was counted once by its topic, however often it was read."""
+    """Assert that each record is counted once for its topic, however often it is read."""
     last = query.driver.last
     totals = None if last is None else last.totals
     topics = {} if totals is None else totals.topics
@@ -94,7 +94,7 @@ def check_topics(query: WholeQuery, times: dict[str, list[int]]) -> None:
     assert (out.records_out, out.bytes_out) == (len(sizes), sum(sizes))
 
 
-def test_a_bulk_loaded_topic_goes_before_what_is_younger(tmp_path: Path) -> None:
+def test_bulk_loaded_topic_is_processed_before_younger_records(tmp_path: Path) -> None:
     query = WholeQuery(tmp_path, in_order(), most=100)
     times = {"a": list(range(5_000, 7_000, 2)), "b": list(range(1_000, 1_400))}
     for topic, each in times.items():
@@ -104,14 +104,14 @@ def test_a_bulk_loaded_topic_goes_before_what_is_younger(tmp_path: Path) -> None
     assert processed(query) == merged(times)
     assert max(plan.record_count for plan in query.plans) <= 100
     read = sum(plan.record_count for plan in query.plans)
-    assert read <= 1.5 * 1_400  # what waits is read again, once in a while
+    assert read <= 1.5 * 1_400  # held-back records are read again now and then
     assert sum(report.source_records for report in query.reports) == 1_400
     check_topics(query, times)
 
 
 @settings(max_examples=25, deadline=None)
 @given(st.data())
-def test_the_order_does_not_depend_on_cuts_restarts_and_deaths(data: st.DataObject) -> None:
+def test_order_does_not_depend_on_cuts_restarts_and_crashes(data: st.DataObject) -> None:
     span = data.draw(st.sampled_from([2, 40, 100_000]))
     times = {
         topic: data.draw(st.lists(st.integers(-1, span), max_size=40), label=topic)
@@ -134,7 +134,7 @@ def test_the_order_does_not_depend_on_cuts_restarts_and_deaths(data: st.DataObje
         assert query.driver.planner.reached(end)
 
 
-def test_a_refused_batch_holds_back_too(tmp_path: Path) -> None:
+def test_refused_batch_holds_back_early_records(tmp_path: Path) -> None:
     query = WholeQuery(tmp_path, in_order(), most=10_000, max_bytes=8_000)
     times = {"a": list(range(0, 400, 2)), "b": list(range(1, 201))}
     for topic, each in times.items():
@@ -145,7 +145,7 @@ def test_a_refused_batch_holds_back_too(tmp_path: Path) -> None:
     assert len(query.plans) >= 3
 
 
-def test_young_records_settle_without_a_batch_each_time_they_are_looked_for(
+def test_young_records_settle_without_a_batch_for_each_poll(
     tmp_path: Path,
 ) -> None:
     query = WholeQuery(tmp_path, in_order(settle=timedelta(seconds=2)))
@@ -165,7 +165,7 @@ def test_young_records_settle_without_a_batch_each_time_they_are_looked_for(
     assert processed(query) == ["a0", "b0", "a1"]
 
 
-def test_the_end_waits_for_nothing(tmp_path: Path) -> None:
+def test_run_to_end_does_not_wait_for_records_to_settle(tmp_path: Path) -> None:
     query = WholeQuery(tmp_path, in_order(settle=timedelta(hours=2)))
     append(query, "a", [query.clock.now_ms()])
     query.start()
@@ -179,7 +179,7 @@ TIMES = st.lists(st.integers(0, 9), max_size=12).map(
 
 
 @given(st.lists(st.tuples(TIMES, st.booleans()), min_size=1, max_size=4))
-def test_what_passes_is_all_that_nothing_unread_can_come_before(
+def test_passed_rows_are_all_that_no_unread_row_can_precede(
     queues: list[tuple[np.ndarray[tuple[int], np.dtype[np.int64]], bool]],
 ) -> None:
     times, more = [each for each, _ in queues], [is_open for _, is_open in queues]
@@ -194,6 +194,8 @@ def test_what_passes_is_all_that_nothing_unread_can_come_before(
 
 
 @pytest.mark.parametrize(("before", "expected"), [(0, [0, 0]), (5, [1, None]), (99, [None, None])])
-def test_nothing_that_has_to_settle_passes(before: int, expected: list[int | None]) -> None:
+def test_passed_leaves_out_rows_that_have_to_settle(
+    before: int, expected: list[int | None]
+) -> None:
     times = [np.array([1, 5, 6]), np.array([2, 3])]
     assert passed(times, [False, False], before) == expected

@@ -1,4 +1,4 @@
-"""A task runs its batches in one way, whoever drives it."""
+"""`TaskRun`: the one way in which a task runs its batches, for each driver."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from kstreams.checkpoint.planning.plans import Slice
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.backend.memory import MemoryStore
 from kstreams.stores import key_value_store
-from kstreams.testing.driver_io import DriverIO
-from kstreams.testing.driver_topics import DriverTopics
-from kstreams.testing.resident_objects import ResidentObjects
-from kstreams.testing.resident_state import ResidentState
+from kstreams_testing.driver_io import DriverIO
+from kstreams_testing.driver_topics import DriverTopics
+from kstreams_testing.resident_objects import ResidentObjects
+from kstreams_testing.resident_state import ResidentState
 
 IN, OUT = Topic("in", TEXT, TEXT), Topic("out", TEXT, INT64)
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 
 class Count(Processor[str, str, str, int]):
-    """Counts records by key, and how often it was made and closed."""
+    """Counts records by key, and counts instances created and closed."""
 
     made: list[Count] = []
 
@@ -71,7 +71,7 @@ class Scene:
         return self.run.run(TaskCall(slices, 5, **call), self.io.read(slices)).status
 
 
-def test_a_status_says_what_was_read_and_where_wall_clock_work_is_due() -> None:
+def test_status_has_counts_of_records_read_and_wall_clock_due_time() -> None:
     status = Scene().batch("a", "b", "a")
     assert (status.task, status.records, status.source_records) == (TaskId("in", 0), 3, 3)
     ((place, (offsets, size)),) = status.sizes.items()
@@ -79,7 +79,7 @@ def test_a_status_says_what_was_read_and_where_wall_clock_work_is_due() -> None:
     assert size > 0
 
 
-def test_nothing_is_written_until_the_batch_is_kept_and_published() -> None:
+def test_batch_is_visible_only_after_keep_and_publish() -> None:
     scene = Scene(keeps_processors=True)
     scene.batch("a")
     assert (scene.working.count("counts"), scene.topics.read("out")) == (0, [])
@@ -94,7 +94,7 @@ def test_nothing_is_written_until_the_batch_is_kept_and_published() -> None:
     [(True, False, 1, [False]), (False, False, 2, [True, True]), (True, True, 2, [True, True])],
     ids=["kept", "made-for-each-batch", "windows-closed"],
 )
-def test_processors_stay_where_that_is_asked_for(
+def test_processors_are_kept_between_batches_if_configured(
     keeps: bool, close: bool, made: int, closed: list[bool]
 ) -> None:
     scene = Scene(keeps_processors=keeps)
@@ -105,7 +105,7 @@ def test_processors_stay_where_that_is_asked_for(
     assert len(Count.made) == made
 
 
-def test_a_task_is_made_in_one_place() -> None:
+def test_task_is_created_only_in_task_run() -> None:
     root = Path(kstreams.__file__).parent
     importers = [
         str(path.relative_to(root))

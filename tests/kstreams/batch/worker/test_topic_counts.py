@@ -1,4 +1,4 @@
-"""Records and bytes by topic: in and out, by records and by columns, whatever is held back."""
+"""Records and bytes by topic, read and written, by records and by columns."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ BY_PAGE = topic_by(lambda record: f"page-{record.value % 2}", key=TEXT, value=IN
 
 
 class ByRecord:
-    """An interceptor of records alone: nothing runs by columns around it."""
+    """An interceptor of records; no columns run around it."""
 
     def bind(self, node: str, task: TaskId, call: Any) -> Any:
         return call
@@ -62,7 +62,7 @@ def _size(records: Iterable[RawRecord]) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("interceptors", [(), (ByRecord(),)], ids=["columns", "records"])
-def test_counts_are_those_of_the_topics(interceptors: Sequence[Interceptor]) -> None:
+def test_counts_equal_records_and_bytes_in_topics(interceptors: Sequence[Interceptor]) -> None:
     with TopologyTestDriver(_topology(), partitions=3, interceptors=interceptors) as driver:
         for batch in range(3):
             for n in range(20):
@@ -84,7 +84,7 @@ def test_counts_are_those_of_the_topics(interceptors: Sequence[Interceptor]) -> 
         } == written
 
 
-def test_counts_add_up_and_survive_as_json() -> None:
+def test_counts_add_up_and_survive_conversion_to_json() -> None:
     one, two = (
         {"a": TopicCounts(1, 2, 3, 4)},
         {"a": TopicCounts(10, 20, 30, 40), "b": TopicCounts(1)},
@@ -97,7 +97,7 @@ def test_counts_add_up_and_survive_as_json() -> None:
             topics_from_json(data)
 
 
-def test_topics_that_records_choose_do_not_grow_without_end() -> None:
+def test_number_of_counted_topics_is_bounded_if_records_choose_topics() -> None:
     topics: dict[str, TopicCounts] = {}
     for number in range(1_000):
         topics = dict(bounded_topics(summed_topics([topics, {f"t{number}": TopicCounts(1, 2)}])))

@@ -1,4 +1,4 @@
-"""What a worker reads of embedded topics: all of it, or not much more than allowed."""
+"""Reads of embedded topics by a worker, bounded by bytes, and staged writes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 from kstreams.raw_batch import TooManyBytesError
 from kstreams.task.output.outputs import TaskOutput
-from tests.kstreams.kafka.samples import output_table
+from tests.packages.kstreams_kafka.samples import output_table
 
 SIZE = 10_000
 
@@ -47,13 +47,13 @@ def _io(log: EmbeddedLog) -> EmbeddedIO:
     return EmbeddedIO(Embedded(log.root, durable=False))
 
 
-def test_slices_that_fit_are_read_whole(log: EmbeddedLog) -> None:
+def test_slices_within_byte_limit_are_read_entirely(log: EmbeddedLog) -> None:
     slices = [_append(log, 0, *[SIZE] * 20), _append(log, 1, *[SIZE] * 20)]
     queues = _io(log).read(slices, max_bytes=41 * SIZE)
     assert [queue.table.num_rows for queue in queues] == [20, 20]
 
 
-def test_more_bytes_than_allowed_are_not_read(log: EmbeddedLog) -> None:
+def test_read_stops_at_byte_limit(log: EmbeddedLog) -> None:
     slices = [_append(log, 0, *[SIZE] * 20), _append(log, 1, *[SIZE] * 20)]
     with pytest.raises(TooManyBytesError) as caught:
         _io(log).read(slices, max_bytes=30 * SIZE)
@@ -62,9 +62,7 @@ def test_more_bytes_than_allowed_are_not_read(log: EmbeddedLog) -> None:
     assert size / offsets == pytest.approx(SIZE, rel=0.01)
 
 
-def test_reading_stops_within_a_row_group(
-    log: EmbeddedLog, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_read_stops_within_row_group(log: EmbeddedLog, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "_PAGE_BYTES", 5 * SIZE)
     each = _append(log, 0, *[SIZE] * 1_000)
     with pytest.raises(TooManyBytesError) as caught:
@@ -72,7 +70,7 @@ def test_reading_stops_within_a_row_group(
     assert 20 <= caught.value.sizes[TopicPartition("a", 0)][0] < 30
 
 
-def test_a_part_of_a_large_row_group_is_read(log: EmbeddedLog) -> None:
+def test_read_takes_part_of_large_row_group(log: EmbeddedLog) -> None:
     each = _append(log, 0, *[SIZE] * 1_000)
     part = Slice("in", "a", 0, 700, 710, each.segment)
     (queue,) = _io(log).read([part], max_bytes=20 * SIZE)
@@ -80,14 +78,14 @@ def test_a_part_of_a_large_row_group_is_read(log: EmbeddedLog) -> None:
     assert queue.table.column("key").to_pylist() == [b"%d" % n for n in range(700, 710)]
 
 
-def test_one_record_is_read_however_large(log: EmbeddedLog) -> None:
+def test_at_least_one_record_is_read_however_large(log: EmbeddedLog) -> None:
     each = _append(log, 0, SIZE, 100 * SIZE, SIZE)
     part = Slice("in", "a", 0, 1, 2, each.segment)
     (queue,) = _io(log).read([part], max_bytes=SIZE)
     assert [len(value) for value in queue.table.column("value").to_pylist()] == [100 * SIZE]
 
 
-def test_the_size_of_a_segment_is_that_of_its_rows_uncompressed(log: EmbeddedLog) -> None:
+def test_size_of_segment_is_uncompressed_size_of_its_rows(log: EmbeddedLog) -> None:
     _append(log, 0, *[SIZE] * 100)
     (segment,) = log.segments("a", 0)
     assert log.stored_bytes(segment) == pytest.approx(100 * SIZE, rel=0.02)
@@ -111,7 +109,7 @@ def _group() -> PartitionGroup:
 
 def _published(log: EmbeddedLog, io: EmbeddedIO, output: TaskOutput) -> list[list[bytes]]:
     outputs = io.write(output, _group(), BatchId("life/in/0", 3))
-    for _ in range(2):  # as a start after a crash does
+    for _ in range(2):  # as at a restart after a crash
         publish(log, outputs, 3)
     return [
         [
@@ -123,7 +121,7 @@ def _published(log: EmbeddedLog, io: EmbeddedIO, output: TaskOutput) -> list[lis
     ]
 
 
-def test_large_output_is_staged_in_pieces_that_are_published_once(
+def test_large_output_is_staged_in_pieces_and_published_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = [None if n % 3 == 0 else b"k%d" % (n % 7) for n in range(1_000)]

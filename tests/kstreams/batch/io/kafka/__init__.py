@@ -1,3 +1,0 @@
-"""Tests of `kstreams.batch.io.kafka`."""
-
-from __future__ import annotations
