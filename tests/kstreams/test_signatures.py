@@ -77,7 +77,7 @@ ENGINE = {
     "VersionedTable.history": "how a task reads its versions",
     "WindowedSupplier": "handed on to add_processor or split_late",
 }
-"""Public names with a part for the engine only, and its purpose; the engine creates live stores."""
+"""Public names with a parameter only the engine uses (it creates live stores), and its purpose."""
 
 
 def test_no_signature_has_any() -> None:

@@ -71,9 +71,8 @@ def planner_of(
     **known: int,
 ) -> BatchPlanner:
     feed = EmbeddedFeed(Embedded(log.root, durable=False))
-    newest = plans.newest() or Plan(
-        {}, parse_keys(TopicPartition, known)
-    )  # as a restarted query does
+    # as a restarted query does
+    newest = plans.newest() or Plan({}, parse_keys(TopicPartition, known))
     return BatchPlanner(
         feed,
         groups,

@@ -24,9 +24,8 @@ def stated_time(record: Record[Any, str]) -> int:
 
 
 def named(own_times: bool) -> Topology:
-    builder = TopologyBuilder(
-        "in-time", settle=timedelta(days=1)
-    )  # a run to the end does not wait for it
+    # a run to the end does not hold back young records
+    builder = TopologyBuilder("in-time", settle=timedelta(days=1))
     users = builder.add_table("users", USERS, store=ROWS)
     clicks = builder.add_source("clicks", CLICKS, event_time=stated_time if own_times else None)
     joined = builder.join_table("named", clicks, users, left(lambda click, user: f"{user} {click}"))

@@ -53,9 +53,8 @@ def test_generated_topologies_give_same_results_on_spark_and_test_driver(
     spark: SparkSession, homes: Path, case: Case
 ) -> None:
     several = len(case.plan.topology().pipelines()) > 1
-    assume(
-        not (several and has_wall_clock_work(case))
-    )  # the test driver calls only queries with input
+    # the test driver calls only queries with input
+    assume(not (several and has_wall_clock_work(case)))
     note(case.describe())
     bench = Bench(Path(tempfile.mkdtemp(dir=homes)), spark)
     try:

@@ -179,9 +179,8 @@ def test_app_runs_on_early_jvm(spark: SparkSession, tmp_path: Path) -> None:
     assert spark._jvm is not None
     bean = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
     as_told = [str(each) for each in bean.getInputArguments() if str(each) != SPARK_MODULE]
-    assert as_told[-len(command.options) :] == list(
-        command.options
-    )  # Spark's scripts add options before these
+    # Spark's scripts add options before these
+    assert as_told[-len(command.options) :] == list(command.options)
     bench = Bench(tmp_path, spark)
     bench.create(WORDS)
     bench.emit(WORDS, [("k", "x")])

@@ -76,7 +76,7 @@ def test_evict_works_on_fixed_version_and_on_advancing_view(tmp_path: Path) -> N
         max_size=12,
     )
 )
-def test_evicted_key_reappears_with_its_next_write(
+def test_evict_is_undone_by_the_next_write_of_the_key(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Any]
 ) -> None:
     app = Committing(tmp_path_factory.mktemp("evict"), COUNTS)

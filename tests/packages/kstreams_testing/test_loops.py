@@ -69,9 +69,8 @@ def test_too_many_hops_fail_batch_and_error_names_loop_and_key(behind_edge: bool
             driver.pipe(IN, "k1", 4)
         assert caught.value.where.target == "again"
         assert "the result has key 'k5'" in caught.value.message
-        assert (
-            sum(driver.store_contents(TOTALS).values()) == 4 + 3
-        )  # the previous batch is committed
+        # the previous batch is committed
+        assert sum(driver.store_contents(TOTALS).values()) == 4 + 3
 
 
 @pytest.mark.parametrize("policy", ["skip", DeadLetter("failed")])

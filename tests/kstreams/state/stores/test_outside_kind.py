@@ -112,9 +112,8 @@ def test_custom_store_works_in_test_driver_and_is_read_ahead() -> None:
         driver.pipe_batch(GAMES, [Record(f"m{n % 700}", float(n % 700), n) for n in range(1400)])
         assert driver.store(SCORES).rank("m699") == 699
         assert driver.store_contents(SCORES) == {f"m{n}": 2.0 * n for n in range(700)}
-        assert (
-            driver.read_values(RANKS)["m10"] == 19
-        )  # 2.0 * n for members up to it, n for later ones
+        # the score is 2.0 * n for members up to m10, n for later ones
+        assert driver.read_values(RANKS)["m10"] == 19
     assert set(outside.READ_AHEAD) == {f"m{n}" for n in range(700)}
 
 

@@ -67,7 +67,7 @@ def test_parts_give_same_results_as_whole_batch(
 
 
 @given(first=ROWS, second=ROWS, most=st.integers(1, 2_000))
-def test_parts_contain_all_rows_in_merged_order(first: Any, second: Any, most: int) -> None:
+def test_parts_are_all_rows_in_merged_order(first: Any, second: Any, most: int) -> None:
     queues = [queue_of(first), queue_of(second, entry="more")]
     times = [queue.table.column("timestamp").to_numpy() for queue in queues]
     order = [(queues[n].entry, int(row)) for n, row in zip(*merged_order(times), strict=True)]
