@@ -68,6 +68,7 @@ ENGINE = {
     "Embedded.log": "the segments themselves, for the library and its tests",
     "Emitter.__init__": "`Embedded` or `Kafka`, which do not know each other",
     "ForkSource.load": "called by an app at its start",
+    "Kafka.feed": "called by an app at its start",
     "Kafka.client_options": "for the library's own clients",
     "KafkaWriter.__init__": "made by `Kafka.writer`",
     "ResultFrames": "made by `transform_frames`, asked by `write_each`",
