@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md names files that exist, and stays a map of one page."""
+"""ARCHITECTURE.md names files that exist, and is short."""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from typing_extensions import override
+
 from kstreams.checkpoint.parameter_notes import misread_by
 from kstreams.checkpoint.savepoint.store_place import partitioner_of
 from kstreams.errors import CheckpointMismatchError, ServerUnavailableError, StoreError
@@ -19,6 +21,7 @@ from kstreams.state.log.fields import MOST, Fields
 from kstreams.state.stores.spec import S, StoreSpec
 from kstreams.views.pinned import Pinned
 from kstreams.views.scan import ViewScan
+from kstreams.views.version_reader import VersionReader
 from kstreams_client.remote_rows import RemoteRows
 from kstreams_client.server_client import BegunAgainError, ServerClient
 from kstreams_client.wire import Found, decode_found
@@ -43,7 +46,7 @@ class _Place:
     versions: tuple[int, ...]
 
 
-class RemoteReader(Generic[S]):
+class RemoteReader(VersionReader[S]):
     """Reads one store of a server, at one committed version a call: a `VersionReader`.
 
     Args:
@@ -80,12 +83,12 @@ class RemoteReader(Generic[S]):
             self.read((0,), len, looked=True)
 
     @property
+    @override
     def partitions(self) -> int:
-        """Number of tasks with a part of the store."""
         return self._place.partitions
 
+    @override
     def partitions_of(self, key: object) -> Sequence[int]:
-        """Return where a key may be: one partition, or all when the rule is not known."""
         rule = partitioner_of(self._place.routing, self._partitioner)
         if rule is None:
             return range(self.partitions)
@@ -96,7 +99,7 @@ class RemoteReader(Generic[S]):
         return list(self._look().versions)
 
     def refresh(self) -> int | None:
-        """Move to the newest version and return it; an open iteration prevents the move."""
+        """Move to the newest version; return its number. An open iteration prevents the move."""
         found = self._look()
         with self._lock:
             if not self._scans and self._as_of is None:

@@ -6,8 +6,10 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from typing import NoReturn
 
+from typing_extensions import override
+
 from kstreams.errors import StoreError
-from kstreams.state.backend.working import Changes
+from kstreams.state.backend.working import Changes, WorkingStore
 from kstreams_client.wire import Found
 
 __all__ = ("Ask", "RemoteRows")
@@ -19,7 +21,7 @@ _FIRST_PAGE = 100
 _PAGE = 1_000
 
 
-class RemoteRows:
+class RemoteRows(WorkingStore):
     """A `WorkingStore` that is read over HTTP, and the times that its rows expire by.
 
     Args:
@@ -32,12 +34,12 @@ class RemoteRows:
 
     # ------------------------------------------------------------ rows
 
+    @override
     def get(self, store: str, key: bytes) -> bytes | None:
-        """Return the value of a key, or None."""
         return self.multi_get(store, [key])[0]
 
+    @override
     def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the values of many keys, in the order of the keys."""
         values: list[bytes | None] = []
         for start in range(0, len(keys), _FIRST_PAGE):
             part = keys[start : start + _FIRST_PAGE]

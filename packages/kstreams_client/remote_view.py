@@ -39,7 +39,7 @@ class RemoteView(VersionedReads[S_co], Generic[S_co]):
         as_of: An earlier version: a retained batch, or the name of a savepoint.
         partitioner: The partitioner of the app's keys, if it is not Kafka's default.
         timeout: The maximum time of a request, including the restore of a partition.
-        ca_file: Trusted certificates instead of the system's, PEM.
+        ca_file: Trusted certificates instead of the default ones of the system, PEM.
 
     Raises:
         ServerUnavailableError: The server does not answer.

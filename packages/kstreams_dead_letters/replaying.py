@@ -10,9 +10,9 @@ from typing import Protocol
 
 from kstreams.connection import Connection, RawRecord, TopicAdmin, TopicReader
 from kstreams.embedded.connection import Embedded
-from kstreams.embedded.redelivery import EmbeddedRedelivery
 from kstreams.errors import CompileError, DataLossError, UnknownTopicError
 from kstreams.partitioner import partition_of
+from kstreams_dead_letters.embedded_redelivery import EmbeddedRedelivery
 from kstreams_dead_letters.letter import Letter
 from kstreams_dead_letters.offset_ranges import OffsetRanges
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing_extensions import override
+
 from kstreams_kafka.librdkafka import Consumer, Producer, TopicPartition
+from kstreams_kafka.outgoing import Transactions
 
 __all__ = ("ClientTransactions",)
 
 
-class ClientTransactions:
+class ClientTransactions(Transactions):
     """A `Transactions` by the Python client.
 
     Args:
@@ -19,18 +22,18 @@ class ClientTransactions:
         self._producer = producer
         self._bootstrap = bootstrap
 
+    @override
     def init(self, timeout_s: float) -> None:
-        """See `Transactions`."""
         self._producer.init_transactions(timeout_s)
 
+    @override
     def begin(self) -> None:
-        """See `Transactions`."""
         self._producer.begin_transaction()
 
+    @override
     def add_offset(
         self, group: str, topic: str, partition: int, offset: int, timeout_s: float
     ) -> None:
-        """See `Transactions`."""
         # The client names a group by a consumer of it alone; this one asks the cluster nothing.
         consumer = Consumer({"group.id": group, "bootstrap.servers": self._bootstrap})
         try:
@@ -42,10 +45,10 @@ class ClientTransactions:
         finally:
             consumer.close()
 
+    @override
     def commit(self, timeout_s: float) -> None:
-        """See `Transactions`."""
         self._producer.commit_transaction(timeout_s)
 
+    @override
     def abort(self, timeout_s: float) -> None:
-        """See `Transactions`."""
         self._producer.abort_transaction(timeout_s)

@@ -16,7 +16,7 @@ from kstreams.options import checks_options
 from kstreams_kafka.client_options import ClientOptions, OptionValue, is_java_only
 
 if TYPE_CHECKING:
-    from kstreams.batch.feed import Feed
+    from kstreams.batch.io.feed import Feed
     from kstreams_kafka.admin import KafkaAdmin
     from kstreams_kafka.writer import KafkaWriter
 

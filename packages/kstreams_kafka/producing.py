@@ -10,6 +10,8 @@ from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
+from typing_extensions import override
+
 from kstreams.errors import (
     DeliveryError,
     KafkaOptionsError,
@@ -22,7 +24,7 @@ from kstreams_kafka.client_log import ClientLog
 from kstreams_kafka.client_options import ClientOptions
 from kstreams_kafka.client_transactions import ClientTransactions
 from kstreams_kafka.librdkafka import KafkaError, KafkaException, Message, Producer
-from kstreams_kafka.outgoing import Outgoing, Row
+from kstreams_kafka.outgoing import Outgoing, Row, TableProducer
 
 __all__ = (
     "BATCH_BYTES",
@@ -190,7 +192,7 @@ class ProducerLink:
             raise self.failure(exc.args[0], "", None, None) from None
 
 
-class BulkProducer:
+class BulkProducer(TableProducer):
     """Produces many records and reports the first failure; one thread at a time.
 
     Args:
@@ -214,12 +216,12 @@ class BulkProducer:
         size = min(batch_bytes or BATCH_BYTES, BATCH_BYTES)
         self._link = ProducerLink(options, report, {**BULK, "batch.size": str(size)})
 
+    @override
     def transactions(self) -> ClientTransactions:
-        """See `TableProducer`."""
         return ClientTransactions(self._link.client, self._bootstrap)
 
+    @override
     def send(self, piece: Outgoing) -> None:
-        """See `TableProducer`."""
         produce = self._link.client.produce
         for rows in piece.rows():
             for row in rows:
@@ -266,15 +268,15 @@ class BulkProducer:
             refused[number] = error
         return refused
 
+    @override
     def flush(self) -> None:
-        """See `TableProducer`."""
         waits = flush_waits_s()
         while self._link.flush(next(waits)):
             self._check()
         self._check()
 
+    @override
     def abandon(self) -> None:
-        """See `TableProducer`."""
         with suppress(DeliveryError):
             self._link.client.purge()
             self._link.flush(_LAST_POLL_S)

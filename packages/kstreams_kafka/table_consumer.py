@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.raw_batch import INPUT_SCHEMA
 from kstreams_kafka.headers import headers_column
@@ -77,7 +78,7 @@ class TableConsumer(Protocol):
         """Close the connections; the consumer cannot be used again."""
 
 
-class ClientTableConsumer:
+class ClientTableConsumer(TableConsumer):
     """The Python client's consumer: each field of each message is a call of it.
 
     Args:
@@ -88,21 +89,21 @@ class ClientTableConsumer:
         self._consumer = consumer
         self._topics: set[str] = set()
 
+    @override
     def assign(self, starts: Sequence[tuple[str, int, int]]) -> None:
-        """See `TableConsumer`."""
         self._topics = {topic for topic, _, _ in starts}
         self._consumer.assign([TopicPartition(*start) for start in starts])
 
+    @override
     def pause(self, places: Sequence[Place]) -> None:
-        """See `TableConsumer`."""
         self._consumer.pause([TopicPartition(*place) for place in places])
 
+    @override
     def resume(self, places: Sequence[Place]) -> None:
-        """See `TableConsumer`."""
         self._consumer.resume([TopicPartition(*place) for place in places])
 
+    @override
     def take(self, most: int, timeout_s: float) -> Taken:
-        """See `TableConsumer`."""
         messages = self._consumer.consume(most, timeout=timeout_s)
         if not messages:
             return Taken()
@@ -118,8 +119,8 @@ class ClientTableConsumer:
             messages = [m for m, error in zip(messages, errors, strict=True) if error is None]
         return Taken([(place, _table(run)) for place, run in self._runs(messages)], failed)
 
+    @override
     def close(self) -> None:
-        """See `TableConsumer`."""
         self._consumer.close()
 
     def _runs(self, messages: list[Message]) -> Iterator[tuple[Place, list[Message]]]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import pyarrow as pa
+from typing_extensions import override
 
-from kstreams.batch.sinks import changelog_name, outputs_of
+from kstreams.batch.io.sinks import changelog_name, outputs_of
+from kstreams.batch.io.topic_io import BatchId, TopicIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import KStreamsError, RecordRefusedError, UnknownTopicError
 from kstreams.graph.nodes import SinkNode
@@ -29,7 +31,7 @@ __all__ = ("KafkaIO",)
 
 
 @dataclass(frozen=True)
-class KafkaIO:
+class KafkaIO(TopicIO):
     """A `TopicIO` on Kafka; written records are visible immediately, and repeated by a retry.
 
     With exactly-once delivery it stages all records instead.
@@ -40,8 +42,8 @@ class KafkaIO:
 
     connection: Kafka
 
+    @override
     def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
-        """Read slices of a plan, in their order."""
         ranges = [OffsetRange(s.topic, s.partition, s.from_offset, s.to_offset) for s in slices]
         tables = _reader(self.connection).read(ranges, max_bytes=max_bytes)
         return [
@@ -49,10 +51,12 @@ class KafkaIO:
             for each, table in zip(slices, tables, strict=True)
         ]
 
+    @override
     def read_ahead(self) -> None:
         """Read on after the slices, until the next ones are asked for."""
         _reader(self.connection).read_ahead()
 
+    @override
     def limits(self, topic: str) -> TopicLimits:
         """Return the limits of a topic by its configuration, as far as the cluster returns it.
 
@@ -61,19 +65,14 @@ class KafkaIO:
         """
         return topic_limits(self.connection, topic)
 
+    @override
     def write(
-        self,
-        output: TaskOutput,
-        group: PartitionGroup,
-        *,
-        producer: str,
-        batch: int,
-        revision: int = 0,
+        self, output: TaskOutput, group: PartitionGroup, batch: BatchId
     ) -> tuple[Output, ...]:
         """Write a batch's output; it is durable on return, so there is nothing to publish."""
         if self.connection.delivery == "exactly-once":
             return ()
-        prefixes = _id_prefixes(group, producer, batch, revision)
+        prefixes = _id_prefixes(group, batch)
         spared = {node.name: node for node in group.sinks if node.on_refused != "fail"}
         logged = {changelog_name(store): store for store in output.changelogs}
         for sink, partitioner, table in outputs_of(output, group):
@@ -101,19 +100,14 @@ class KafkaIO:
                 self._spare(spared[sink], table, refused, output)
         return ()
 
+    @override
     def staged(
-        self,
-        output: TaskOutput,
-        group: PartitionGroup,
-        *,
-        producer: str,
-        batch: int,
-        revision: int = 0,
+        self, output: TaskOutput, group: PartitionGroup, batch: BatchId
     ) -> Iterator[tuple[str, pa.Table]]:
         """Yield the records to publish after the commit, with exactly-once delivery."""
         if self.connection.delivery != "exactly-once":
             return
-        prefixes = _id_prefixes(group, producer, batch, revision)
+        prefixes = _id_prefixes(group, batch)
         stores = {changelog_name(store): store for store in output.changelogs}
         for sink, partitioner, table in outputs_of(output, group):
             try:
@@ -137,7 +131,7 @@ class KafkaIO:
         refused: Mapping[int, RecordRefusedError],
         output: TaskOutput,
     ) -> None:
-        """Count rejected results, and write dead letters if the sink's policy says so."""
+        """Count rejected results; write dead letters if the sink has the policy."""
         rows = table.take(pa.array(list(refused), pa.int64()))
         topics = rows.column("topic").to_pylist()
         refusals = Refusals(sink, output, self.limits)
@@ -146,13 +140,10 @@ class KafkaIO:
         refusals.settle()
 
 
-def _id_prefixes(
-    group: PartitionGroup, producer: str, batch: int, revision: int
-) -> Callable[[str], str | None]:
+def _id_prefixes(group: PartitionGroup, batch: BatchId) -> Callable[[str], str | None]:
     """Return a function of a sink's prefix for result ids; None for a sink without ids."""
-    number = f"{batch}.{revision}" if revision else str(batch)
     bare = {node.name for node in group.sinks if not node.result_ids}
-    return lambda sink: None if sink in bare else f"{producer}/{sink}/{number}"
+    return lambda sink: None if sink in bare else batch.prefix(sink)
 
 
 def _of_result(error: KStreamsError) -> KStreamsError:

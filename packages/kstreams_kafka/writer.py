@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import atexit
-from concurrent.futures import Future
 from functools import partial
-from threading import Event, Lock, Thread
+from threading import Event
 
-from kstreams.connection import Appended
+from typing_extensions import override
+
+from kstreams.connection import Appended, Pending, RecordWriter
 from kstreams.errors import ExecutionError, KStreamsError, Where
 from kstreams.record import Headers
 from kstreams_kafka.client_options import ClientOptions
 from kstreams_kafka.headers import HeaderList, check_names
 from kstreams_kafka.librdkafka import KafkaError, KafkaException, Message
 from kstreams_kafka.partition_counts import PartitionCounts
-from kstreams_kafka.producing import DeliveryReport, ProducerLink, check_timestamp
+from kstreams_kafka.producing import ProducerLink, check_timestamp
 
 __all__ = ("KafkaWriter",)
 
@@ -22,11 +22,14 @@ _LINGER = {"linger.ms": "5"}
 _POLL_S = 0.05
 
 
-class KafkaWriter:
-    """Implements `kstreams.connection.TopicWriter` on Kafka. Threads may share it.
+class KafkaWriter(RecordWriter):
+    """Implements `kstreams.connection.TopicWriter` on Kafka.
 
-    The order of one thread's writes to a partition is the order of their offsets. A background
-    thread receives the delivery results. Unflushed records are flushed at the end of the process.
+    A record is durable when the cluster has it as the producer's `acks` say (all replicas in sync);
+    it fails after `message.timeout.ms`. Writing raises `UnknownTopicError` if the topic or the
+    partition does not exist, `RecordRefusedError` if the timestamp is below 1, the name of a header
+    has a NUL or cannot be encoded, or the record is too large, and `BrokerUnavailableError` if no
+    broker answers.
 
     Args:
         producer: Options of a producer; they override the defaults.
@@ -39,84 +42,10 @@ class KafkaWriter:
     def __init__(self, producer: ClientOptions, admin: ClientOptions) -> None:
         self._counts = PartitionCounts(admin)
         self._link = ProducerLink(producer, self._settle, _LINGER)
-        self._failure: KStreamsError | None = None
-        self._lock = Lock()
         self._closing = Event()
-        self._thread = Thread(target=self._run, name="kstreams-kafka-writer", daemon=True)
-        self._thread.start()
-        atexit.register(self.close)
+        super().__init__("kstreams-kafka-writer")
 
-    def write(
-        self,
-        topic: str,
-        partition: int,
-        key: bytes | None,
-        value: bytes | None,
-        timestamp: int,
-        headers: Headers = (),
-    ) -> Future[Appended]:
-        """Queue a record; waits while the queue is full.
-
-        Args:
-            topic: An existing topic's name.
-            partition: One of its partitions.
-            key: Null or bytes.
-            value: Null, which is a tombstone, or bytes.
-            timestamp: Milliseconds since the epoch, at least 1.
-            headers: Pairs of name and value.
-
-        Returns:
-            Resolves when the cluster has the record as the producer's `acks` say (all
-            replicas in sync), or raises why not, within `message.timeout.ms`. It cannot
-            be cancelled.
-
-        Raises:
-            UnknownTopicError: The topic does not exist, or has no such partition.
-            RecordRefusedError: The timestamp is below 1, a header's name has a NUL or does
-                not encode, or the record is too large.
-            BrokerUnavailableError: No broker answers.
-            ExecutionError: The writer is closed.
-        """
-        future: Future[Appended] = Future()
-        future.set_running_or_notify_cancel()
-        self._put(topic, partition, key, value, timestamp, headers, partial(self._resolve, future))
-        return future
-
-    def enqueue(
-        self,
-        topic: str,
-        partition: int,
-        key: bytes | None,
-        value: bytes | None,
-        timestamp: int,
-        headers: Headers = (),
-    ) -> None:
-        """Queue a record as `write` does, without a future; a failure shows at `flush`."""
-        self._put(topic, partition, key, value, timestamp, headers, None)
-
-    def flush(self) -> None:
-        """Wait until all that was queued before the call is durable.
-
-        Raises:
-            KStreamsError: The first failure since the last flush; the futures concerned
-                have it too.
-        """
-        while self._link.client.flush(_POLL_S):
-            pass
-        with self._lock:
-            failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
-
-    def close(self) -> None:
-        """Flush, then end the background thread; raises as `flush`. May be repeated."""
-        atexit.unregister(self.close)
-        try:
-            self.flush()
-        finally:
-            self._closing.set()
-            self._thread.join()
-
+    @override
     def _put(
         self,
         topic: str,
@@ -125,7 +54,7 @@ class KafkaWriter:
         value: bytes | None,
         timestamp: int,
         headers: Headers,
-        report: DeliveryReport | None,
+        future: Pending | None,
     ) -> None:
         check_timestamp(timestamp, topic, key)
         if headers:
@@ -135,6 +64,7 @@ class KafkaWriter:
             raise ExecutionError("the writer is closed", where=Where(topic=topic))
         produce = self._link.client.produce
         pairs: HeaderList | None = [*headers] or None
+        report = None if future is None else partial(self._resolve, future)
         while True:
             try:
                 produce(topic, value, key, partition, report, None, timestamp, pairs)
@@ -145,9 +75,25 @@ class KafkaWriter:
             else:
                 return
 
-    def _resolve(
-        self, future: Future[Appended], error: KafkaError | None, message: Message
-    ) -> None:
+    @override
+    def _run(self) -> None:
+        while not self._closing.is_set():
+            self._link.client.poll(_POLL_S)
+
+    @override
+    def _wait(self) -> None:
+        while self._link.client.flush(_POLL_S):
+            pass
+
+    @override
+    def _stop(self) -> None:
+        try:
+            self._wait()
+        finally:
+            self._closing.set()
+            self._thread.join()
+
+    def _resolve(self, future: Pending, error: KafkaError | None, message: Message) -> None:
         if error is None:
             future.set_result(
                 Appended(message.topic() or "", message.partition() or 0, message.offset() or 0)
@@ -164,10 +110,5 @@ class KafkaWriter:
             error, message.topic() or "", message.partition(), message.key()
         )
         self._counts.forget()
-        with self._lock:
-            self._failure = self._failure or failure
+        self._note_failure(failure)
         return failure
-
-    def _run(self) -> None:
-        while not self._closing.is_set():
-            self._link.client.poll(_POLL_S)

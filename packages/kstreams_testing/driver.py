@@ -12,10 +12,10 @@ from typing import TypeVar
 from typing_extensions import Self
 
 from kstreams._types import K, V
-from kstreams.batch.limits import QueryLimits
-from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_settings import EdgeTarget, TaskSettings
+from kstreams.batch.messages.task_call import TaskCall
+from kstreams.batch.planning.limits import QueryLimits
 from kstreams.batch.totals import totals_after
+from kstreams.batch.worker.task_settings import EdgeTarget, TaskSettings
 from kstreams.clock import FakeClock, WatchedClock, to_ms
 from kstreams.connection import RawRecord
 from kstreams.errors import TopologyError

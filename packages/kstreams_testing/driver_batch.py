@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from kstreams.batch.limits import Counts, Granted, QueryLimits, merged_counts
-from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.messages.oversized_batch import Counts, merged_counts
+from kstreams.batch.messages.task_call import TaskCall
+from kstreams.batch.messages.task_status import TaskStatus
+from kstreams.batch.planning.limits import Granted, QueryLimits
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.state.log.loop_objects import LoopPart
 from kstreams.task.records.queues import Queue

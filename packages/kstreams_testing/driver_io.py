@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kstreams.batch.sinks import outputs_of
+from typing_extensions import override
+
+from kstreams.batch.io.sinks import outputs_of
+from kstreams.batch.io.topic_io import BatchId, TopicIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.graph.topology import PartitionGroup
 from kstreams.raw_batch import NO_LIMIT
@@ -17,7 +20,7 @@ from kstreams_testing.driver_topics import DriverTopics, PlacedRows
 __all__ = ("DriverIO",)
 
 
-class DriverIO:
+class DriverIO(TopicIO):
     """A `TopicIO` on lists of records; output is published when all tasks of the batch are done.
 
     Args:
@@ -30,28 +33,20 @@ class DriverIO:
         self._limits = dict(limits)
         self._waiting: list[PlacedRows] = []
 
+    @override
     def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
-        """Read slices, however large they are."""
         return [
             Queue(each.entry, each.topic, each.partition, self._topics.table(each))
             for each in slices
         ]
 
-    def read_ahead(self) -> None:
-        """Do nothing: all is in memory."""
-
+    @override
     def limits(self, topic: str) -> TopicLimits:
-        """Return the limits of a topic."""
         return self._limits.get(topic, NO_LIMITS)
 
+    @override
     def write(
-        self,
-        output: TaskOutput,
-        group: PartitionGroup,
-        *,
-        producer: str,
-        batch: int,
-        revision: int = 0,
+        self, output: TaskOutput, group: PartitionGroup, batch: BatchId
     ) -> tuple[Output, ...]:
         """Decide where a task's output goes; `publish` makes it visible.
 
@@ -60,18 +55,6 @@ class DriverIO:
         """
         for _, partitioner, table in outputs_of(output, group):
             self._waiting += self._topics.placed(table, partitioner)
-        return ()
-
-    def staged(
-        self,
-        output: TaskOutput,
-        group: PartitionGroup,
-        *,
-        producer: str,
-        batch: int,
-        revision: int = 0,
-    ) -> tuple[()]:
-        """Return nothing: `write` takes all."""
         return ()
 
     def publish(self) -> None:

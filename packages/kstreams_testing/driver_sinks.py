@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kstreams._types import K, V
-from kstreams.batch.sink_publishing import prepare_sinks, publish_receipts
-from kstreams.batch.sink_writers import SinkWriters, sinks_of
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.io.sink_publishing import prepare_sinks, publish_receipts
+from kstreams.batch.io.sink_writers import SinkWriters, sinks_of
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.errors import TopologyError
 from kstreams.graph.topology import Topology
 from kstreams.record import Record

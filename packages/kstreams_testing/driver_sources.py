@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kstreams._types import K, V
-from kstreams.batch.limits import QueryLimits
-from kstreams.batch.logs.feed import logs_of
-from kstreams.batch.logs.io import LogIO, close_readers
-from kstreams.batch.topic_io import TopicIO
+from kstreams.batch.io.logs.feed import logs_of
+from kstreams.batch.io.logs.topic_io import LogIO, close_readers
+from kstreams.batch.io.topic_io import TopicIO
+from kstreams.batch.planning.limits import QueryLimits
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.clock import Clock
 from kstreams.errors import TopologyError, UnknownTopicError
@@ -16,8 +16,8 @@ from kstreams.graph.nodes import SourceNode
 from kstreams.graph.topology import Topology
 from kstreams.ids import TopicPartition
 from kstreams.log import Log, LogContents, is_bounded
-from kstreams.made_logs.rate_log import RateLog
 from kstreams.topic import Topic
+from kstreams_generated_logs.rate_log import RateLog
 from kstreams_testing.driver_batch import passed_by
 from kstreams_testing.driver_task import DriverTask
 from kstreams_testing.driver_topics import DriverTopics

@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from kstreams.batch.task_run import TaskRun
-from kstreams.batch.task_settings import TaskSettings
+from kstreams.batch.worker.task_run import TaskRun
+from kstreams.batch.worker.task_settings import TaskSettings
 from kstreams.errors import KStreamsError
 from kstreams.graph.topology import PartitionGroup
 from kstreams.state.backend.memory import MemoryStore

@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.errors import KStreamsError, SerdeError, TopologyError
 from kstreams.graph.nodes import AnyProcessor, Entry, JoinNode, LoopNode, ProcessorNode, SourceNode
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId
 from kstreams.partitioner import Partitioner
+from kstreams.processors.context import BatchContext
+from kstreams.processors.processor import BatchProcessor
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.serde.objects import objects_of
@@ -162,21 +165,30 @@ def _checks(group: PartitionGroup, partitions: Mapping[str, int]) -> dict[str, _
 
 
 def _checked(node: ProcessorNode, check: _Check, partition: int) -> Callable[[], AnyProcessor]:
-    """Return a supplier whose processors check the keys of each table they are given."""
+    """Return a supplier whose processors check the keys of each table."""
+    return lambda: _CheckedProcessor(node.supplier(), check, partition)
 
-    def supplier() -> AnyProcessor:
-        processor: Any = node.supplier()
-        process_batch = processor.process_batch
 
-        def checked(table: pa.Table) -> None:
-            check.column(table.column("key").unique(), partition)
-            process_batch(table)
+class _CheckedProcessor(BatchProcessor[Any, Any, Any, Any]):
+    """Checks the keys of each table, then passes the table to a processor."""
 
-        processor.process_batch = checked
-        found: AnyProcessor = processor
-        return found
+    def __init__(self, processor: Any, check: _Check, partition: int) -> None:  # noqa: ANN401  # erased types
+        self._processor = processor
+        self._check = check
+        self._partition = partition
 
-    return supplier
+    @override
+    def init(self, context: BatchContext) -> None:
+        self._processor.init(context)
+
+    @override
+    def process_batch(self, table: pa.Table) -> None:
+        self._check.column(table.column("key").unique(), self._partition)
+        self._processor.process_batch(table)
+
+    @override
+    def close(self) -> None:
+        self._processor.close()
 
 
 def _entry(group: PartitionGroup, name: str) -> Entry:

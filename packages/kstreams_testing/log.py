@@ -11,9 +11,9 @@ from typing import Generic, TypeVar
 import pyarrow as pa
 
 from kstreams.log import Log, LogContents, Piece, is_bounded
-from kstreams.made_logs.bounded_log import bounded
 from kstreams.raw_batch import INPUT_SCHEMA, NO_LIMIT
 from kstreams.serde.objects import objects_of
+from kstreams_generated_logs.bounded_log import bounded
 
 __all__ = ("LogContract",)
 

@@ -1,4 +1,4 @@
-"""The custom backend of the examples keeps the contract of backends."""
+"""The custom backend of the examples satisfies the contract of backends."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.raw_batch import ID_HEADER
 from kstreams_kafka.client_log import ClientLog
@@ -16,7 +17,7 @@ from kstreams_kafka.native.client import PRODUCER, NativeClient
 from kstreams_kafka.native.library import KernelBinary, KernelOutgoing, Library
 from kstreams_kafka.native.message import NativeMessage
 from kstreams_kafka.native.transactions import NativeTransactions
-from kstreams_kafka.outgoing import Outgoing
+from kstreams_kafka.outgoing import Outgoing, TableProducer
 from kstreams_kafka.producing import (
     BATCH_BYTES,
     BULK,
@@ -35,7 +36,7 @@ _QUEUE_AND_FLIGHT = 0x1 | 0x2
 _REPORT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
 
-class NativeBulkProducer:
+class NativeBulkProducer(TableProducer):
     """A `TableProducer` by the compiled loops.
 
     Args:
@@ -83,12 +84,12 @@ class NativeBulkProducer:
             raise self._errors.refusal(exc) from None  # the cause could show a secret
         self._topics: dict[str, int] = {}
 
+    @override
     def transactions(self) -> NativeTransactions:
-        """See `TableProducer`."""
         return NativeTransactions(self._rk, self._client.address)
 
+    @override
     def send(self, piece: Outgoing) -> None:
-        """See `TableProducer`."""
         table = piece.table
         prefix = (piece.id_prefix or "").encode()
         if len(prefix) > self._library.longest_prefix:
@@ -136,16 +137,16 @@ class NativeBulkProducer:
                 where = names[which[row]], int(partitions[row]), key[row].as_py()
                 raise self._errors.failure(KafkaError(code.value), *where)
 
+    @override
     def flush(self) -> None:
-        """See `TableProducer`."""
         waits = flush_waits_s()
         while self._rk.outq_len(self._client.address):
             self._rk.flush(self._client.address, round(1000 * next(waits)))
             self._check()
         self._poll(0)
 
+    @override
     def abandon(self) -> None:
-        """See `TableProducer`."""
         self._rk.purge(self._client.address, _QUEUE_AND_FLIGHT)
         self._rk.flush(self._client.address, _LAST_FLUSH_MS)
         for handle in self._topics.values():

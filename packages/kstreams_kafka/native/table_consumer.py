@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.raw_batch import HEADERS_TYPE, INPUT_SCHEMA, headers_array
 from kstreams.serde.objects import objects_of
@@ -18,7 +19,7 @@ from kstreams_kafka.librdkafka import KafkaError, KafkaException
 from kstreams_kafka.native.client import CONSUMER, NativeClient
 from kstreams_kafka.native.library import KernelColumns, KernelSizes, Library
 from kstreams_kafka.native.message import NativeMessage
-from kstreams_kafka.table_consumer import Place, ReadError, Taken
+from kstreams_kafka.table_consumer import Place, ReadError, TableConsumer, Taken
 
 __all__ = ("NativeTableConsumer",)
 
@@ -29,7 +30,7 @@ _MOST_BYTES = 1 << 30
 """Limit for the bytes of a column of one table: half of the range of Arrow's offsets."""
 
 
-class NativeTableConsumer:
+class NativeTableConsumer(TableConsumer):
     """A `TableConsumer` by the compiled loops.
 
     Args:
@@ -59,22 +60,22 @@ class NativeTableConsumer:
         # Held, so that an address still means the topic once its message is given back.
         self._topics: dict[int, str] = {}
 
+    @override
     def assign(self, starts: Sequence[tuple[str, int, int]]) -> None:
-        """See `TableConsumer`."""
         for topic in {topic for topic, _, _ in starts}.difference(self._topics.values()):
             self._topics[self._rk.topic_new(self._client.address, topic.encode(), None)] = topic
         self._each(self._rk.assign, starts)
 
+    @override
     def pause(self, places: Sequence[Place]) -> None:
-        """See `TableConsumer`."""
         self._each(self._rk.pause_partitions, [(*place, 0) for place in places])
 
+    @override
     def resume(self, places: Sequence[Place]) -> None:
-        """See `TableConsumer`."""
         self._each(self._rk.resume_partitions, [(*place, 0) for place in places])
 
+    @override
     def take(self, most: int, timeout_s: float) -> Taken:
-        """See `TableConsumer`."""
         failed = ctypes.c_int64()
         count: int = self._library.take(
             self._library.functions,
@@ -91,8 +92,8 @@ class NativeTableConsumer:
         errors = [self._error(address) for address in self._failed[: failed.value] if address]
         return Taken([run for table in self._tables(count) for run in self._runs(*table)], errors)
 
+    @override
     def close(self) -> None:
-        """See `TableConsumer`."""
         for topic in self._topics:
             self._rk.topic_destroy(topic)
         self._rk.queue_destroy(self._queue)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from typing_extensions import override
+
 from kstreams_kafka.librdkafka import KafkaError, KafkaException
+from kstreams_kafka.outgoing import Transactions
 
 __all__ = ("NativeTransactions",)
 
 
-class NativeTransactions:
+class NativeTransactions(Transactions):
     """A `Transactions` by librdkafka's C functions.
 
     Args:
@@ -21,18 +24,18 @@ class NativeTransactions:
         self._rk = rk
         self._address = address
 
+    @override
     def init(self, timeout_s: float) -> None:
-        """See `Transactions`."""
         self._check(self._rk.init_transactions(self._address, _ms(timeout_s)))
 
+    @override
     def begin(self) -> None:
-        """See `Transactions`."""
         self._check(self._rk.begin_transaction(self._address))
 
+    @override
     def add_offset(
         self, group: str, topic: str, partition: int, offset: int, timeout_s: float
     ) -> None:
-        """See `Transactions`."""
         rk = self._rk
         offsets, owner = (
             rk.topic_partition_list_new(1),
@@ -48,12 +51,12 @@ class NativeTransactions:
             rk.topic_partition_list_destroy(offsets)
             rk.consumer_group_metadata_destroy(owner)
 
+    @override
     def commit(self, timeout_s: float) -> None:
-        """See `Transactions`."""
         self._check(self._rk.commit_transaction(self._address, _ms(timeout_s)))
 
+    @override
     def abort(self, timeout_s: float) -> None:
-        """See `Transactions`."""
         self._check(self._rk.abort_transaction(self._address, _ms(timeout_s)))
 
     def _check(self, error: int | None) -> None:

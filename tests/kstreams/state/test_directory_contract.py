@@ -1,4 +1,4 @@
-"""A directory keeps the contract of object stores."""
+"""The directory store fulfils the contract of object stores."""
 
 from __future__ import annotations
 

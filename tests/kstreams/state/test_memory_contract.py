@@ -1,4 +1,4 @@
-"""The backend in memory keeps the contract of working stores."""
+"""The in-memory backend fulfils the contract of working stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tests' own object store keeps the contract of object stores."""
+"""The test helper `ObjectDict` fulfils the contract of object stores."""
 
 from __future__ import annotations
 

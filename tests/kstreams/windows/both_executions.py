@@ -1,4 +1,4 @@
-"""Windows, rows and runs by which records and columns are compared."""
+"""Windows, rows and runs for comparisons of records and columns."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ scattered = st.lists(st.tuples(keys, values, st.integers(-1, 60)), max_size=24)
 
 @st.composite
 def walks(draw: st.DrawFn) -> list[Row]:
-    """Draw records that mostly go on in time, by little."""
+    """Draw records whose times mostly increase in small steps."""
     rows = []
     time = 0
     for key, value, step in draw(
@@ -133,7 +133,7 @@ def kinds(draw: st.DrawFn) -> Any:
 
 
 def scaled(windows: Any, rows: list[Row]) -> list[Row]:
-    """Spread times over several windows of days."""
+    """Scale times, so that they cover several windows of days."""
     factor = DAY // 10 if isinstance(windows, CalendarWindows) else 1
     return [(key, value, time * factor if time > 0 else time) for key, value, time in rows]
 
@@ -160,7 +160,7 @@ def same(one: list[Any], other: list[Any]) -> bool:
 
 
 class ByTurns:
-    """A supplier whose node runs in the one execution and in the other, batch by batch."""
+    """A supplier whose node alternates between both executions, batch by batch."""
 
     execution = "auto"
 

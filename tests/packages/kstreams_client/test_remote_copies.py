@@ -1,4 +1,4 @@
-"""What a remote view, which has no working copy, does in its place."""
+"""Methods of a remote view, which has no working copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A remote view reads as a view does, and trusts neither the network nor the server."""
+"""A remote view reads as a local view does, and trusts neither the network nor the server."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def caught_up(view: RemoteView[Any], version: int) -> None:
         assert seen.wait(20)
 
 
-def test_it_has_all_that_a_view_has() -> None:
+def test_remote_view_has_all_methods_of_a_view() -> None:
     assert [name for name in dir(View) if not name.startswith("_")] == [
         name for name in dir(RemoteView) if not name.startswith("_")
     ]
@@ -99,13 +99,13 @@ def result(view: Any, operation: tuple[Any, ...]) -> object:
     operations=_OPERATIONS,
     reset_at=st.none() | st.integers(1, 4),
 )
-def test_it_gives_what_a_view_gives_at_its_version(
+def test_remote_view_equals_a_local_view_at_its_version(
     tmp_path_factory: pytest.TempPathFactory,
     changes: list[dict[str, int | None]],
     operations: list[tuple[Any, ...]],
     reset_at: int | None,
 ) -> None:
-    """Also after the app was reset, and of each version that is retained."""
+    """Also after a reset of the app, and for each retained version."""
     path = tmp_path_factory.mktemp("remote")
     app = Committing(path / "c", COUNTS)
     app.put([])
@@ -177,9 +177,9 @@ KINDS: dict[str, tuple[Any, Callable[[Any, str], object], Callable[[Any], object
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_of_store_reads_as_in_a_view(tmp_path: Path, kind: str) -> None:
+def test_each_kind_of_store_is_read_as_in_a_view(tmp_path: Path, kind: str) -> None:
     spec, fill, look = KINDS[kind]
-    app = Committing(tmp_path, spec, key=DOUBLE)  # so that keys may lie anywhere
+    app = Committing(tmp_path, spec, key=DOUBLE)  # so that keys may be in any partition
     app.commit(of_key(fill))
     with (
         serving((tmp_path, spec)) as served,
@@ -189,7 +189,7 @@ def test_each_kind_of_store_reads_as_in_a_view(tmp_path: Path, kind: str) -> Non
         assert look(view) == look(local)
 
 
-def test_it_takes_functions_of_the_live_store(tmp_path: Path) -> None:
+def test_remote_view_accepts_functions_of_the_live_store(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put((f"k{n:03}", n) for n in range(300))
     with serving((tmp_path, COUNTS)) as served, remote(served) as view:
@@ -199,7 +199,7 @@ def test_it_takes_functions_of_the_live_store(tmp_path: Path) -> None:
         assert [key for key, _ in rows] == [f"k{n:03}" for n in reversed(range(300))]
 
 
-def test_an_iteration_stays_at_its_version(tmp_path: Path) -> None:
+def test_iteration_stays_at_its_version(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put((f"k{n:03}", 1) for n in range(700))
     with serving((tmp_path, COUNTS)) as served, remote(served) as view:
@@ -214,7 +214,7 @@ def test_an_iteration_stays_at_its_version(tmp_path: Path) -> None:
         assert (view.get("k002"), view.version) == (2, 1)
 
 
-def test_an_iteration_from_before_the_first_version_stays_empty(tmp_path: Path) -> None:
+def test_iteration_before_the_first_version_stays_empty(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     with serving((tmp_path, COUNTS)) as served, remote(served) as view:
         scan = view.items()
@@ -226,7 +226,7 @@ def test_an_iteration_from_before_the_first_version_stays_empty(tmp_path: Path) 
         assert (view.get("a"), view.version) == (1, 0)
 
 
-def test_versions_and_savepoints(tmp_path: Path) -> None:
+def test_versions_and_savepoints_are_read(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     Savepoints(app.checkpoint, app.objects).create("then", FakeClock())
@@ -240,7 +240,7 @@ def test_versions_and_savepoints(tmp_path: Path) -> None:
             remote(served, as_of="never")
 
 
-def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
+def test_mismatched_store_app_or_token_is_refused(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     other = key_value_store("counts", key=TEXT, value=DOUBLE)
     with serving((tmp_path, COUNTS)) as served:
@@ -277,14 +277,14 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         "http://127.0.0.1:70000",
     ],
 )
-def test_the_token_goes_nowhere_else(url: str) -> None:
-    """Not in the clear to another machine, and not to what is no server's address."""
+def test_token_is_sent_only_to_the_server(url: str) -> None:
+    """It is sent neither unencrypted to another machine nor to an invalid address."""
     with pytest.raises(ServerRefusedError) as caught:
         RemoteView(url, COUNTS, token=TOKEN)
     assert "secret" not in str(caught.value)
 
 
-def test_a_server_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_unreachable_server_is_an_error(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     with serving((tmp_path, COUNTS)) as served:
         view = remote(served, timeout=SHORT)
@@ -346,7 +346,7 @@ def head(**fields: object) -> bytes:
     [b"", b"{}", b"\xff" * 40, head(version="3"), head(), head() + b"\1\0\0\0\xff\0\0\0k"],
     ids=["nothing", "text", "length", "version", "no key", "cut"],
 )
-def test_rows_that_are_none_are_told(rows: bytes) -> None:
+def test_invalid_rows_are_an_error(rows: bytes) -> None:
     with (
         lying(rows) as url,
         RemoteView(url, COUNTS, token=TOKEN, timeout=SHORT) as view,
@@ -355,7 +355,7 @@ def test_rows_that_are_none_are_told(rows: bytes) -> None:
         view.get("a")
 
 
-def test_a_server_that_redirects_gets_no_token_to_carry_on(tmp_path: Path) -> None:
+def test_redirecting_server_gets_no_token(tmp_path: Path) -> None:
     with (
         lying(b"", status=302) as url,
         RemoteView(url, COUNTS, token=TOKEN, timeout=SHORT) as view,
@@ -364,7 +364,7 @@ def test_a_server_that_redirects_gets_no_token_to_carry_on(tmp_path: Path) -> No
         view.get("a")
 
 
-def test_other_windows_than_the_server_has_are_refused(tmp_path: Path) -> None:
+def test_windows_that_differ_from_the_server_are_refused(tmp_path: Path) -> None:
     def store(size: int) -> Any:
         windows = TumblingWindows(timedelta(minutes=size))
         return window_store("counts", key=TEXT, value=INT64, windows=windows)

@@ -1,4 +1,4 @@
-"""Tests of reading and writing run by compiled loops, and by the Python client."""
+"""Fixtures that run tests with compiled loops and with the Python client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kstreams_kafka.native.library import SWITCH, library
 
 @pytest.fixture(params=["compiled", "client"])
 def each_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let a test run both ways; `pytestmark = pytest.mark.usefixtures("each_way")`."""
+    """Run a test both ways: `pytestmark = pytest.mark.usefixtures("each_way")`."""
     if request.param == "compiled" and library(None) is None:
         pytest.skip("kstreams-kafka-native is not installed: make setup found no C compiler")
     monkeypatch.setenv(SWITCH, str(int(request.param == "compiled")))

@@ -1,4 +1,4 @@
-"""Rows to write, and records read back, for the tests of Kafka."""
+"""Rows to write and records to read back in the Kafka tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def output_table(
     first_ms: int = 1_000,
     headers: Mapping[int, Headers] | None = None,
 ) -> pa.Table:
-    """Return a sink's output: record n has time `first_ms + n`, and headers by its number."""
+    """Return the output of a sink: record n has time `first_ms + n`, and headers by its number."""
     count = len(keys)
     topics = [topic] * count if isinstance(topic, str) else list(topic)
     pairs: list[list[dict[str, Any]] | None] = [None] * count

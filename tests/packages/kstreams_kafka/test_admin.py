@@ -1,4 +1,4 @@
-"""Topics of a cluster: created, described, counted, deleted."""
+"""Kafka topics are created, described, counted and deleted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,10 @@ def admin(broker: KafkaBroker) -> KafkaAdmin:
 
 @pytest.fixture
 def topic(broker: KafkaBroker, admin: KafkaAdmin, topic_name: str) -> Iterator[str]:
-    """Two partitions: offsets 0 to 4 at times 1000, 1010 ... 1040, and an empty one."""
+    """A topic with two partitions: offsets 0 to 4 at times 1000, 1010 ...
+
+    1040, and an empty one.
+    """
     admin.create(topic_name, 2, config={"retention.ms": "-1"})
     producer = Producer({"bootstrap.servers": broker.bootstrap})
     for n in range(5):
@@ -58,7 +61,9 @@ def sasl(broker: KafkaBroker, mechanism: str = "PLAIN", password: str | None = N
     )
 
 
-def test_created_topic_is_described_and_then_gone(any_broker: Broker, topic_name: str) -> None:
+def test_created_topic_is_described_and_deleted_topic_is_gone(
+    any_broker: Broker, topic_name: str
+) -> None:
     admin = KafkaAdmin(Kafka(any_broker.bootstrap).client_options())
     admin.create(topic_name, 3, replication_factor=1, config={"cleanup.policy": "compact"})
     description = admin.describe(topic_name)
@@ -75,7 +80,7 @@ def test_created_topic_is_described_and_then_gone(any_broker: Broker, topic_name
         admin.partition_count(topic_name)
 
 
-def test_existing_topic_is_left_alone(admin: KafkaAdmin, topic: str) -> None:
+def test_create_of_existing_topic_raises_and_keeps_it(admin: KafkaAdmin, topic: str) -> None:
     with pytest.raises(TopicExistsError) as caught:
         admin.create(topic, 7)
     assert topic == caught.value.where.topic
@@ -91,7 +96,7 @@ def test_existing_topic_is_left_alone(admin: KafkaAdmin, topic: str) -> None:
         pytest.param("ok", 1, {"retention.ms": "soon"}, id="value"),
     ],
 )
-def test_wrong_topic_is_refused(
+def test_invalid_topic_is_rejected(
     admin: KafkaAdmin, name: str, partitions: int, config: dict[str, str]
 ) -> None:
     with pytest.raises(KafkaRequestError) as caught:
@@ -100,7 +105,7 @@ def test_wrong_topic_is_refused(
     assert name not in admin.topics()
 
 
-def test_offsets_of_a_topic(admin: KafkaAdmin, topic: str) -> None:
+def test_offsets_of_topic_are_first_and_committed_end(admin: KafkaAdmin, topic: str) -> None:
     assert admin.beginning_offsets(topic) == {0: 0, 1: 0}
     assert admin.end_offsets(topic) == {0: 5, 1: 0}
     assert admin.end_offsets(topic, committed=False) == {0: 5, 1: 0}
@@ -110,11 +115,15 @@ def test_offsets_of_a_topic(admin: KafkaAdmin, topic: str) -> None:
     ("timestamp_ms", "expected"),
     [(0, 0), (1000, 0), (1001, 1), (1010, 1), (1040, 4), (1041, 5), (2**40, 5)],
 )
-def test_offsets_at_a_time(admin: KafkaAdmin, topic: str, timestamp_ms: int, expected: int) -> None:
+def test_offsets_at_time_are_first_offsets_at_or_after_it(
+    admin: KafkaAdmin, topic: str, timestamp_ms: int, expected: int
+) -> None:
     assert admin.offsets_at(topic, timestamp_ms) == {0: expected, 1: 0}
 
 
-def test_open_transaction_is_beyond_the_committed_end(broker: KafkaBroker, topic_name: str) -> None:
+def test_records_of_open_transaction_are_beyond_committed_end(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     broker.create_topic(topic_name)
     admin = KafkaAdmin(Kafka(broker.bootstrap).client_options())
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic_name})
@@ -127,7 +136,7 @@ def test_open_transaction_is_beyond_the_committed_end(broker: KafkaBroker, topic
     producer.abort_transaction(30)
 
 
-def test_unknown_topic_is_named_with_its_neighbours(admin: KafkaAdmin, topic: str) -> None:
+def test_unknown_topic_error_suggests_similar_names(admin: KafkaAdmin, topic: str) -> None:
     wrong = f"{topic}x"
     for ask in (
         lambda: admin.partition_count(wrong),
@@ -144,19 +153,19 @@ def test_unknown_topic_is_named_with_its_neighbours(admin: KafkaAdmin, topic: st
     assert wrong not in admin.topics()
 
 
-def test_internal_topics_are_listed_when_asked_for(broker: KafkaBroker) -> None:
+def test_internal_topics_are_listed_only_on_request(broker: KafkaBroker) -> None:
     admin = KafkaAdmin(Kafka(broker.bootstrap).client_options())
     assert not {"__consumer_offsets", "__transaction_state"} & {*admin.topics()}
     assert {*admin.topics()} <= {*admin.topics(internal=True)}
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_admin_passes_sasl_options_through(broker: KafkaBroker, mechanism: str) -> None:
+def test_admin_connects_with_sasl_options(broker: KafkaBroker, mechanism: str) -> None:
     admin = KafkaAdmin(sasl(broker, mechanism).client_options())
     assert admin.topics() == KafkaAdmin(Kafka(broker.bootstrap).client_options()).topics()
 
 
-def test_wrong_password_is_told_but_not_shown(broker: KafkaBroker) -> None:
+def test_wrong_password_raises_error_that_hides_it(broker: KafkaBroker) -> None:
     admin = KafkaAdmin(sasl(broker, password="hunter2").client_options(), timeout=SHORT)
     with pytest.raises(BrokerUnavailableError, match=r"(?i)authentication") as caught:
         admin.topics()
@@ -166,7 +175,7 @@ def test_wrong_password_is_told_but_not_shown(broker: KafkaBroker) -> None:
 
 
 @pytest.mark.parametrize("call", ["topics", "partition_count"])
-def test_silent_broker_is_an_error_in_bounded_time(call: str) -> None:
+def test_silent_broker_raises_after_timeout(call: str) -> None:
     admin = KafkaAdmin({"bootstrap.servers": NOWHERE}, timeout=timedelta(seconds=2))
     ask = admin.topics if call == "topics" else lambda: admin.partition_count("t")
     with pytest.raises(
@@ -176,7 +185,7 @@ def test_silent_broker_is_an_error_in_bounded_time(call: str) -> None:
     assert "Hint: check" in str(caught.value)
 
 
-def test_plain_client_on_the_ssl_listener_is_an_error(broker: KafkaBroker) -> None:
+def test_plain_client_on_ssl_listener_raises(broker: KafkaBroker) -> None:
     admin = KafkaAdmin({"bootstrap.servers": broker.ssl_bootstrap}, timeout=SHORT)
     with pytest.raises(BrokerUnavailableError):
         admin.topics()
@@ -190,13 +199,13 @@ def test_plain_client_on_the_ssl_listener_is_an_error(broker: KafkaBroker) -> No
         pytest.param({"security.protocol": "ssl", "ssl.key.pem": "hunter2"}, id="key"),
     ],
 )
-def test_option_that_the_client_refuses_is_an_options_error(options: dict[str, str]) -> None:
+def test_option_rejected_by_client_raises_options_error(options: dict[str, str]) -> None:
     with pytest.raises(KafkaOptionsError, match="options are refused") as caught:
         KafkaAdmin({"bootstrap.servers": NOWHERE, **options})
     assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
-def test_import_without_the_client_names_the_extra() -> None:
+def test_import_without_kafka_client_names_extra_to_install() -> None:
     program = "import sys; sys.modules['confluent_kafka'] = None; import kstreams_kafka.admin"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

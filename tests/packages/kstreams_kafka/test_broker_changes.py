@@ -1,4 +1,4 @@
-"""Leaders that move, brokers that die, processes that fork: amid reading and writing."""
+"""Leader changes, broker crashes and forks of the process during reads and writes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PATIENCE = timedelta(minutes=2)
 
 @pytest.fixture(scope="module")
 def mortal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """A broker that tests may kill and start again."""
+    """A broker that tests may kill and restart."""
     with KafkaBroker(tmp_path_factory.mktemp("mortal")) as running:
         yield running
 
@@ -52,8 +52,8 @@ def read(reader: RangeReader, topic: str, start: int, end: int) -> list[bytes | 
     return keys
 
 
-def test_leaders_that_move_change_nothing(topic_name: str) -> None:
-    """Between batches, and between what is queued and what is flushed, the reader waiting."""
+def test_leader_changes_lose_and_repeat_nothing(topic_name: str) -> None:
+    """Leaders change between batches, and between enqueue and flush, while the reader waits."""
     size, rounds = 2_000, 6
     with MockCluster(2) as cluster, ThreadPoolExecutor(1) as thread:
         cluster.create_topic(topic_name)
@@ -72,10 +72,10 @@ def test_leaders_that_move_change_nothing(topic_name: str) -> None:
         producer.abandon()
 
 
-def test_broker_that_dies_in_mid_batch_loses_nothing(mortal: KafkaBroker, topic_name: str) -> None:
-    """A reader waits in its range, a writer is amid its table: both go on where they were.
+def test_broker_crash_within_batch_loses_nothing(mortal: KafkaBroker, topic_name: str) -> None:
+    """A reader waits within its range and a writer is in the middle of its table; both continue.
 
-    A broker that is killed may keep a request that it has not answered, and take it again.
+    A killed broker may have stored a request without an answer, and then stores it twice.
     """
     some, all_ = 2_000, 100_000
     with ThreadPoolExecutor(2) as threads:
@@ -99,9 +99,7 @@ def test_broker_that_dies_in_mid_batch_loses_nothing(mortal: KafkaBroker, topic_
         admin.close()
 
 
-def test_a_fork_reads_and_writes_by_clients_of_its_own(
-    broker: KafkaBroker, topic_name: str
-) -> None:
+def test_forked_process_uses_its_own_clients(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name)
     kafka = Kafka(broker.bootstrap)
     reader = RangeReader(kafka)
@@ -117,6 +115,6 @@ def test_a_fork_reads_and_writes_by_clients_of_its_own(
         finally:
             os._exit(0 if right else 1)
     assert os.waitpid(child, 0)[1] == 0
-    write(kafka, topic_name, 20, 30)  # what the parent had still serves it
+    write(kafka, topic_name, 20, 30)  # the parent's clients still work
     assert read(reader, topic_name, 10, 30) == numbers(10, 30)
     reader.close()

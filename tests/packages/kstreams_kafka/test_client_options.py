@@ -1,4 +1,4 @@
-"""Options of Kafka's clients are one value, and show no secret."""
+"""Options of Kafka clients: compared as values, printed without secrets."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OPEN = [
 
 
 @pytest.mark.parametrize("name", SECRETS)
-def test_secret_is_known_by_its_name_and_not_shown(name: str) -> None:
+def test_secret_option_is_recognized_by_name_and_hidden(name: str) -> None:
     options = ClientOptions({name: "hunter2"})
     assert is_secret(name)
     for shown in (repr(options), str(options), repr(pickle.loads(pickle.dumps(options)))):
@@ -51,17 +51,17 @@ def test_secret_is_known_by_its_name_and_not_shown(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OPEN)
-def test_other_options_are_shown(name: str) -> None:
+def test_repr_shows_options_that_are_not_secret(name: str) -> None:
     assert not is_secret(name)
     assert repr({name: "shown"}) == repr(ClientOptions({name: "shown"}))
 
 
-def test_values_become_text() -> None:
+def test_option_values_are_converted_to_text() -> None:
     given = ClientOptions({"a": True, "b": False, "c": 5, "d": 0.5, "e": "x"})
     assert given == {"a": "true", "b": "false", "c": "5", "d": "0.5", "e": "x"}
 
 
-def test_equal_options_are_one_value_whatever_their_order() -> None:
+def test_equal_options_are_equal_values_whatever_their_order() -> None:
     one, other = ClientOptions({"a": "1", "b": "2"}), ClientOptions({"b": "2", "a": "1"})
     assert one == other
     assert hash(one) == hash(other)
@@ -69,14 +69,14 @@ def test_equal_options_are_one_value_whatever_their_order() -> None:
     assert one == pickle.loads(pickle.dumps(one))
 
 
-def test_scrub_takes_every_secret_out_of_a_text() -> None:
+def test_scrub_removes_every_secret_from_text() -> None:
     options = ClientOptions(
         {"sasl.password": "pw", "ssl.key.password": "pw-long", "client.id": "c"}
     )
     assert options.scrub("c: pw-long, pw.") == "c: [redacted], [redacted]."
 
 
-def test_what_is_quoted_of_a_secret_is_taken_out_too() -> None:
+def test_scrub_removes_quoted_parts_of_secrets() -> None:
     options = ClientOptions({"sasl.oauthbearer.config": "principal=me scope=read key=hunter2 x=1"})
     for quoted in ("scope=read key=hunter2 x=1", "non-integral: hunter2", "key=hunter2"):
         assert "hunter2" not in options.scrub(f"cannot read {quoted}")
@@ -87,7 +87,7 @@ def test_what_is_quoted_of_a_secret_is_taken_out_too() -> None:
     assert spaced.scrub("correct horse at a horse's gate") == "[redacted] at a horse's gate"
 
 
-def test_the_login_of_a_url_is_a_secret_whatever_the_option() -> None:
+def test_login_in_url_is_secret_in_any_option() -> None:
     url = "https://user:hunter2@host:1/token?key=hunter3"
     for name in ("sasl.oauthbearer.token.endpoint.url", "some.url", "proxy"):
         options = ClientOptions({name: url})
@@ -98,8 +98,8 @@ def test_the_login_of_a_url_is_a_secret_whatever_the_option() -> None:
 
 
 @pytest.mark.parametrize("level", [logging.DEBUG, logging.ERROR])
-def test_a_clients_log_lines_show_no_secret(level: int, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_lines_of_client_show_no_secret(level: int, caplog: pytest.LogCaptureFixture) -> None:
     log = ClientLog(ClientOptions({"sasl.password": "hunter2"}))
-    with caplog.at_level(logging.DEBUG, "kstreams_kafka"):
+    with caplog.at_level(logging.DEBUG, "kstreams.kafka"):
         log.log(level, "%s [%s] %s", "CONF", "producer-1", "sasl.password = hunter2, 100%")
     assert caplog.messages == ["CONF [producer-1] sasl.password = [redacted], 100%"]

@@ -1,4 +1,4 @@
-"""A Kafka cluster as any other connection: through the protocols, and under the emitter."""
+"""A Kafka cluster used through the connection protocols and by the emitter."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from tests.packages.kstreams_kafka.samples import read_all, sasl
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 
-def test_topics_through_the_protocol(broker: KafkaBroker, topic_name: str) -> None:
+def test_topics_are_created_and_listed_through_protocol(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     connection: Connection = Kafka(broker.bootstrap)
     admin: TopicAdmin = connection.admin()
     admin.create(topic_name, 2, config={"retention.ms": "-1"})
@@ -40,7 +42,7 @@ def test_topics_through_the_protocol(broker: KafkaBroker, topic_name: str) -> No
     admin.close()
 
 
-def test_pickled_connection_writes(broker: KafkaBroker, topic_name: str) -> None:
+def test_pickled_connection_can_write(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name)
     again: Kafka = pickle.loads(pickle.dumps(sasl(broker)))
     writer = again.writer()
@@ -48,7 +50,7 @@ def test_pickled_connection_writes(broker: KafkaBroker, topic_name: str) -> None
     writer.close()
 
 
-def test_emitted_record_has_event_time_headers_and_its_key_s_partition(
+def test_emitted_record_has_event_time_headers_and_partition_of_its_key(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, 4)
@@ -67,8 +69,6 @@ def test_emitted_record_has_event_time_headers_and_its_key_s_partition(
         assert partition_of(record.key or b"", 4) == record.partition
 
 
-def test_emitting_to_a_missing_topic_is_an_error_at_once(
-    broker: KafkaBroker, topic_name: str
-) -> None:
+def test_emit_to_missing_topic_fails_immediately(broker: KafkaBroker, topic_name: str) -> None:
     with pytest.raises(UnknownTopicError):
         Emitter(Topic(topic_name, key=TEXT, value=INT64), Kafka(broker.bootstrap))

@@ -24,7 +24,7 @@ from kstreams.errors import (
     ],
     ids=lambda error: type(error).__name__,
 )
-def test_error_survives_pickling(error: KStreamsError) -> None:
+def test_kafka_errors_survive_pickling(error: KStreamsError) -> None:
     again = pickle.loads(pickle.dumps(error))
     assert type(error) is type(again)
     assert (str(error), vars(error)) == (str(again), vars(again))

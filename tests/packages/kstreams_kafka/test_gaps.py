@@ -1,4 +1,4 @@
-"""Transactions, compaction and a broker that dies: what is planned is read, once, and ends."""
+"""Transactions, compaction and broker crashes: planned ranges are read once, completely."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 
 from devtools.servers.kafka import KafkaBroker
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.ids import TopicPartition
 from kstreams_kafka.options import Kafka
@@ -42,7 +42,7 @@ def write(producer: Producer, topic: str, *values: bytes) -> None:
 
 
 def await_end(plans: BatchPlanner, topic: str, offset: int) -> dict[TopicPartition, int]:
-    """Wait for the end: the cluster ends a transaction some time after it says so."""
+    """Wait for the end offset: the cluster ends a transaction after acknowledging it."""
     deadline = time.monotonic() + 30
     while plans.end() != {TopicPartition(topic, 0): offset}:
         assert time.monotonic() < deadline
@@ -51,7 +51,7 @@ def await_end(plans: BatchPlanner, topic: str, offset: int) -> dict[TopicPartiti
 
 
 def read(reader: RangeReader, plan: Plan | None) -> list[bytes]:
-    """Read what a plan says, as its tasks do."""
+    """Read the records of a plan, like its tasks."""
     if plan is None:
         return []
     slices = [each for slices in plan.tasks.values() for each in slices]
@@ -63,7 +63,7 @@ def read(reader: RangeReader, plan: Plan | None) -> list[bytes]:
 
 
 @pytest.mark.parametrize("committed", [True, False], ids=["committed", "aborted"])
-def test_an_open_transaction_is_behind_the_end_and_comes_when_it_is_committed(
+def test_records_of_open_transaction_are_read_after_commit(
     broker: KafkaBroker, topic_name: str, tmp_path: Path, reader: RangeReader, committed: bool
 ) -> None:
     broker.create_topic(topic_name)
@@ -89,7 +89,7 @@ def test_an_open_transaction_is_behind_the_end_and_comes_when_it_is_committed(
     assert plans.next() is None
 
 
-def test_a_range_of_aborted_records_alone_is_empty_and_ends(
+def test_range_of_aborted_records_is_read_as_empty(
     broker: KafkaBroker, topic_name: str, tmp_path: Path, reader: RangeReader
 ) -> None:
     broker.create_topic(topic_name)
@@ -104,7 +104,7 @@ def test_a_range_of_aborted_records_alone_is_empty_and_ends(
         assert read(reader, plans.next()) == []
 
 
-def test_every_range_of_a_compacted_topic_gives_what_is_left_of_it(
+def test_each_range_of_compacted_topic_gives_its_remaining_records(
     broker: KafkaBroker, topic_name: str, reader: RangeReader
 ) -> None:
     config = {
@@ -119,7 +119,7 @@ def test_every_range_of_a_compacted_topic_gives_what_is_left_of_it(
     end = 0
     left: list[int] = []
     deadline = time.monotonic() + 120
-    while not left or len(left) > end - 30:  # until the cleaner has been there
+    while not left or len(left) > end - 30:  # until the log cleaner has compacted the topic
         assert time.monotonic() < deadline, f"{len(left)} of {end} are left"
         for n in range(40):
             producer.produce(topic_name, b"%d" % n, b"key-%d" % (n % 4), 0)
@@ -140,7 +140,7 @@ def test_every_range_of_a_compacted_topic_gives_what_is_left_of_it(
     assert end - 1 in found
 
 
-def test_a_broker_that_is_killed_in_the_middle_of_a_read_and_comes_back_loses_nothing(
+def test_read_from_broker_that_is_killed_and_restarted_loses_nothing(
     tmp_path: Path,
 ) -> None:
     count = 400_000
@@ -150,7 +150,7 @@ def test_a_broker_that_is_killed_in_the_middle_of_a_read_and_comes_back_loses_no
         fill(kafka, "topic", 0, count)
         reader = RangeReader(kafka)
         try:
-            reader.read([OffsetRange("topic", 0, 0, 10)])  # connected
+            reader.read([OffsetRange("topic", 0, 0, 10)])  # the client is connected
             died = threading.Event()
 
             def restart() -> None:

@@ -1,4 +1,4 @@
-"""What a broker takes from any client can be read, or is named as what it is."""
+"""Unusual records that a broker accepts from any client are read, or rejected with their place."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BAD = [(b"good", b"1"), (b"\xff\xfe", b"2"), (b"", None)]
 
 
 def rows(broker: KafkaBroker, topic: str, end: int) -> list[dict[str, object]]:
-    """Read a topic's first partition as tasks do."""
+    """Read the first partition of a topic, like a task."""
     reader = RangeReader(Kafka(broker.bootstrap))
     try:
         (table,) = reader.read([OffsetRange(topic, 0, 0, end)])
@@ -39,7 +39,7 @@ def topic(broker: KafkaBroker, topic_name: str) -> str:
     return broker.create_topic(topic_name)
 
 
-def test_a_name_that_is_not_utf8_takes_no_other_record_along(
+def test_header_name_that_is_not_utf8_does_not_affect_other_records(
     broker: KafkaBroker, topic: str
 ) -> None:
     headers = [[(b"n", b"%d" % n)] if n % 4 else BAD for n in range(12)]
@@ -55,7 +55,7 @@ def test_a_name_that_is_not_utf8_takes_no_other_record_along(
     ]
 
 
-def test_several_such_names_in_a_record_are_one_that_cannot_be_read(
+def test_several_undecodable_header_names_make_one_unreadable_header(
     broker: KafkaBroker, topic: str
 ) -> None:
     worse = [(b"\xff", b"1"), (b"ok", b""), (b"\xfe", b"2"), (b"\xc3(", None)]
@@ -66,14 +66,14 @@ def test_several_such_names_in_a_record_are_one_that_cannot_be_read(
     assert second["headers"] == [{"key": "x", "value": b""}]
 
 
-def test_a_reader_says_that_headers_cannot_be_read(broker: KafkaBroker, topic: str) -> None:
+def test_reader_marks_record_with_unreadable_headers(broker: KafkaBroker, topic: str) -> None:
     produce_raw(broker.bootstrap, topic, [RawBytes(headers=BAD), RawBytes(headers=[(b"x", b"1")])])
     bad, good = read_all(Kafka(broker.bootstrap), topic)
     assert bad == RawRecord(topic, 0, 0, 1_000, b"k", b"v", (), headers_readable=False)
     assert good == RawRecord(topic, 0, 1, 1_000, b"k", b"v", (("x", b"1"),))
 
 
-def test_nulls_empties_and_duplicates_are_told_apart(broker: KafkaBroker, topic: str) -> None:
+def test_null_and_empty_and_duplicate_headers_are_distinct(broker: KafkaBroker, topic: str) -> None:
     headers = [(b"", b""), (b"", None), (b"a", b"1"), (b"a", b"2"), (b"\xc3\xa4", b"\xff")]
     sent = [RawBytes(None, b"", headers=headers), RawBytes(b"", None), RawBytes(None, None)]
     produce_raw(broker.bootstrap, topic, sent)
@@ -84,7 +84,7 @@ def test_nulls_empties_and_duplicates_are_told_apart(broker: KafkaBroker, topic:
     assert found[1]["headers"] is None
 
 
-def test_ten_thousand_headers_of_a_record_come_whole(broker: KafkaBroker, topic: str) -> None:
+def test_ten_thousand_headers_of_record_are_read(broker: KafkaBroker, topic: str) -> None:
     headers = [(b"name-%d" % n, b"%d" % n) for n in range(10_000)]
     produce_raw(broker.bootstrap, topic, [RawBytes(headers=headers), RawBytes()])
     first, second = rows(broker, topic, 2)
@@ -93,7 +93,7 @@ def test_ten_thousand_headers_of_a_record_come_whole(broker: KafkaBroker, topic:
 
 
 @pytest.mark.parametrize("time", [-(2**63), -5, -1, 0, 253_402_300_800_000, 2**63 - 1])
-def test_a_timestamp_of_any_size_is_what_was_written(
+def test_timestamp_of_any_size_is_read_unchanged(
     broker: KafkaBroker, topic: str, time: int
 ) -> None:
     produce_raw(broker.bootstrap, topic, [RawBytes(timestamp=time)])
@@ -102,7 +102,9 @@ def test_a_timestamp_of_any_size_is_what_was_written(
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_every_codec_is_read(broker: KafkaBroker, topic: str, codec: str) -> None:
+def test_records_of_each_compression_codec_are_read(
+    broker: KafkaBroker, topic: str, codec: str
+) -> None:
     producer = Producer({"bootstrap.servers": broker.bootstrap, "compression.type": codec})
     for n in range(100):
         producer.produce(topic, b"value" * n, b"k", 0)
@@ -111,7 +113,7 @@ def test_every_codec_is_read(broker: KafkaBroker, topic: str, codec: str) -> Non
 
 
 @pytest.mark.parametrize("name", ["\ud800", "a\0b"], ids=["surrogate", "NUL"])
-def test_a_name_that_cannot_be_written_is_refused_by_the_writer(
+def test_writer_rejects_header_name_that_cannot_be_encoded(
     broker: KafkaBroker, topic: str, name: str
 ) -> None:
     writer = Kafka(broker.bootstrap).writer()
@@ -122,9 +124,7 @@ def test_a_name_that_cannot_be_written_is_refused_by_the_writer(
         writer.close()
 
 
-def test_headers_that_were_read_are_written_as_the_same_bytes(
-    broker: KafkaBroker, topic: str
-) -> None:
+def test_headers_are_written_with_the_bytes_that_were_read(broker: KafkaBroker, topic: str) -> None:
     headers: Headers = (("", None), ("\u00e4\U0001f600", b"\xff"), ("a", b""), ("a", b"2"))
     writer = Kafka(broker.bootstrap).writer()
     writer.write(topic, 0, b"k", b"v", 1_000, headers).result(30)

@@ -1,4 +1,4 @@
-"""The compiled loops give and take what the Python client does, whatever the records are."""
+"""Compiled loops read and write the same records as the Python client."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def table_of(topic: str, drawn: list[tuple[bytes | None, bytes | None, object]])
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(drawn=rows, start=st.integers(0, 5), writes=st.booleans(), ids=st.booleans())
-def test_what_one_way_writes_the_other_reads(
+def test_records_written_one_way_are_read_equal_both_ways(
     broker: KafkaBroker,
     topics: Iterator[str],
     drawn: list[tuple[bytes | None, bytes | None, object]],
@@ -102,7 +102,7 @@ def test_what_one_way_writes_the_other_reads(
         assert (got or []) == [*kept, *own]
 
 
-def test_records_of_more_bytes_than_a_column_has_come_in_several_tables(
+def test_records_beyond_column_limit_are_read_in_several_tables(
     broker: KafkaBroker, topics: Iterator[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic = next(topics)
@@ -120,7 +120,7 @@ def test_records_of_more_bytes_than_a_column_has_come_in_several_tables(
     assert read.column("offset").to_pylist() == list(range(500))
 
 
-def test_what_fails_on_the_way_gives_messages_back(
+def test_failed_read_returns_messages_to_client(
     broker: KafkaBroker, topics: Iterator[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topic = next(topics)
@@ -135,12 +135,12 @@ def test_what_fails_on_the_way_gives_messages_back(
         patch.setattr(table_consumer, "_columns", fails)
         with pytest.raises(MemoryError):
             reader.read([OffsetRange(topic, 0, 0, 50)])
-    (read,) = reader.read([OffsetRange(topic, 0, 0, 50)])  # the consumer was let go of, whole
+    (read,) = reader.read([OffsetRange(topic, 0, 0, 50)])  # the failed consumer was closed
     reader.close()
     assert read.num_rows == 50
 
 
-def test_a_full_queue_keeps_the_order(broker: KafkaBroker, topics: Iterator[str]) -> None:
+def test_full_producer_queue_keeps_order(broker: KafkaBroker, topics: Iterator[str]) -> None:
     topic = next(topics)
     table = table_of(topic, [(b"k", b"%d" % n, None) for n in range(20_000)])
     small = Kafka(broker.bootstrap, producer={"queue.buffering.max.messages": 1_000}, compiled=True)
@@ -151,13 +151,13 @@ def test_a_full_queue_keeps_the_order(broker: KafkaBroker, topics: Iterator[str]
     assert read.column("value").to_pylist() == [b"%d" % n for n in range(20_000)]
 
 
-def test_an_unknown_option_is_told(broker: KafkaBroker) -> None:
+def test_unknown_option_raises_options_error(broker: KafkaBroker) -> None:
     wrong = Kafka(broker.bootstrap, {"no.such.option": "1"}, compiled=True)
     with pytest.raises(KafkaOptionsError, match=r"no\.such\.option"):
         RangeReader(wrong).read([OffsetRange("t", 0, 0, 1)])
 
 
-def test_the_switch_says_which_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_switch_selects_compiled_or_python_client(monkeypatch: pytest.MonkeyPatch) -> None:
     def found(value: str) -> bool:
         monkeypatch.setenv(SWITCH, value)
         library.cache_clear()
@@ -172,8 +172,8 @@ def test_the_switch_says_which_way(monkeypatch: pytest.MonkeyPatch) -> None:
     library.cache_clear()
 
 
-def test_structs_are_those_of_the_kernel(tmp_path: Path) -> None:
-    """Field by field, as a C compiler lays them out."""
+def test_ctypes_structs_match_structs_of_kernel(tmp_path: Path) -> None:
+    """Sizes and offsets of all fields are those of a C compiler."""
     from kstreams_kafka.native import library as mirrored
     from kstreams_kafka.native.message import NativeMessage
 
@@ -192,7 +192,7 @@ def test_structs_are_those_of_the_kernel(tmp_path: Path) -> None:
     )
     made = tmp_path / "sizes"
     subprocess.run(["cc", "-o", str(made), str(program)], check=True)
-    told = subprocess.run([str(made)], check=True, capture_output=True, text=True).stdout
-    assert dict(line.split() for line in told.splitlines()) == {
+    printed = subprocess.run([str(made)], check=True, capture_output=True, text=True).stdout
+    assert dict(line.split() for line in printed.splitlines()) == {
         name: str(ctypes.sizeof(struct)) for name, struct in pairs.items()
     }

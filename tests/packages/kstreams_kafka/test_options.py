@@ -1,4 +1,4 @@
-"""`Kafka` checks its settings, travels whole, and shows no secret."""
+"""`Kafka` validates its settings, can be pickled and hides secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KAFKA = Kafka(
 )  # fmt: skip
 
 
-def test_no_text_form_shows_a_secret() -> None:
+def test_text_forms_hide_secrets() -> None:
     again = pickle.loads(pickle.dumps(KAFKA))
     shown = [f"{it!r} {it} {it.options} {it.producer!r}" for it in (KAFKA, again)]
     shown += [repr(KAFKA.client_options("producer"))]
@@ -30,7 +30,7 @@ def test_no_text_form_shows_a_secret() -> None:
         assert "SASL_SSL" in text
 
 
-def test_settings_are_a_value_that_pickles_whole() -> None:
+def test_pickled_settings_are_equal_and_complete() -> None:
     again = pickle.loads(pickle.dumps(KAFKA))
     assert again == KAFKA
     assert hash(again) == hash(KAFKA)
@@ -38,14 +38,14 @@ def test_settings_are_a_value_that_pickles_whole() -> None:
     assert Kafka("one:9092") != KAFKA
 
 
-def test_settings_do_not_change_with_the_callers_mapping() -> None:
+def test_settings_are_independent_of_given_mapping() -> None:
     given = {"client.id": "a"}
     kafka = Kafka("one:9092", given)
     given["client.id"] = "b"
     assert kafka.client_options()["client.id"] == "a"
 
 
-def test_a_client_gets_the_options_of_its_role() -> None:
+def test_client_gets_options_of_its_role() -> None:
     common = {
         "bootstrap.servers": "one:9092, [::1]:9093",
         "security.protocol": "SASL_SSL",
@@ -61,7 +61,7 @@ def test_a_client_gets_the_options_of_its_role() -> None:
 
 
 @pytest.mark.parametrize("bootstrap", ["", "host", "host:", "host:9092,", "a b:1", "host:9092:1"])
-def test_address_without_host_and_port_is_refused(bootstrap: str) -> None:
+def test_address_without_host_and_port_is_rejected(bootstrap: str) -> None:
     with pytest.raises(KafkaOptionsError, match="is not host:port"):
         Kafka(bootstrap)
 
@@ -79,7 +79,7 @@ def test_address_without_host_and_port_is_refused(bootstrap: str) -> None:
         "user:hunter2!@host",
     ],
 )
-def test_a_password_in_an_address_is_refused_and_not_shown(bootstrap: str) -> None:
+def test_password_in_address_is_rejected_and_hidden(bootstrap: str) -> None:
     with pytest.raises(KafkaOptionsError, match="is not host:port") as caught:
         Kafka(bootstrap)
     assert "hunter2" not in "".join(format_exception(caught.value, chain=True)[-1:])
@@ -88,19 +88,19 @@ def test_a_password_in_an_address_is_refused_and_not_shown(bootstrap: str) -> No
 
 
 @pytest.mark.parametrize("bootstrap", ["h:1", "SSL://h:1", "a.b-c_d:9092,10.0.0.1:9092", "[::1]:9"])
-def test_address_with_host_and_port_is_taken(bootstrap: str) -> None:
+def test_address_with_host_and_port_is_accepted(bootstrap: str) -> None:
     assert bootstrap == Kafka(bootstrap).bootstrap
 
 
 @pytest.mark.parametrize("name", ["auto.offset.reset", "bootstrap.servers", "partitioner"])
-def test_option_that_the_engine_sets_is_refused(name: str) -> None:
+def test_option_set_by_engine_is_refused(name: str) -> None:
     with pytest.raises(KafkaOptionsError, match=f"{name} in consumer is set by the engine"):
         Kafka("one:9092", consumer={name: "x"})
 
 
 @pytest.mark.parametrize("name", ["sasl.jaas.config", "ssl.truststore.location"])
 @pytest.mark.parametrize("place", ["options", "consumer", "producer"])
-def test_option_of_the_java_client_alone_is_refused(name: str, place: str) -> None:
+def test_option_of_java_client_is_refused(name: str, place: str) -> None:
     given: dict[str, Any] = {place: {name: "hunter2"}}
     with pytest.raises(KafkaOptionsError, match="Java client alone") as caught:
         Kafka("one:9092", **given)
@@ -108,10 +108,10 @@ def test_option_of_the_java_client_alone_is_refused(name: str, place: str) -> No
     assert "hunter2" not in str(caught.value)
 
 
-def test_delivery_is_a_part_of_the_settings_and_of_no_client() -> None:
+def test_delivery_is_a_setting_and_no_client_option() -> None:
     kafka = Kafka("broker:9092", delivery="exactly-once")
     assert repr(kafka) == "Kafka('broker:9092', delivery='exactly-once')"
     assert "delivery" not in kafka.client_options("producer")
     assert Kafka("broker:9092").delivery == "at-least-once"
     with pytest.raises(OptionError, match="delivery is 'once'"):
-        Kafka("broker:9092", delivery="once")  # type: ignore[arg-type]  # that is the test
+        Kafka("broker:9092", delivery="once")  # type: ignore[arg-type]  # the invalid argument

@@ -1,4 +1,4 @@
-"""Batches of several Kafka topics end at one time, through restarts and one-sided ends."""
+"""Batches of several Kafka topics end at a common time, across restarts and when one topic ends."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import BYTES, Topic, TopologyBuilder
-from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.read_order import read_order
+from kstreams.batch.planning.planner import BatchPlanner
+from kstreams.batch.planning.read_order import read_order
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.graph.topology import PartitionGroup
@@ -54,7 +54,7 @@ def write(kafka: Kafka, topic: str, partition: int, times: Iterable[int]) -> Non
 
 
 def read(kafka: Kafka, plan: Plan) -> list[tuple[TopicPartition, int, int]]:
-    """Return partition, offset and time of what a plan reads."""
+    """Return partition, offset and time of each record of a plan."""
     slices = [each for part in plan.tasks.values() for each in part]
     found = []
     for each, queue in zip(slices, KafkaIO(kafka).read(slices), strict=True):
@@ -63,7 +63,7 @@ def read(kafka: Kafka, plan: Plan) -> list[tuple[TopicPartition, int, int]]:
     return found
 
 
-def test_the_order_of_records_is_that_of_their_times(
+def test_records_are_read_in_order_of_their_times(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     rows, records = f"{topic_name}-rows", f"{topic_name}-records"
@@ -88,13 +88,13 @@ def test_the_order_of_records_is_that_of_their_times(
         sizes.append(len(batch))
         number += 1
         if number % 3 == 0:
-            planner = planner_of(kafka, group, plans)  # as after a restart
+            planner = planner_of(kafka, group, plans)  # like after a restart
     assert merged == sorted(merged)
     assert len(merged) == 2 * (500 + 4 * MOST + 700)
     assert max(sizes) <= MOST
     assert len(sizes) <= 2 * len(merged) // MOST
 
-    write(kafka, records, 0, range(50_000, 50_000 + 2 * MOST))  # the other side is at its end
+    write(kafka, records, 0, range(50_000, 50_000 + 2 * MOST))  # the other topic is at its end
     planner, sizes = planner_of(kafka, group, plans), []
     while (plan := planner.next()) is not None:
         sizes.append(plan.record_count)

@@ -1,4 +1,4 @@
-"""Batches are published in one transaction each, once, whoever tries and whatever fails."""
+"""Each batch is published in one transaction, exactly once, despite retries and failures."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ pytestmark = [
 
 
 def nobody_else() -> None:
-    """There is no newer driver."""
+    """A fencing check that finds no newer driver."""
 
 
 class Query:
-    """A query of the tests: its topic, and what its tasks stage."""
+    """A query with a topic, and the rows staged by its tasks."""
 
     def __init__(self, broker: KafkaBroker, topic: str, **options: str) -> None:
         self.topic = broker.create_topic(topic, 2)
@@ -47,7 +47,7 @@ class Query:
         self.made: list[Publisher] = []
 
     def driver(self, following: int = 0) -> Publisher:
-        """Return a driver's publisher, as a start makes it."""
+        """Return the publisher of a driver at its start."""
         made = Publisher(self.kafka, f"app.{self.topic}", patience=timedelta(seconds=20))
         self.made.append(made)
         made.prepare(self.topic, following)
@@ -72,18 +72,18 @@ def query(broker: KafkaBroker, topic_name: str) -> Iterator[Query]:
         made.close()
 
 
-def test_a_batch_is_seen_once_whoever_publishes_it_again(query: Query) -> None:
+def test_batch_is_visible_once_although_published_again(query: Query) -> None:
     first = query.driver()
     assert first.publish(query.topic, 0, lambda: query.rows(b"a", b"b"), nobody_else)
     assert not first.publish(query.topic, 0, lambda: query.rows(b"other"), nobody_else)
     assert query.seen() == [b"a", b"b"]
-    after = query.driver(following=7)  # the cluster knows better
+    after = query.driver(following=7)  # the cluster has a later batch number
     assert not after.publish(query.topic, 0, lambda: query.rows(b"other"), nobody_else)
     assert after.publish(query.topic, 1, lambda: query.rows(b"c"), nobody_else)
     assert query.seen() == [b"a", b"b", b"c"]
 
 
-def test_partitions_headers_and_ids_are_those_that_were_staged(query: Query) -> None:
+def test_published_records_have_staged_partitions_headers_and_ids(query: Query) -> None:
     (table,) = query.rows(b"a", b"b", prefix="life/out/0")
     outgoing = from_table(table)
     assert (outgoing.id_prefix, outgoing.first) == ("life/out/0", 0)
@@ -96,7 +96,7 @@ def test_partitions_headers_and_ids_are_those_that_were_staged(query: Query) -> 
     ]
 
 
-def test_nobody_sees_a_part_of_a_batch(query: Query) -> None:
+def test_readers_see_no_part_of_an_unfinished_batch(query: Query) -> None:
     driver = query.driver()
 
     def half() -> Iterator[pa.Table]:
@@ -108,7 +108,7 @@ def test_nobody_sees_a_part_of_a_batch(query: Query) -> None:
     assert query.seen() == [b"first half", b"second half"]
 
 
-def test_a_driver_that_is_fenced_in_a_transaction_publishes_nothing(query: Query) -> None:
+def test_driver_fenced_within_transaction_publishes_nothing(query: Query) -> None:
     older = query.driver()
 
     def taken() -> Iterator[pa.Table]:
@@ -124,7 +124,7 @@ def test_a_driver_that_is_fenced_in_a_transaction_publishes_nothing(query: Query
     assert query.seen() == [b"of the newer"]
 
 
-def test_a_producer_that_somebody_has_fenced_is_opened_again_by_the_newest_driver(
+def test_fenced_producer_is_reopened_by_newest_driver(
     query: Query,
 ) -> None:
     newest, older = query.driver(), query.driver()
@@ -133,7 +133,7 @@ def test_a_producer_that_somebody_has_fenced_is_opened_again_by_the_newest_drive
     assert not older.publish(query.topic, 0, lambda: query.rows(b"b"), nobody_else)
 
 
-def test_who_is_fenced_over_and_over_gives_up(query: Query) -> None:
+def test_repeatedly_fenced_producer_raises_fenced_error(query: Query) -> None:
     driver = query.driver()
 
     def contested() -> Iterator[pa.Table]:
@@ -145,7 +145,7 @@ def test_who_is_fenced_over_and_over_gives_up(query: Query) -> None:
     assert query.seen() == []
 
 
-def test_a_dead_drivers_open_transaction_is_ended_by_the_next_start(query: Query) -> None:
+def test_open_transaction_of_dead_driver_is_aborted_by_next_start(query: Query) -> None:
     dead = query.driver()
     producer = dead._open()
     producer.transactions().begin()
@@ -155,7 +155,7 @@ def test_a_dead_drivers_open_transaction_is_ended_by_the_next_start(query: Query
     assert query.seen() == [b"seen"]
 
 
-def test_longer_than_a_transaction_may_take(broker: KafkaBroker, topic_name: str) -> None:
+def test_transaction_longer_than_its_timeout_raises(broker: KafkaBroker, topic_name: str) -> None:
     query = Query(broker, topic_name, **{"transaction.timeout.ms": "1000"})
     driver = query.driver()
 
@@ -172,19 +172,19 @@ def test_longer_than_a_transaction_may_take(broker: KafkaBroker, topic_name: str
     assert query.seen() == [b"quick"]
 
 
-def test_a_timeout_that_the_brokers_do_not_allow(broker: KafkaBroker, topic_name: str) -> None:
+def test_timeout_above_broker_limit_is_rejected(broker: KafkaBroker, topic_name: str) -> None:
     query = Query(broker, topic_name, **{"transaction.timeout.ms": "9000000"})
     with pytest.raises(TransactionTimeoutError, match="9000 s"):
         query.driver()
 
 
-def test_a_timeout_that_is_no_number(broker: KafkaBroker, topic_name: str) -> None:
+def test_timeout_that_is_no_number_is_rejected(broker: KafkaBroker, topic_name: str) -> None:
     query = Query(broker, topic_name, **{"transaction.timeout.ms": "long"})
     with pytest.raises(KafkaOptionsError, match="no number"):
         query.driver()
 
 
-def test_without_the_groups_offset_nobody_guesses(query: Query) -> None:
+def test_publish_without_group_offset_raises_transaction_error(query: Query) -> None:
     stranger = Publisher(query.kafka, f"app.{query.topic}")
     with pytest.raises(TransactionError, match="not known whether batch 3") as caught:
         stranger.publish(query.topic, 3, lambda: query.rows(b"a"), nobody_else)
@@ -201,7 +201,7 @@ def test_without_the_groups_offset_nobody_guesses(query: Query) -> None:
     ],
     ids=["topic gone", "too large"],
 )
-def test_what_its_topic_does_not_take_any_more(
+def test_batch_rejected_by_topic_is_not_visible_and_can_be_retried(
     broker: KafkaBroker, topic_name: str, spoil: object, error: type[KStreamsError]
 ) -> None:
     query = Query(broker, topic_name)
@@ -218,7 +218,9 @@ def test_what_its_topic_does_not_take_any_more(
     assert query.seen() == [b"mended"]
 
 
-def test_a_topic_with_small_batches_gets_small_ones(broker: KafkaBroker, topic_name: str) -> None:
+def test_topic_with_small_message_limit_gets_small_batches(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     query = Query(broker, topic_name)
     small = broker.create_topic(f"{topic_name}-small", 1, {"max.message.bytes": "20000"})
     table = output_table(small, [None] * 50, values=[b"%04d" % n * 1_000 for n in range(50)])

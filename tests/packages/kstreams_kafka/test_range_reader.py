@@ -1,4 +1,4 @@
-"""Ranges of offsets come whole, in order, and once, wherever the reader was before."""
+"""Offset ranges are read completely, in order and once, from any previous position."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def offsets(reader: RangeReader, *ranges: OffsetRange) -> list[list[int]]:
     return [table.column("offset").to_pylist() for table in reader.read(ranges)]
 
 
-def test_records_come_with_all_that_they_have(
+def test_records_are_read_with_all_fields(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
     broker.create_topic(topic_name)
@@ -64,7 +64,7 @@ def test_records_come_with_all_that_they_have(
     }
 
 
-def test_batch_after_batch_goes_on_in_every_partition(
+def test_consecutive_batches_are_read_in_every_partition(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
     topics = [broker.create_topic(f"{topic_name}-{n}", 2) for n in range(2)]
@@ -84,7 +84,7 @@ def test_batch_after_batch_goes_on_in_every_partition(
         assert found[topic, 1] == list(range(300))
 
 
-def test_it_goes_back_and_forth_as_it_is_told(
+def test_ranges_are_read_backwards_and_forwards(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, 3)
@@ -104,7 +104,7 @@ def test_it_goes_back_and_forth_as_it_is_told(
     assert reader.read([]) == []
 
 
-def test_a_partition_that_is_far_ahead_waits_for_the_others(
+def test_partition_far_ahead_waits_for_other_partitions(
     broker: KafkaBroker,
     reader: RangeReader,
     topic_name: str,
@@ -124,7 +124,7 @@ def test_a_partition_that_is_far_ahead_waits_for_the_others(
         assert offsets(reader, *asked) == [list(range(each.start, each.end)) for each in asked]
 
 
-def test_reading_ahead_changes_nothing(
+def test_reading_ahead_does_not_change_results(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, 2)
@@ -143,13 +143,13 @@ def test_reading_ahead_changes_nothing(
 
 
 def read_ahead(reader: RangeReader) -> None:
-    """Let it read ahead as far as it does."""
+    """Let the reader read ahead as far as its limit."""
     reader.read_ahead()
     assert reader._ahead is not None
     reader._ahead.join()
 
 
-def test_what_was_read_ahead_is_there_though_it_is_deleted(
+def test_records_read_ahead_are_available_after_deletion(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
     broker.create_topic(topic_name)
@@ -162,7 +162,7 @@ def test_what_was_read_ahead_is_there_though_it_is_deleted(
     assert offsets(reader, OffsetRange(topic_name, 0, 30, 60)) == [list(range(30, 60))]
 
 
-def test_what_fails_while_it_reads_ahead_is_read_again(
+def test_failure_while_reading_ahead_is_retried(
     broker: KafkaBroker,
     reader: RangeReader,
     topic_name: str,
@@ -177,7 +177,7 @@ def test_what_fails_while_it_reads_ahead_is_read_again(
     assert offsets(reader, OffsetRange(topic_name, 0, 10, 100)) == [list(range(10, 100))]
 
 
-def test_what_is_appended_later_is_read_later(
+def test_records_appended_later_are_read_later(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
     broker.create_topic(topic_name)
@@ -188,7 +188,7 @@ def test_what_is_appended_later_is_read_later(
 
 
 def _transactions(broker: KafkaBroker, topic: str, *values: bytes) -> None:
-    """Append one record a transaction, and abort those of `aborted`; each ends with a marker."""
+    """Append one record per transaction and abort those of `aborted`; each ends with a marker."""
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic})
     producer.init_transactions(30)
     for value in values:
@@ -201,15 +201,15 @@ def _transactions(broker: KafkaBroker, topic: str, *values: bytes) -> None:
             producer.commit_transaction(30)
 
 
-def test_offsets_without_records_are_passed_over(
+def test_offsets_without_records_are_skipped(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
     broker.create_topic(topic_name)
     _transactions(broker, topic_name, b"one", b"aborted", b"two")
     (end,) = Kafka(broker.bootstrap).admin().end_offsets(topic_name).values()
-    assert end == 6  # a record and a marker each
+    assert end == 6  # each transaction has a record and a marker
     found: list[Any] = []
-    for start in range(end):  # a range may hold nothing at all, at the end of the topic too
+    for start in range(end):  # a range may hold no record, also at the end of the topic
         (table,) = reader.read([OffsetRange(topic_name, 0, start, start + 1)])
         found += table.column("value").to_pylist()
     assert found == [b"one", b"two"]
@@ -232,9 +232,7 @@ def test_deleted_records_are_data_loss(
     assert offsets(reader, OffsetRange(topic_name, 1, 15, 20)) == [list(range(15, 20))]
 
 
-def test_a_partition_that_has_become_shorter_is_data_loss(
-    broker: KafkaBroker, topic_name: str
-) -> None:
+def test_truncated_partition_is_data_loss(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name)
     fill(Kafka(broker.bootstrap), topic_name, 0, 3)
     reader = RangeReader(Kafka(broker.bootstrap), timeout=timedelta(seconds=3))
@@ -242,26 +240,26 @@ def test_a_partition_that_has_become_shorter_is_data_loss(
         reader.read([OffsetRange(topic_name, 0, 0, 5)])
 
 
-def test_a_topic_that_is_gone_is_named(broker: KafkaBroker, topic_name: str) -> None:
-    said = {"topic.metadata.propagation.max.ms": "100"}
-    reader = RangeReader(Kafka(broker.bootstrap, consumer=said), timeout=timedelta(seconds=3))
+def test_deleted_topic_raises_unknown_topic_error(broker: KafkaBroker, topic_name: str) -> None:
+    options = {"topic.metadata.propagation.max.ms": "100"}
+    reader = RangeReader(Kafka(broker.bootstrap, consumer=options), timeout=timedelta(seconds=3))
     with pytest.raises(UnknownTopicError, match="gone"):
         reader.read([OffsetRange(topic_name, 0, 0, 5)])
 
 
-def test_a_silent_broker_is_named() -> None:
+def test_error_of_silent_broker_names_it() -> None:
     reader = RangeReader(Kafka("127.0.0.1:9"), timeout=timedelta(seconds=1))
     with pytest.raises(BrokerUnavailableError, match=r"127\.0\.0\.1:9"):
         reader.read([OffsetRange("t", 0, 0, 5)])
 
 
-def test_unknown_options_are_refused(broker: KafkaBroker) -> None:
+def test_unknown_option_raises_options_error(broker: KafkaBroker) -> None:
     kafka = Kafka(broker.bootstrap, consumer={"no.such.option": "1"})
     with pytest.raises(KafkaOptionsError, match=r"no\.such\.option"):
         RangeReader(kafka).read([OffsetRange("t", 0, 0, 5)])
 
 
-def test_a_sasl_listener_is_read(broker: KafkaBroker, topic_name: str) -> None:
+def test_sasl_listener_can_be_read(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name)
     kafka = sasl(broker, "SCRAM-SHA-256")
     fill(kafka, topic_name, 0, 5)
@@ -270,7 +268,7 @@ def test_a_sasl_listener_is_read(broker: KafkaBroker, topic_name: str) -> None:
     reader.close()
 
 
-def test_more_bytes_than_allowed_are_not_read(
+def test_read_stops_at_byte_limit(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, 2)
@@ -295,7 +293,7 @@ def test_more_bytes_than_allowed_are_not_read(
     assert [table.column("offset").to_pylist() for table in tables] == [list(range(20, 45))] * 2
 
 
-def test_one_record_is_read_however_large(
+def test_at_least_one_record_is_read_however_large(
     broker: KafkaBroker, reader: RangeReader, topic_name: str
 ) -> None:
     broker.create_topic(topic_name)

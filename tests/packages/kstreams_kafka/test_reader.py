@@ -1,4 +1,4 @@
-"""Topics of a cluster are read record by record, without what is not committed."""
+"""Topics of a cluster are read record by record, committed records only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 @pytest.fixture
 def topic(broker: KafkaBroker, topic_name: str) -> str:
-    """Ten records at offsets 0 to 9 of partition 1; partition 0 is empty."""
+    """A topic with ten records at offsets 0 to 9 of partition 1; partition 0 is empty."""
     broker.create_topic(topic_name, 2)
     writer = Kafka(broker.bootstrap).writer()
     for n in range(10):
@@ -33,7 +33,7 @@ def offsets(records: list[RawRecord]) -> list[int]:
     return [record.offset for record in records]
 
 
-def test_records_are_read_whole(broker: KafkaBroker, topic: str) -> None:
+def test_records_are_read_with_all_fields(broker: KafkaBroker, topic: str) -> None:
     reader: TopicReader = Kafka(broker.bootstrap).reader()
     found = list(reader.read(topic, 1, 0, 10))
     assert [
@@ -56,7 +56,7 @@ def test_records_are_read_whole(broker: KafkaBroker, topic: str) -> None:
         (-5, 1, [0]),
     ],
 )
-def test_bounds_are_kept(
+def test_read_returns_records_between_start_and_end(
     broker: KafkaBroker, topic: str, start: int, end: int, expected: list[int]
 ) -> None:
     reader = Kafka(broker.bootstrap).reader()
@@ -65,18 +65,18 @@ def test_bounds_are_kept(
     reader.close()
 
 
-def test_iterators_do_not_disturb_each_other(broker: KafkaBroker, topic: str) -> None:
+def test_iterators_of_one_reader_are_independent(broker: KafkaBroker, topic: str) -> None:
     reader = Kafka(broker.bootstrap).reader()
     first, second = reader.read(topic, 1, 0, 10), reader.read(topic, 1, 5, 10)
     pairs = [(next(first).offset, next(second).offset) for _ in range(5)]
     assert [(n, n + 5) for n in range(5)] == pairs
     next(first)
-    del first  # in the middle
+    del first  # before the end of the range
     assert offsets(list(reader.read(topic, 1, 0, 10))) == list(range(10))
     reader.close()
 
 
-def test_deleted_records_are_passed_over(broker: KafkaBroker, topic: str) -> None:
+def test_deleted_records_are_skipped(broker: KafkaBroker, topic: str) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
     for future in admin.delete_records([TopicPartition(topic, 1, 4)]).values():
         future.result(30)
@@ -85,7 +85,9 @@ def test_deleted_records_are_passed_over(broker: KafkaBroker, topic: str) -> Non
     reader.close()
 
 
-def test_transactions_show_when_they_are_committed(broker: KafkaBroker, topic_name: str) -> None:
+def test_records_of_transaction_are_visible_after_commit(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     broker.create_topic(topic_name)
     producer = Producer({"bootstrap.servers": broker.bootstrap, "transactional.id": topic_name})
     producer.init_transactions(30)
@@ -108,7 +110,7 @@ def test_transactions_show_when_they_are_committed(broker: KafkaBroker, topic_na
 
 
 @pytest.mark.parametrize("partition", [-1, 2])
-def test_missing_partition_is_told_at_the_call(
+def test_missing_partition_fails_at_the_call(
     broker: KafkaBroker, topic: str, partition: int
 ) -> None:
     reader = Kafka(broker.bootstrap).reader()
@@ -116,7 +118,7 @@ def test_missing_partition_is_told_at_the_call(
         reader.read(topic, partition, 0, 1)
 
 
-def test_missing_topic_is_told_at_the_call_and_not_created(
+def test_missing_topic_fails_at_the_call_and_is_not_created(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     kafka = Kafka(broker.bootstrap)
@@ -125,13 +127,13 @@ def test_missing_topic_is_told_at_the_call_and_not_created(
     assert topic_name not in kafka.admin().topics()
 
 
-def test_sasl_listener_gives_records(broker: KafkaBroker, topic: str) -> None:
+def test_sasl_listener_can_be_read(broker: KafkaBroker, topic: str) -> None:
     reader = sasl(broker, "SCRAM-SHA-256").reader()
     assert len(list(reader.read(topic, 1, 0, 10))) == 10
     reader.close()
 
 
-def test_wrong_password_is_told_but_not_shown(broker: KafkaBroker, topic: str) -> None:
+def test_wrong_password_raises_error_that_hides_it(broker: KafkaBroker, topic: str) -> None:
     wrong = sasl(broker, password="hunter2")
     with pytest.raises(BrokerUnavailableError) as caught:
         KafkaReader(
@@ -142,9 +144,7 @@ def test_wrong_password_is_told_but_not_shown(broker: KafkaBroker, topic: str) -
     assert "hunter2" not in str(caught.value)
 
 
-def test_option_that_the_client_refuses_is_an_options_error(
-    broker: KafkaBroker, topic: str
-) -> None:
+def test_option_rejected_by_client_raises_options_error(broker: KafkaBroker, topic: str) -> None:
     kafka = Kafka(broker.bootstrap, consumer={"no.such.option": 1})
     with pytest.raises(KafkaOptionsError, match="consumer options are refused"):
         kafka.reader().read(topic, 1, 0, 1)

@@ -1,4 +1,4 @@
-"""What librdkafka says of options that fail, in errors and log lines, holds no secret of them."""
+"""Errors and log lines of librdkafka about failing options contain no secret."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ with ThreadPoolExecutor(len(cases)) as pool:
 
 
 @pytest.mark.parametrize("debug", [{}, {"debug": "security,conf,broker"}], ids=["quiet", "debug"])
-def test_no_output_of_clients_that_fail_shows_a_secret(debug: dict[str, str]) -> None:
+def test_output_of_failing_clients_hides_secrets(debug: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         input=repr([{**case, **debug} for case in CASES.values()]),

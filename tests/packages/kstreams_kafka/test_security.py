@@ -1,4 +1,4 @@
-"""Every kind of security options, at a broker that asks for it."""
+"""Each kind of security options, against a broker that requires it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FIRST = partition_by(lambda _key, _count: 0, name="first")
 
 
 def _client_pem(broker: KafkaBroker, folder: Path) -> tuple[Path, Path]:
-    """Take key and certificate out of the client's store."""
+    """Extract key and certificate from the client's key store."""
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("openssl is not installed")
@@ -39,7 +39,7 @@ def _client_pem(broker: KafkaBroker, folder: Path) -> tuple[Path, Path]:
     return parts
 
 
-def test_every_kind_of_options_reads_and_writes(
+def test_each_kind_of_security_options_reads_and_writes(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     key, chain = _client_pem(broker, tmp_path)
@@ -80,7 +80,7 @@ def test_every_kind_of_options_reads_and_writes(
         reader.close()
 
 
-def test_broker_whose_certificate_nobody_vouches_for_is_not_read(
+def test_broker_with_untrusted_certificate_is_rejected(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name)

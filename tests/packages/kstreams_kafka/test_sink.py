@@ -43,7 +43,9 @@ def ids(records: list[RawRecord]) -> list[bytes | None]:
     return [dict(record.headers)[ID_HEADER] for record in records]
 
 
-def test_rows_land_by_key_with_time_headers_and_id(broker: KafkaBroker, topic_name: str) -> None:
+def test_rows_are_written_by_key_with_time_headers_and_id(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     broker.create_topic(topic_name, 4)
     kafka = Kafka(broker.bootstrap)
     keys = [b"key-%d" % (n % 50) for n in range(20_000)]
@@ -64,7 +66,9 @@ def test_rows_land_by_key_with_time_headers_and_id(broker: KafkaBroker, topic_na
     assert len(found[1].headers) == 1
 
 
-def test_nulls_stay_and_null_keys_go_round(broker: KafkaBroker, topic_name: str) -> None:
+def test_null_values_are_written_and_null_keys_distributed_round_robin(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     broker.create_topic(topic_name, 3)
     kafka = Kafka(broker.bootstrap)
     table = output_table(topic_name, [None, None, None, b""], values=[b"", None, b"x", None])
@@ -79,7 +83,7 @@ def test_nulls_stay_and_null_keys_go_round(broker: KafkaBroker, topic_name: str)
     assert [r.partition for r in found[:3]] == [0, 1, 2]
 
 
-def test_upstream_id_is_replaced(broker: KafkaBroker, topic_name: str) -> None:
+def test_id_header_of_upstream_app_is_replaced(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name)
     kafka = Kafka(broker.bootstrap)
     headers = {0: ((ID_HEADER, b"upstream/1"), ("kept", b"1")), 1: ((ID_HEADER, b"upstream/2"),)}
@@ -91,7 +95,7 @@ def test_upstream_id_is_replaced(broker: KafkaBroker, topic_name: str) -> None:
     ] == [r.headers for r in read_all(kafka, topic_name)]
 
 
-def test_topics_chosen_per_row(broker: KafkaBroker, topic_name: str) -> None:
+def test_rows_may_choose_their_topic(broker: KafkaBroker, topic_name: str) -> None:
     other = broker.create_topic(f"{topic_name}-other", 3)
     broker.create_topic(topic_name, 2)
     kafka = Kafka(broker.bootstrap)
@@ -109,11 +113,13 @@ def test_topics_chosen_per_row(broker: KafkaBroker, topic_name: str) -> None:
         )
 
 
-def test_no_rows_need_no_broker() -> None:
+def test_empty_table_needs_no_broker() -> None:
     assert write(Kafka("127.0.0.1:9"), output_table("t", [])) == 0
 
 
-def test_sliced_and_chunked_tables_are_written_whole(broker: KafkaBroker, topic_name: str) -> None:
+def test_sliced_and_chunked_tables_are_written_completely(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     broker.create_topic(topic_name)
     kafka = Kafka(broker.bootstrap)
     headers = {n: (("n", b"%d" % n),) for n in range(0, 60, 7)}
@@ -136,7 +142,7 @@ def test_missing_topic_is_named_and_not_created(broker: KafkaBroker, topic_name:
     assert f"{topic_name}x" not in kafka.admin().topics()
 
 
-def test_topic_deleted_and_made_again_is_found_by_the_retry(
+def test_retry_finds_topic_that_was_deleted_and_recreated(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, 4)
@@ -152,7 +158,7 @@ def test_topic_deleted_and_made_again_is_found_by_the_retry(
 
 
 @pytest.mark.parametrize("timestamp", [0, -5])
-def test_timestamp_that_cannot_be_written_is_refused(
+def test_invalid_timestamp_is_rejected(
     broker: KafkaBroker, topic_name: str, timestamp: int
 ) -> None:
     broker.create_topic(topic_name)
@@ -168,7 +174,7 @@ def test_timestamp_that_cannot_be_written_is_refused(
 
 
 @pytest.mark.parametrize("size", [900_000, 2_000_000], ids=["broker", "client"])
-def test_record_too_large_is_refused_and_the_next_is_not(
+def test_record_too_large_is_rejected_and_next_one_written(
     broker: KafkaBroker, topic_name: str, size: int
 ) -> None:
     broker.create_topic(topic_name, config={"max.message.bytes": "500000"})
@@ -181,7 +187,7 @@ def test_record_too_large_is_refused_and_the_next_is_not(
     assert write(kafka, table.slice(0, 1)) == 1
 
 
-def test_more_records_than_the_queue_holds(broker: KafkaBroker, topic_name: str) -> None:
+def test_table_larger_than_producer_queue_is_written(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name, 2)
     kafka = Kafka(broker.bootstrap, producer={"queue.buffering.max.messages": 100})
     assert write(kafka, output_table(topic_name, [b"k"] * 5_000)) == 5_000
@@ -189,17 +195,17 @@ def test_more_records_than_the_queue_holds(broker: KafkaBroker, topic_name: str)
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_sasl_listener_takes_rows(broker: KafkaBroker, topic_name: str, mechanism: str) -> None:
+def test_sasl_listener_can_be_written(broker: KafkaBroker, topic_name: str, mechanism: str) -> None:
     broker.create_topic(topic_name)
     write(sasl(broker, mechanism), output_table(topic_name, [b"a", b"b"]))
     assert len(read_all(sasl(broker, mechanism), topic_name)) == 2
 
 
-def test_option_that_the_client_refuses_is_an_options_error(
+def test_option_rejected_by_client_raises_options_error(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name)
-    kafka = Kafka(broker.bootstrap, producer={"acks": 1})  # at odds with idempotence
+    kafka = Kafka(broker.bootstrap, producer={"acks": 1})  # conflicts with idempotence
     with pytest.raises(KafkaOptionsError, match="acks"):
         write(kafka, output_table(topic_name, [b"a"]))
 
@@ -212,7 +218,7 @@ def kill_when_written(broker: KafkaBroker, topic: str, count: int) -> None:
 
 
 @pytest.mark.kill
-def test_broker_killed_in_the_middle_is_an_error_and_a_retry_repeats_the_ids(
+def test_broker_killed_during_write_raises_and_retry_repeats_ids(
     tmp_path: Path, topic_name: str
 ) -> None:
     with KafkaBroker(tmp_path) as own:
@@ -252,7 +258,7 @@ def test_broker_killed_in_the_middle_is_an_error_and_a_retry_repeats_the_ids(
         assert {b"%s/%d" % (PREFIX.encode(), n) for n in range(count)} == set(copies)
 
 
-def test_pieces_have_the_ids_and_partitions_of_the_whole(
+def test_pieces_of_table_have_ids_and_partitions_of_whole_table(
     broker: KafkaBroker, topic_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kafka = Kafka(broker.bootstrap)
@@ -272,7 +278,7 @@ def test_pieces_have_the_ids_and_partitions_of_the_whole(
 
 
 def _after(kafka: Kafka, topic: str, count: int) -> list[RawRecord]:
-    """Return the second half of each partition, or all when nothing was there before."""
+    """Return the second half of each partition, or all of it if `count` is 0."""
     records = read_all(kafka, topic)
     if not count:
         return records

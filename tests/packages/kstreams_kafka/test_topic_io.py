@@ -1,4 +1,4 @@
-"""Kafka topics as a pipeline's feed: where it begins, what tasks read, and what they write."""
+"""Kafka topics as input and output of a query: start offsets, reads by tasks, writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import BYTES, Topic, TopologyBuilder
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.io.topic_io import BatchId
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import (
@@ -35,7 +36,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 
 def group_of(*topics: str, start: Start = "earliest") -> PartitionGroup:
-    """One group with a source a topic; sources are named `from-<topic>`."""
+    """Return a group with one source for each topic; sources are named `from-<topic>`."""
     builder = TopologyBuilder("t")
     sources = [
         builder.add_source(f"from-{t}", Topic(t, key=BYTES, value=BYTES), start=start)
@@ -71,7 +72,7 @@ def planned(plan: Plan | None) -> list[tuple[int, str, int, int]]:
     ]
 
 
-def test_a_batch_is_a_bounded_range_of_each_partition(
+def test_batch_is_bounded_range_of_each_partition(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     broker.create_topic(topic_name, 2)
@@ -95,11 +96,13 @@ def test_a_batch_is_a_bounded_range_of_each_partition(
     assert plans.next() is None
 
 
-def test_start_by_time(broker: KafkaBroker, topic_name: str, tmp_path: Path) -> None:
+def test_start_by_time_begins_at_first_later_record(
+    broker: KafkaBroker, topic_name: str, tmp_path: Path
+) -> None:
     broker.create_topic(topic_name, 3)
     kafka = Kafka(broker.bootstrap)
     fill(kafka, topic_name, 0, 20, first_ms=1_000)
-    fill(kafka, topic_name, 1, 5, first_ms=100)  # all before
+    fill(kafka, topic_name, 1, 5, first_ms=100)  # all earlier than the start
     start = datetime.fromtimestamp(1.005, tz=timezone.utc)
     begun = {
         TopicPartition(topic_name, 0): 5,
@@ -107,14 +110,14 @@ def test_start_by_time(broker: KafkaBroker, topic_name: str, tmp_path: Path) -> 
         TopicPartition(topic_name, 2): 0,
     }
     assert planner(kafka, tmp_path, topic_name, start=start).positions == begun
-    fill(kafka, topic_name, 1, 1, first_ms=100)  # late, and after the choice
+    fill(kafka, topic_name, 1, 1, first_ms=100)  # written after the start was resolved
     again = planner(kafka, tmp_path, topic_name, start=start)
     assert again.positions == begun
     entry = f"from-{topic_name}"
     assert planned(again.next()) == [(0, entry, 5, 20), (1, entry, 5, 6)]
 
 
-def test_start_at_the_end_is_fixed_when_it_is_chosen(
+def test_start_at_latest_is_fixed_when_first_resolved(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     broker.create_topic(topic_name)
@@ -126,7 +129,7 @@ def test_start_at_the_end_is_fixed_when_it_is_chosen(
     assert planned(again.next()) == [(0, f"from-{topic_name}", 20, 23)]
 
 
-def test_start_at_the_beginning_is_whatever_is_left(
+def test_start_at_earliest_is_first_retained_offset(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     broker.create_topic(topic_name)
@@ -136,12 +139,14 @@ def test_start_at_the_beginning_is_whatever_is_left(
     assert planner(kafka, tmp_path, topic_name).positions == {TopicPartition(topic_name, 0): 4}
 
 
-def test_start_of_a_missing_topic(broker: KafkaBroker, topic_name: str, tmp_path: Path) -> None:
+def test_start_of_missing_topic_is_rejected(
+    broker: KafkaBroker, topic_name: str, tmp_path: Path
+) -> None:
     with pytest.raises(UnknownTopicError):
         planner(Kafka(broker.bootstrap), tmp_path, topic_name)
 
 
-def test_records_deleted_while_an_app_was_stopped_are_data_loss(
+def test_records_deleted_while_app_was_stopped_are_data_loss(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     broker.create_topic(topic_name)
@@ -156,7 +161,7 @@ def test_records_deleted_while_an_app_was_stopped_are_data_loss(
 
 
 @pytest.mark.parametrize("length", [3, 30], ids=["shorter", "longer"])
-def test_another_topic_of_the_same_name_is_data_loss(
+def test_recreated_topic_of_same_name_is_data_loss(
     broker: KafkaBroker, topic_name: str, tmp_path: Path, length: int
 ) -> None:
     broker.create_topic(topic_name)
@@ -177,7 +182,9 @@ def test_another_topic_of_the_same_name_is_data_loss(
         planner(kafka, tmp_path, topic_name)
 
 
-def test_more_partitions_are_told(broker: KafkaBroker, topic_name: str, tmp_path: Path) -> None:
+def test_added_partitions_raise_partition_count_error(
+    broker: KafkaBroker, topic_name: str, tmp_path: Path
+) -> None:
     broker.create_topic(topic_name, 2)
     plans = planner(Kafka(broker.bootstrap), tmp_path, topic_name)
     admin = AdminClient({"bootstrap.servers": broker.bootstrap})
@@ -188,7 +195,9 @@ def test_more_partitions_are_told(broker: KafkaBroker, topic_name: str, tmp_path
     assert caught.value.where.partition == 2
 
 
-def test_sinks_and_dead_letters_are_written_with_ids(broker: KafkaBroker, topic_name: str) -> None:
+def test_sinks_and_dead_letters_are_written_with_result_ids(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     broker.create_topic(topic_name, 2)
     dead = broker.create_topic(f"{topic_name}-dead")
     plain = broker.create_topic(f"{topic_name}-plain")
@@ -207,7 +216,7 @@ def test_sinks_and_dead_letters_are_written_with_ids(broker: KafkaBroker, topic_
         },
         dead_letters={dead: output_table(dead, [b"c"])},
     )
-    staged = KafkaIO(kafka).write(output, group, producer="life/in/0", batch=7)
+    staged = KafkaIO(kafka).write(output, group, BatchId("life/in/0", 7))
     assert staged == ()
     assert [(r.partition, r.key, r.headers) for r in read_all(kafka, topic_name)] == [
         (1, b"a", (("kstreams-id", b"life/in/0/totals/7/0"),)),

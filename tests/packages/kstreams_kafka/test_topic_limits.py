@@ -1,4 +1,4 @@
-"""What Kafka topics take is known by their configuration, before and after it is written."""
+"""Limits of Kafka topics, from their configuration, before and after a write."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import BYTES, DeadLetter, Topic, TopologyBuilder
+from kstreams.batch.io.topic_io import BatchId
 from kstreams.clock import SystemClock
 from kstreams.errors import RecordRefusedError, UnknownTopicError
 from kstreams.graph.topology import PartitionGroup
@@ -30,7 +31,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 HOUR_MS = 3_600_000
 
 
-def test_limits_are_those_of_the_topic(broker: KafkaBroker, topic_name: str) -> None:
+def test_limits_are_read_from_topic_configuration(broker: KafkaBroker, topic_name: str) -> None:
     config = {
         "message.timestamp.before.max.ms": "5000",
         "message.timestamp.after.max.ms": "3600000",
@@ -45,24 +46,26 @@ def test_limits_are_those_of_the_topic(broker: KafkaBroker, topic_name: str) -> 
     assert topic_limits(own, topic_name).max_bytes == 80_000
 
 
-def test_a_topic_that_takes_its_own_time_has_no_limit_of_time() -> None:
+def test_topic_with_append_time_has_no_limit_of_time() -> None:
     config = {"message.timestamp.type": "LogAppendTime", "message.timestamp.after.max.ms": "5"}
     assert limits_of(config) == BARE_LIMITS
 
 
-def test_settings_from_before_there_were_two_count_for_both() -> None:
+def test_older_single_time_limit_applies_to_past_and_future() -> None:
     found = limits_of({"message.timestamp.difference.max.ms": "7"})
     assert (found.before_ms, found.after_ms) == (7, 7)
     forever = limits_of({"message.timestamp.before.max.ms": str(2**63 - 1)})
     assert (forever.before_ms, forever.after_ms) == (None, None)
 
 
-def test_a_missing_topic_has_none(broker: KafkaBroker, topic_name: str) -> None:
+def test_limits_of_missing_topic_raise_unknown_topic_error(
+    broker: KafkaBroker, topic_name: str
+) -> None:
     with pytest.raises(UnknownTopicError, match=topic_name):
         topic_limits(Kafka(broker.bootstrap), topic_name)
 
 
-def test_records_that_fit_alone_are_written_though_their_batch_would_not(
+def test_records_within_limit_are_written_although_their_batch_exceeds_it(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, config={"max.message.bytes": "20000"})
@@ -73,7 +76,7 @@ def test_records_that_fit_alone_are_written_though_their_batch_would_not(
     assert [record.value for record in read_all(kafka, topic_name)] == values
 
 
-def test_a_record_larger_than_the_clients_default_goes_where_its_topic_takes_it(
+def test_record_above_client_default_is_written_if_topic_accepts_it(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, config={"max.message.bytes": "4000000"})
@@ -86,7 +89,7 @@ def test_a_record_larger_than_the_clients_default_goes_where_its_topic_takes_it(
 
 @pytest.mark.parametrize("headers", [0, 3], ids=["bare", "with headers"])
 @pytest.mark.parametrize("over", [-300, 200], ids=["below", "above"])
-def test_a_size_is_refused_before_the_broker_would_and_not_long_before(
+def test_size_is_rejected_at_limit_of_broker(
     broker: KafkaBroker, topic_name: str, over: int, headers: int
 ) -> None:
     limit = 50_000
@@ -102,14 +105,14 @@ def test_a_size_is_refused_before_the_broker_would_and_not_long_before(
 
 
 def late(topic: str) -> pa.Table:
-    """Return records of which the second and fourth are two hours ahead."""
+    """Return records; the second and fourth are two hours ahead."""
     table = output_table(topic, [b"%d" % n for n in range(5)])
     now = SystemClock().now_ms()
     times = [now + (2 * HOUR_MS if n in {1, 3} else 0) for n in range(5)]
     return table.set_column(3, "timestamp", pa.array(times, pa.int64()))
 
 
-def test_what_the_broker_refuses_is_named_and_not_what_shared_its_batch(
+def test_record_rejected_by_broker_is_named_and_not_other_records_of_batch(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, config={"message.timestamp.after.max.ms": str(HOUR_MS)})
@@ -126,7 +129,7 @@ def test_what_the_broker_refuses_is_named_and_not_what_shared_its_batch(
     assert caught.value.code in {"INVALID_RECORD", "INVALID_TIMESTAMP"}
 
 
-def test_rows_that_are_written_apart_say_which_are_refused(
+def test_write_apart_returns_rejected_rows_and_writes_others(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     broker.create_topic(topic_name, config={"message.timestamp.after.max.ms": str(HOUR_MS)})
@@ -146,7 +149,7 @@ def writing(topic: str, on_refused: Any) -> PartitionGroup:
 
 
 @pytest.mark.parametrize("aside", [False, True], ids=["skip", "dead letter"])
-def test_what_was_allowed_when_it_was_asked_goes_by_the_sinks_policy_too(
+def test_limit_lowered_after_check_applies_error_policy_of_sink(
     broker: KafkaBroker, topic_name: str, aside: bool
 ) -> None:
     broker.create_topic(topic_name)
@@ -159,8 +162,8 @@ def test_what_was_allowed_when_it_was_asked_goes_by_the_sinks_policy_too(
     _configure(broker, topic_name, "message.timestamp.after.max.ms", str(HOUR_MS))
     group = writing(topic_name, DeadLetter(dead) if aside else "skip")
     output = TaskOutput({"out": table}, wall_ms=SystemClock().now_ms())
-    KafkaIO(kafka).write(output, group, producer="p", batch=0)
-    # A batch that is refused as a whole has left none of its records.
+    KafkaIO(kafka).write(output, group, BatchId("p", 0))
+    # A batch that was rejected as a whole left no records.
     assert [record.key for record in read_all(kafka, topic_name)] == [b"0", b"2", b"4"]
     assert output.dropped == {"refused-dead-letter" if aside else "refused-skip": 2}
     letters = read_all(kafka, dead)
@@ -168,7 +171,7 @@ def test_what_was_allowed_when_it_was_asked_goes_by_the_sinks_policy_too(
     assert all(letter.timestamp == output.wall_ms for letter in letters)
 
 
-def test_a_cluster_that_is_away_is_no_records_fault() -> None:
+def test_topic_limits_of_unreachable_cluster_are_defaults() -> None:
     kafka = Kafka("127.0.0.1:1")
     counts = PartitionCounts(kafka.client_options(), timeout=timedelta(seconds=1))
     assert KafkaLimits(kafka.client_options("producer"), counts).of("topic") == BARE_LIMITS

@@ -1,4 +1,4 @@
-"""A view of a topic of a cluster: what was committed, compacted or not, exact after restarts."""
+"""A view of a Kafka topic: committed records, compacted or not, exact after restarts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kstreams_rocksdb import RocksDB
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 
-def test_a_view_of_a_topic_sees_committed_records_and_goes_on_after_a_restart(
+def test_view_of_topic_has_committed_records_and_continues_after_restart(
     broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     kafka = Kafka(broker.bootstrap)
@@ -32,9 +32,9 @@ def test_a_view_of_a_topic_sees_committed_records_and_goes_on_after_a_restart(
         producer.flush()
         (producer.commit_transaction if commits else producer.abort_transaction)()
     with TopicView(stock, kafka, backend=RocksDB(), directory=tmp_path / "view") as view:
-        view.wait_recovered(seconds(60))  # markers of transactions end the partition
+        view.wait_recovered(seconds(60))  # transaction markers end the partition
         assert dict(view.items()) == {"a": 1, "b": 1, "c": 1}
-        assert view.get("a") == 1  # which another partitioner may have placed
+        assert view.get("a") == 1  # another partitioner may have placed the key
         assert all(each.lag == 0 for each in view.progress().values())
     with Emitter(stock, kafka) as emitter:
         emitter.emit_many([("d", 4), ("d", None), ("e", 5)])

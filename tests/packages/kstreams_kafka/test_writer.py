@@ -1,4 +1,4 @@
-"""Records are written to Kafka one by one, with a future for each."""
+"""Single records are written to Kafka, each with a future."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.packages.kstreams_kafka.samples import read_all, sasl
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 
-def test_written_record_is_where_the_future_says(broker: KafkaBroker, topic_name: str) -> None:
+def test_future_has_offset_of_written_record(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name, 3)
     kafka = Kafka(broker.bootstrap)
     writer: TopicWriter = kafka.writer()
@@ -42,7 +42,7 @@ def test_written_record_is_where_the_future_says(broker: KafkaBroker, topic_name
     ]
 
 
-def test_order_of_a_partition_is_the_order_of_writes(broker: KafkaBroker, topic_name: str) -> None:
+def test_records_of_partition_have_order_of_writes(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name)
     kafka = Kafka(broker.bootstrap, producer={"queue.buffering.max.messages": 500})
     writer = kafka.writer()
@@ -57,7 +57,7 @@ def test_order_of_a_partition_is_the_order_of_writes(broker: KafkaBroker, topic_
     assert list(range(0, 5_000, 3)) == [future.result().offset for future in futures]
 
 
-def test_threads_share_a_writer(broker: KafkaBroker, topic_name: str) -> None:
+def test_threads_can_share_writer(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name, 4)
     kafka = Kafka(broker.bootstrap)
     writer = kafka.writer()
@@ -78,7 +78,7 @@ def test_threads_share_a_writer(broker: KafkaBroker, topic_name: str) -> None:
 
 
 @pytest.mark.parametrize("partition", [-1, 2])
-def test_missing_partition_is_told_at_the_call(
+def test_missing_partition_fails_at_the_call(
     broker: KafkaBroker, topic_name: str, partition: int
 ) -> None:
     broker.create_topic(topic_name, 2)
@@ -89,7 +89,7 @@ def test_missing_partition_is_told_at_the_call(
     writer.close()
 
 
-def test_missing_topic_is_told_at_the_call_and_not_created(
+def test_missing_topic_fails_at_the_call_and_is_not_created(
     broker: KafkaBroker, topic_name: str
 ) -> None:
     kafka = Kafka(broker.bootstrap)
@@ -100,7 +100,7 @@ def test_missing_topic_is_told_at_the_call_and_not_created(
     assert topic_name not in kafka.admin().topics()
 
 
-def test_record_that_kafka_cannot_hold_is_refused(broker: KafkaBroker, topic_name: str) -> None:
+def test_record_that_kafka_cannot_store_is_rejected(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name, config={"max.message.bytes": "1000"})
     writer = Kafka(broker.bootstrap, producer={"compression.type": "none"}).writer()
     with pytest.raises(RecordRefusedError, match="timestamp 0 ms"):
@@ -114,11 +114,11 @@ def test_record_that_kafka_cannot_hold_is_refused(broker: KafkaBroker, topic_nam
     assert (caught.value.where.topic, caught.value.where.key) == (topic_name, b"late")
     with pytest.raises(RecordRefusedError):
         writer.flush()
-    writer.flush()  # a failure is told once
+    writer.flush()  # a failure is raised once
     writer.close()
 
 
-def test_closed_writer_takes_nothing(broker: KafkaBroker, topic_name: str) -> None:
+def test_closed_writer_rejects_writes(broker: KafkaBroker, topic_name: str) -> None:
     broker.create_topic(topic_name)
     writer = Kafka(broker.bootstrap).writer()
     future = writer.write(topic_name, 0, b"k", b"v", 1)
@@ -149,7 +149,7 @@ def test_closed_writers_leave_no_thread(broker: KafkaBroker, topic_name: str) ->
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_sasl_listener_takes_records(broker: KafkaBroker, topic_name: str, mechanism: str) -> None:
+def test_sasl_listener_can_be_written(broker: KafkaBroker, topic_name: str, mechanism: str) -> None:
     broker.create_topic(topic_name)
     writer = sasl(broker, mechanism).writer()
     assert writer.write(topic_name, 0, b"k", b"v", 1).result(30).offset == 0
@@ -157,7 +157,7 @@ def test_sasl_listener_takes_records(broker: KafkaBroker, topic_name: str, mecha
     assert len(read_all(sasl(broker, mechanism), topic_name)) == 1
 
 
-def test_option_that_the_client_refuses_is_an_options_error() -> None:
+def test_option_rejected_by_client_raises_options_error() -> None:
     with pytest.raises(KafkaOptionsError, match="producer options are refused"):
         Kafka("127.0.0.1:9", producer={"no.such.option": 1}).writer()
 

@@ -1,4 +1,4 @@
-"""Topologies that the tests of the driver run."""
+"""Topologies run by the tests of the test driver."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def counting(supplier: Any = Count, **options: Any) -> Topology:
 
 
 class Ticking(FixedKeyProcessor[str, int, int]):
-    """Forwards the wall time each minute."""
+    """Forwards the wall time every minute."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         super().init(context)
@@ -84,7 +84,7 @@ class Ticking(FixedKeyProcessor[str, int, int]):
 
 
 class Forgetful(FixedKeyProcessor[str, Any, int]):
-    """Wrong: keeps its count in an attribute."""
+    """A faulty processor that keeps its count in an attribute."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         super().init(context)

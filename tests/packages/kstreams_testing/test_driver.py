@@ -43,7 +43,7 @@ from tests.packages.kstreams_testing.counting import (
 )
 
 
-def test_words_are_counted_over_many_partitions_and_a_repartition_edge() -> None:
+def test_words_are_counted_over_many_partitions_and_a_repartition() -> None:
     with TopologyTestDriver(word_count(), partitions=3) as driver:
         lines = ["a b a", "c b", "a"]
         driver.pipe_batch(LINES, [Record(None, line, n) for n, line in enumerate(lines)])
@@ -57,7 +57,7 @@ def test_words_are_counted_over_many_partitions_and_a_repartition_edge() -> None
             assert driver.store(COUNTS, owner).get(word) is not None
 
 
-def test_rows_tell_partition_and_offset() -> None:
+def test_rows_have_partition_and_offset() -> None:
     with TopologyTestDriver(counting(), partitions={"words": 2, "totals": 4}) as driver:
         for word in "abcdef":
             driver.pipe(WORDS, word, 1, timestamp=5, headers=(("h", b"1"),))
@@ -69,7 +69,7 @@ def test_rows_tell_partition_and_offset() -> None:
         assert [row.offset for row in rows if row.partition == rows[0].partition][:2] == [0, 1]
 
 
-def test_a_topics_own_partitioner_decides() -> None:
+def test_partitioner_of_topic_chooses_partition() -> None:
     everything_to_one = partition_by(lambda key, count: 1 % count, name="one")
     words = Topic("words", TEXT, INT64, partitioner=everything_to_one)
     builder = TopologyBuilder("t")
@@ -82,7 +82,7 @@ def test_a_topics_own_partitioner_decides() -> None:
         assert driver.stream_time("w", 1) == 0
 
 
-def test_groups_go_on_until_their_topics_are_quiet() -> None:
+def test_groups_run_until_their_topics_are_read() -> None:
     middle = Topic("middle", TEXT, INT64)
     builder = TopologyBuilder("chain")
     source = builder.add_source("words", WORDS)
@@ -94,7 +94,7 @@ def test_groups_go_on_until_their_topics_are_quiet() -> None:
         assert driver.read(TOTALS) == driver.read(middle) == [Record("a", 1, 3)]
 
 
-def test_a_cycle_of_topics_runs_down() -> None:
+def test_cycle_of_topics_runs_until_no_records_are_left() -> None:
     class Down(FixedKeyProcessor[str, int, int]):
         def process(self, record: Record[str, int]) -> None:
             if record.value:
@@ -111,7 +111,7 @@ def test_a_cycle_of_topics_runs_down() -> None:
 MOST = timestamped_store("most", key=TEXT, value=INT64)
 
 
-def test_partition_counts_that_differ_above_a_store_are_refused() -> None:
+def test_different_partition_counts_before_store_are_rejected() -> None:
     builder = TopologyBuilder("t")
     left, right = (builder.add_source(name, Topic(name, TEXT, INT64)) for name in ("l", "r"))
     kept = builder.add_processor("sum", reduce(max, store=MOST), left, right)
@@ -121,7 +121,7 @@ def test_partition_counts_that_differ_above_a_store_are_refused() -> None:
 
 
 @pytest.mark.parametrize("recreate", [False, True])
-def test_the_wall_clock_fires_in_every_task_and_once_after_a_jump(recreate: bool) -> None:
+def test_wall_clock_punctuator_fires_in_each_task_and_once_after_jump(recreate: bool) -> None:
     start = datetime(2024, 1, 1, tzinfo=timezone.utc)
     origin = int(start.timestamp() * 1000)
     builder = TopologyBuilder("t")
@@ -144,16 +144,14 @@ def test_the_wall_clock_fires_in_every_task_and_once_after_a_jump(recreate: bool
 
 
 @pytest.mark.parametrize(("recreate", "found"), [(False, [1, 2, 3]), (True, [1, 2, 1])])
-def test_new_processors_for_each_batch_find_attributes_that_are_used_as_state(
-    recreate: bool, found: list[int]
-) -> None:
+def test_recreated_processors_reveal_state_in_attributes(recreate: bool, found: list[int]) -> None:
     with TopologyTestDriver(counting(Forgetful), recreate_processors=recreate) as driver:
         driver.pipe_batch(WORDS, [Record("a", 1), Record("a", 1)])
         driver.pipe(WORDS, "a", 1)
         assert [record.value for record in driver.read(TOTALS)] == found
 
 
-def test_a_store_in_hand_stays_live(tmp_path: Path) -> None:
+def test_opened_store_shows_later_changes(tmp_path: Path) -> None:
     for state in (None, Memory()):
         for recreate in (False, True):
             driver = TopologyTestDriver(
@@ -172,7 +170,7 @@ def test_a_store_in_hand_stays_live(tmp_path: Path) -> None:
                 assert (counts.get("a"), dict(counts.range())) == (11, {"a": 11})
 
 
-def test_no_file_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_driver_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     for state in (None, Memory()):
@@ -181,7 +179,7 @@ def test_no_file_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_store_of_many_partitions_must_be_named_by_partition() -> None:
+def test_store_of_many_partitions_needs_partition_argument() -> None:
     with TopologyTestDriver(counting(), partitions=2) as driver:
         with pytest.raises(TopologyError, match="has 2 partitions"):
             driver.store(COUNTS)
@@ -189,7 +187,7 @@ def test_a_store_of_many_partitions_must_be_named_by_partition() -> None:
             driver.store(key_value_store("other", key=TEXT, value=INT64))
 
 
-def test_an_unknown_topic_and_partition_are_refused() -> None:
+def test_unknown_topic_and_partition_are_rejected() -> None:
     with TopologyTestDriver(counting(), partitions=2) as driver:
         with pytest.raises(UnknownTopicError, match="sources read 'words'"):
             driver.pipe(TOTALS, "a", 1)
@@ -197,7 +195,7 @@ def test_an_unknown_topic_and_partition_are_refused() -> None:
             driver.pipe(WORDS, "a", 1, partition=2)
 
 
-def test_what_is_dropped_and_printed_is_counted_over_all_batches() -> None:
+def test_dropped_records_and_printed_lines_are_collected_over_all_batches() -> None:
     builder = TopologyBuilder("t", on_error=DeadLetter("dlq"))
     source = builder.add_source("words", WORDS)
     builder.add_sink("lines", to_stdout(), source)
@@ -212,7 +210,7 @@ def test_what_is_dropped_and_printed_is_counted_over_all_batches() -> None:
         assert [record.value for record in driver.read(dlq)] == [b"bad"] * 2
 
 
-def test_null_keys_go_round() -> None:
+def test_null_keys_are_distributed_round_robin() -> None:
     lines = Topic("lines", NONE, INT64)
     builder = TopologyBuilder("t")
     builder.add_sink("copy", Topic("copy", NONE, INT64), builder.add_source("lines", lines))

@@ -1,4 +1,4 @@
-"""What fails in the test driver keeps nothing, and the records come again."""
+"""A failure in the test driver changes nothing, and its records are processed again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.packages.kstreams_testing.counting import (
 
 
 class Breakable(Count):
-    """Fails for a key while told so."""
+    """Fails for a key while its flag is set."""
 
     broken = True
 
@@ -42,7 +42,7 @@ class Breakable(Count):
 
 
 @pytest.mark.parametrize("recreate", [False, True])
-def test_an_exception_keeps_nothing_and_the_records_come_again(recreate: bool) -> None:
+def test_exception_changes_nothing_and_records_are_processed_again(recreate: bool) -> None:
     class Mended(Breakable):
         pass
 
@@ -63,7 +63,7 @@ def test_an_exception_keeps_nothing_and_the_records_come_again(recreate: bool) -
         assert driver.stream_time("words", partition_of(b"a", 2)) == 70
 
 
-def test_a_failure_below_a_repartition_edge_undoes_what_is_above() -> None:
+def test_failure_after_repartition_rolls_back_groups_before_it() -> None:
     class Fails(Count):
         broken = True
 
@@ -96,7 +96,7 @@ def test_a_failure_below_a_repartition_edge_undoes_what_is_above() -> None:
         assert driver.store_contents(above) == driver.store_contents(COUNTS) == {"a": 2}
 
 
-def test_a_result_that_has_no_partition_to_go_to_keeps_nothing() -> None:
+def test_result_with_invalid_partition_changes_nothing() -> None:
     broken = [True]
     wrong = partition_by(lambda key, count: 7 if key == b"bad" and broken else 0, name="wrong")
     out = Topic("out", TEXT, INT64, partitioner=wrong)
@@ -112,7 +112,7 @@ def test_a_result_that_has_no_partition_to_go_to_keeps_nothing() -> None:
         assert driver.read_values(out) == {"a": 1, "bad": 1}
 
 
-def test_a_value_that_a_store_cannot_write_keeps_nothing() -> None:
+def test_value_that_store_cannot_serialize_changes_nothing() -> None:
     class Wrong(Count):
         def process(self, record: Record[str, Any]) -> None:
             super().process(record)
@@ -127,7 +127,7 @@ def test_a_value_that_a_store_cannot_write_keeps_nothing() -> None:
         assert driver.store_contents(COUNTS) == {}
 
 
-def test_a_close_that_fails_keeps_nothing() -> None:
+def test_failing_close_changes_nothing() -> None:
     class Closes(Count):
         broken = True
 
@@ -146,7 +146,7 @@ def test_a_close_that_fails_keeps_nothing() -> None:
 
 
 class Init(Count):
-    """Fails to start while told so."""
+    """Fails in `init` while its flag is set."""
 
     broken = False
 
@@ -156,7 +156,7 @@ class Init(Count):
             raise OSError("down")
 
 
-def test_an_init_that_fails_is_tried_again_with_the_next_batch() -> None:
+def test_failing_init_is_retried_with_next_batch() -> None:
     class Starts(Init):
         pass
 

@@ -48,7 +48,7 @@ def counting() -> Topology:
     return builder.build()
 
 
-def test_emitter_writes_typed_records_that_are_processed_at_once() -> None:
+def test_emitter_writes_typed_records_that_are_processed_immediately() -> None:
     with TopologyTestDriver(counting(), partitions=3, start=7_000) as driver:
         emitter = driver.emitter(CLICKS)
         assert isinstance(emitter, Emitter)
@@ -61,7 +61,7 @@ def test_emitter_writes_typed_records_that_are_processed_at_once() -> None:
         assert driver.read_values(TOTALS) == {"ann": 3, "bob": 2}
 
 
-def test_emitter_reaches_topics_that_no_source_reads() -> None:
+def test_emitter_writes_to_topics_without_source() -> None:
     other = Topic("other", key=TEXT, value=INT64)
     with TopologyTestDriver(counting()) as driver, driver.emitter(other) as emitter:
         emitter.emit("a", 1, timestamp=5)
@@ -71,7 +71,7 @@ def test_emitter_reaches_topics_that_no_source_reads() -> None:
             driver.connection.admin().ends("nosuch")
 
 
-def test_emitter_raises_what_processing_raises() -> None:
+def test_emitter_raises_errors_of_processing() -> None:
     def fails(value: str) -> str:
         raise ValueError("no")
 
@@ -85,7 +85,7 @@ def test_emitter_raises_what_processing_raises() -> None:
         driver.emitter(CLICKS).emit("a", "b")
 
 
-def test_connection_reads_and_changes_topics_as_any_other() -> None:
+def test_connection_reads_and_changes_topics_like_others() -> None:
     with TopologyTestDriver(counting(), partitions=2) as driver:
         for number in range(6):
             driver.pipe(CLICKS, f"k{number}", "x", timestamp=10 * number)
@@ -105,7 +105,7 @@ def test_connection_reads_and_changes_topics_as_any_other() -> None:
         assert admin.ends("totals").topic_id != before
 
 
-def test_view_is_a_view_of_each_batch() -> None:
+def test_view_shows_each_batch() -> None:
     with TopologyTestDriver(counting(), partitions=3, start=50) as driver:
         driver.pipe(CLICKS, "ann", "/home", timestamp=1_000)
         view = driver.view(COUNTS)
@@ -133,7 +133,7 @@ def test_view_is_a_view_of_each_batch() -> None:
         view.get("ann")
 
 
-def test_view_follows_batches_and_outlives_snapshots() -> None:
+def test_view_follows_batches_beyond_snapshots() -> None:
     seen: list[dict[str, tuple[int, int] | None]] = []
 
     def note(changes: RowChanges[str, tuple[int, int] | None]) -> None:
@@ -157,14 +157,14 @@ def test_view_follows_batches_and_outlives_snapshots() -> None:
     assert set(known) <= {f"k{n}" for n in range(7)}
 
 
-def test_view_sees_what_a_test_puts_by_hand_with_the_next_batch() -> None:
+def test_view_shows_direct_puts_after_next_batch() -> None:
     with TopologyTestDriver(counting()) as driver, driver.view(COUNTS) as view:
         driver.store(COUNTS).put("zoe", 7, 5)
         driver.pipe(CLICKS, "ann", "/home", timestamp=1_000)
         assert dict(view.items()) == {"ann": (1, 1_000), "zoe": (7, 5)}
 
 
-def test_view_of_a_store_that_is_not_there_raises() -> None:
+def test_view_of_missing_store_raises() -> None:
     with (
         TopologyTestDriver(counting()) as driver,
         pytest.raises(CheckpointMismatchError, match="has no store 'other'"),
@@ -173,7 +173,7 @@ def test_view_of_a_store_that_is_not_there_raises() -> None:
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_fill_puts_rows_where_their_keys_belong(partitions: int) -> None:
+def test_fill_puts_rows_into_partitions_of_their_keys(partitions: int) -> None:
     with TopologyTestDriver(counting(), partitions=partitions) as driver:
         rows = {f"k{n}": (n, 10 * n) for n in range(1, 10)}
         driver.fill(COUNTS, rows)
@@ -183,7 +183,7 @@ def test_fill_puts_rows_where_their_keys_belong(partitions: int) -> None:
         assert driver.read_values(TOTALS) == {key: n + 1 for key, (n, _) in rows.items()}
 
 
-def test_fill_is_a_version_of_views_and_keeps_what_was_put_by_hand() -> None:
+def test_fill_makes_version_for_views_and_keeps_direct_puts() -> None:
     with TopologyTestDriver(counting()) as driver, driver.view(COUNTS) as view:
         driver.store(COUNTS).put("zoe", 7, 5)
         driver.fill(COUNTS, {"ann": (4, 9)})
@@ -203,7 +203,7 @@ _ROWS: list[tuple[Any, dict[Any, Any]]] = [
 
 
 @pytest.mark.parametrize(("spec", "rows"), _ROWS, ids=lambda x: getattr(x, "kind", x) and "")
-def test_fill_takes_what_stores_yield(spec: Any, rows: dict[Any, Any]) -> None:
+def test_fill_accepts_pairs_yielded_by_stores(spec: Any, rows: dict[Any, Any]) -> None:
     builder = TopologyBuilder("kinds")
     source = builder.add_source("clicks", CLICKS)
     builder.add_processor("keep", filter_(lambda k, v: True), source, stores=[spec])
@@ -217,7 +217,7 @@ def test_fill_takes_what_stores_yield(spec: Any, rows: dict[Any, Any]) -> None:
         assert found == rows
 
 
-def test_fill_refuses_a_store_whose_keys_lie_somewhere_else() -> None:
+def test_fill_needs_partition_for_keys_of_unknown_placement() -> None:
     spec = key_value_store("s", key=INT64, value=INT64)
     builder = TopologyBuilder("other-keys")
     source = builder.add_source("clicks", CLICKS)

@@ -1,4 +1,4 @@
-"""The test driver reads global tables at what was committed last, those of real apps too."""
+"""The test driver reads global tables as of the last commit, also those of real apps."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ COUNTS = timestamped_store("counts", key=TEXT, value=INT64)
 
 
 class Translate(Processor[int, str, int, str]):
-    """Looks up each word."""
+    """Looks up each word in the table."""
 
     def init(self, context: ProcessorContext[int, str]) -> None:
         self.context = context
@@ -80,7 +80,7 @@ def joining(
     chain: bool = False,
     execution: Execution = "auto",
 ) -> Topology:
-    """Build texts -> join -> out; with a chain, below another join and above other nodes."""
+    """Return a topology: texts -> join -> out; `chain` adds another join and other nodes."""
     builder = TopologyBuilder("joining")
     words = builder.add_global_table("words", WORDS, store=store)  # type: ignore[arg-type]  # either kind
     joiner: Any = left(_both) if keeps_all else inner(_both)
@@ -104,7 +104,7 @@ def values(driver: TopologyTestDriver) -> Sequence[str]:
 
 
 @pytest.mark.parametrize("recreate", [False, True])
-def test_every_task_reads_all_of_the_table_by_any_key(recreate: bool) -> None:
+def test_each_task_reads_all_rows_of_table_by_any_key(recreate: bool) -> None:
     partitions = {"words": 3, "texts": 2, "out": 2}
     with TopologyTestDriver(
         translating(), partitions=partitions, recreate_processors=recreate
@@ -120,7 +120,7 @@ def test_every_task_reads_all_of_the_table_by_any_key(recreate: bool) -> None:
         assert values(driver) == ["AA"]
 
 
-def test_deletions_and_null_keys() -> None:
+def test_deleted_row_and_null_key_are_joined_with_none() -> None:
     with TopologyTestDriver(translating()) as driver:
         driver.pipe(WORDS, "a", "A")
         driver.write_bytes("words", b"a", None, timestamp=0)
@@ -130,7 +130,7 @@ def test_deletions_and_null_keys() -> None:
         assert driver.dropped == {"null-key": 1}
 
 
-def test_a_batch_that_fails_reads_again() -> None:
+def test_failed_batch_reads_table_again() -> None:
     class Failing(Translate):
         failed = False
 
@@ -152,7 +152,7 @@ def test_a_batch_that_fails_reads_again() -> None:
         assert values(driver) == ["A"]
 
 
-def test_a_left_join_keeps_what_has_no_row_and_an_inner_one_counts_what_names_none() -> None:
+def test_left_join_keeps_record_without_row_and_inner_join_counts_null_keys() -> None:
     with TopologyTestDriver(joining(TABLE)) as driver:
         driver.pipe(WORDS, "a", "A")
         for text in ("a", "b", ""):
@@ -167,7 +167,7 @@ def test_a_left_join_keeps_what_has_no_row_and_an_inner_one_counts_what_names_no
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_a_versioned_table_is_read_as_of_the_time_of_the_record(partitions: int) -> None:
+def test_versioned_table_is_read_as_of_time_of_record(partitions: int) -> None:
     with TopologyTestDriver(joining(RATES), partitions=partitions) as driver:
         driver.pipe(WORDS, "a", "old", timestamp=10)
         driver.pipe(WORDS, "a", "new", timestamp=20)
@@ -177,7 +177,7 @@ def test_a_versioned_table_is_read_as_of_the_time_of_the_record(partitions: int)
 
 
 class Counting(Processor[int, str, int, str]):
-    """Says the count of another app's key, and all counts."""
+    """Forwards the count of a key in another app's table, and all counts."""
 
     def init(self, context: ProcessorContext[int, str]) -> None:
         self.context = context
@@ -196,7 +196,7 @@ def counting(checkpoint: Path) -> Topology:
     return builder.build()
 
 
-def test_fill_makes_up_the_table_of_another_app(tmp_path: Path) -> None:
+def test_fill_simulates_table_of_another_app(tmp_path: Path) -> None:
     app = Committing(tmp_path / "app", COUNTS)
     put(app, a=9)
     with TopologyTestDriver(counting(tmp_path / "app"), partitions=2) as driver:
@@ -210,7 +210,7 @@ def test_fill_makes_up_the_table_of_another_app(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("partitions", [1, 3])
 @pytest.mark.parametrize("execution", ["records", "auto"])
-def test_fill_puts_rows_into_a_global_table(partitions: int, execution: Execution) -> None:
+def test_fill_puts_rows_into_global_table(partitions: int, execution: Execution) -> None:
     with TopologyTestDriver(joining(TABLE, execution=execution), partitions=partitions) as driver:
         driver.pipe(TEXTS, 1, "a")
         driver.fill(TABLE, {key: (key.upper(), 0) for key in "abcdef"})
@@ -221,7 +221,7 @@ def test_fill_puts_rows_into_a_global_table(partitions: int, execution: Executio
         assert values(driver) == ["a=None", "a=A", "b=BB", "f=F"]
 
 
-def test_fill_puts_versions_into_a_global_table() -> None:
+def test_fill_puts_versions_into_global_table() -> None:
     topology = joining(RATES)
     with TopologyTestDriver(topology, partitions=2) as driver:
         driver.fill(RATES, {"a": VersionedValue("A", 50, None)})
@@ -231,7 +231,7 @@ def test_fill_puts_versions_into_a_global_table() -> None:
 
 
 @pytest.mark.parametrize("execution", ["records", "auto"])
-def test_fill_puts_rows_into_a_table_that_streams_join(execution: Execution) -> None:
+def test_fill_puts_rows_into_joined_table(execution: Execution) -> None:
     builder = TopologyBuilder("orders")
     names = Topic("names", TEXT, TEXT)
     orders = Topic("orders", TEXT, TEXT)
@@ -261,7 +261,7 @@ def put(app: Committing, **counts: int) -> None:
     app.commit(change)
 
 
-def test_the_table_of_another_app_is_read_from_its_checkpoint(tmp_path: Path) -> None:
+def test_table_of_another_app_is_read_from_its_checkpoint(tmp_path: Path) -> None:
     app = Committing(tmp_path / "app", COUNTS)
     with TopologyTestDriver(counting(tmp_path / "app"), partitions=2) as driver:
         driver.pipe(TEXTS, 1, "a")
@@ -272,21 +272,21 @@ def test_the_table_of_another_app_is_read_from_its_checkpoint(tmp_path: Path) ->
         assert values(driver) == ["None ", "1 a1,b2", "5 a5,b2"]
 
 
-def test_an_app_that_is_not_there_or_has_no_such_table(tmp_path: Path) -> None:
+def test_missing_app_or_table_raises(tmp_path: Path) -> None:
     with TopologyTestDriver(counting(tmp_path / "app")) as driver:
         for _ in range(2):
             with pytest.raises(NoCheckpointError, match="no checkpoint"):
                 driver.pipe(TEXTS, 1, "a")
         driver.fill(COUNTS, {"a": (1, 0)})
         driver.run()
-        assert values(driver) == ["1 a1"] * 2  # both records of the calls that failed
+        assert values(driver) == ["1 a1"] * 2  # both records of the failed calls
     Committing(tmp_path / "app", TABLE)
     with pytest.raises(CheckpointMismatchError, match="has no store 'counts'"):
         TopologyTestDriver(counting(tmp_path / "app"))
 
 
 class ByRecord:
-    """An interceptor of records alone: nothing runs by columns around it."""
+    """An interceptor of records; no columns run around it."""
 
     def bind(
         self, node: str, task: TaskId, call: Callable[[Record[Any, Any]], None]
@@ -297,7 +297,7 @@ class ByRecord:
 @pytest.mark.parametrize("chain", [True, False])
 @pytest.mark.parametrize("keeps_all", [True, False])
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_by_columns_it_is_what_it_is_by_record(
+def test_columns_and_records_give_same_results(
     partitions: int, keeps_all: bool, chain: bool
 ) -> None:
     topology = joining(TABLE, keeps_all=keeps_all, chain=chain)
@@ -329,15 +329,15 @@ def test_by_columns_it_is_what_it_is_by_record(
     assert found[0][0]
 
 
-def test_how_it_runs_may_be_asked_for() -> None:
+def test_execution_of_global_join_can_be_requested() -> None:
     assert "execution: records (asked for)" in joining(TABLE, execution="records").describe()
     with pytest.raises(TopologyError, match="node 'join' cannot run by columns: its table is vers"):
         joining(RATES, execution="columns")
 
 
 @pytest.mark.parametrize("immutable", [True, False])
-def test_rows_that_are_known_are_those_of_the_version(immutable: bool) -> None:
-    """What was read of one version is not seen in the next, nor changed by who has read it."""
+def test_cached_rows_belong_to_version_of_batch(immutable: bool) -> None:
+    """Cached values of one version are neither used in the next version nor changed by readers."""
     words = Topic("words", TEXT, TEXT if immutable else json_serde(list[str]))
     store = timestamped_store("table", key=TEXT, value=words.value)
 

@@ -1,4 +1,4 @@
-"""Keys in a partition that is not theirs are found at stateful nodes."""
+"""Stateful nodes check that keys belong to the partition of their task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.packages.kstreams_testing.counting import COUNTS, WORDS, Count, count
 
 
 class Liar(FixedKeyProcessor[str, int, int]):
-    """Says that it keeps the key, and does not."""
+    """Declares that it keeps the key, and changes it."""
 
     def process(self, record: Record[str, int]) -> None:
         forward: Any = self.context.forward
@@ -37,7 +37,7 @@ class Quiet(Count):
 
 
 class QuietBatch(FixedKeyBatchProcessor[Any, int, int]):
-    """The same for tables; `init` keeps no context."""
+    """A stateful batch node that forwards nothing; `init` keeps no context."""
 
     def init(self, context: Any) -> None:
         pass
@@ -60,7 +60,7 @@ def own_and_foreign(partitions: int = 2) -> tuple[str, str]:
 
 
 class Moves(FixedKeyProcessor[str, int, int]):
-    """Puts all under the key `other`, saying that it keeps the key."""
+    """Forwards all records under the key `other`, and declares that it keeps the key."""
 
     other = own_and_foreign()[1]
 
@@ -69,7 +69,7 @@ class Moves(FixedKeyProcessor[str, int, int]):
 
 
 @pytest.mark.parametrize("node", [Quiet, QuietBatch], ids=["records", "tables"])
-def test_a_key_of_another_partition_is_refused(node: Any) -> None:
+def test_key_of_another_partition_is_rejected(node: Any) -> None:
     own, other = own_and_foreign()
     with TopologyTestDriver(below(Moves, node), partitions=2) as driver:
         driver.pipe(WORDS, other, 1)
@@ -81,7 +81,7 @@ def test_a_key_of_another_partition_is_refused(node: Any) -> None:
 
 
 @pytest.mark.parametrize("node", [Quiet, QuietBatch], ids=["records", "tables"])
-def test_a_key_of_another_type_is_refused(node: Any) -> None:
+def test_key_of_another_type_is_rejected(node: Any) -> None:
     with (
         TopologyTestDriver(below(Liar, node)) as driver,
         pytest.raises(TopologyError, match="is no key of 'words'"),
@@ -89,12 +89,12 @@ def test_a_key_of_another_type_is_refused(node: Any) -> None:
         driver.pipe(WORDS, "a", 1)
 
 
-def test_the_check_can_be_left_out() -> None:
+def test_check_of_keys_can_be_disabled() -> None:
     with TopologyTestDriver(below(Moves, Quiet), partitions=2, check_keys=False) as driver:
         driver.pipe(WORDS, own_and_foreign()[0], 1)
 
 
-def test_a_record_written_to_the_wrong_partition_is_found() -> None:
+def test_record_written_to_wrong_partition_is_rejected() -> None:
     with TopologyTestDriver(counting(), partitions=2) as driver:
         driver.pipe(WORDS, own_and_foreign()[0], 1, partition=0)
         with pytest.raises(TopologyError, match="belongs to partition 0"):
@@ -118,7 +118,7 @@ def test_null_keys_and_stateless_nodes_are_not_checked() -> None:
         driver.pipe_batch(words, [Record(None, n) for n in range(4)])
 
 
-def test_below_a_repartition_edge_its_own_rule_holds() -> None:
+def test_keys_after_repartition_are_checked_by_its_partition_count() -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("words", WORDS)
     moved = builder.add_processor("moved", rekey(lambda _, value: str(value)), source)
@@ -130,7 +130,7 @@ def test_below_a_repartition_edge_its_own_rule_holds() -> None:
 
 
 @pytest.mark.parametrize("nested", [False, True], ids=["of-keys", "of-windows"])
-def test_windowed_keys_are_in_the_partition_of_their_key(nested: bool) -> None:
+def test_windowed_keys_are_in_partition_of_inner_key(nested: bool) -> None:
     windows = TumblingWindows(milliseconds(10))
     key: Any = windowed(TEXT, windows) if nested else TEXT
     source: Topic[Any, int] = Topic("in", key, INT64)

@@ -1,4 +1,4 @@
-"""Loops in the test driver: the same tasks as on Spark, batch after batch until all is quiet."""
+"""Loops in the test driver: batch after batch until no records are left, as on Spark."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ walks = st.lists(st.tuples(st.sampled_from(KEYS), st.integers(0, 8)), max_size=1
     behind_edge=st.booleans(),
     recreate=st.booleans(),
 )
-def test_each_step_counts_once(
+def test_each_hop_is_counted_once(
     batches: list[list[tuple[str, int]]], partitions: int, behind_edge: bool, recreate: bool
 ) -> None:
     topology = walking(behind_edge=behind_edge)
@@ -62,18 +62,19 @@ def test_each_step_counts_once(
 
 
 @pytest.mark.parametrize("behind_edge", [False, True])
-def test_one_hop_too_many_fails_and_names_loop_and_key(behind_edge: bool) -> None:
+def test_too_many_hops_fail_batch_and_error_names_loop_and_key(behind_edge: bool) -> None:
     with TopologyTestDriver(walking(3, behind_edge=behind_edge), partitions=2) as driver:
         driver.pipe(IN, "k0", 3)
         with pytest.raises(LoopError, match=r"loop 'again' for the 4\. time, and 3 is") as caught:
             driver.pipe(IN, "k1", 4)
         assert caught.value.where.target == "again"
         assert "the result has key 'k5'" in caught.value.message
-        assert sum(driver.store_contents(TOTALS).values()) == 4 + 3  # the batch before stays
+        # the previous batch is committed
+        assert sum(driver.store_contents(TOTALS).values()) == 4 + 3
 
 
 @pytest.mark.parametrize("policy", ["skip", DeadLetter("failed")])
-def test_or_goes_by_the_policy_and_what_its_record_did_stays(policy: OnError) -> None:
+def test_too_many_hops_follow_policy_and_earlier_effects_are_kept(policy: OnError) -> None:
     with TopologyTestDriver(walking(3, policy), partitions=2) as driver:
         driver.pipe_batch(IN, [Record("k0", 5, 1), Record("k3", 2, 1)])
 
@@ -84,7 +85,7 @@ def test_or_goes_by_the_policy_and_what_its_record_did_stays(policy: OnError) ->
         assert [letter.key for letter in letters] == ([] if policy == "skip" else [b"k4"])
 
 
-def test_hops_are_no_headers_and_headers_travel() -> None:
+def test_hop_count_is_no_header_and_headers_are_forwarded() -> None:
     with TopologyTestDriver(walking()) as driver:
         driver.write(IN, "k0", 2, headers=(("trace", b"1"),))
         driver.run()
@@ -92,7 +93,7 @@ def test_hops_are_no_headers_and_headers_travel() -> None:
         assert [record.headers for record in driver.read(OUT)] == [(("trace", b"1"),)] * 3
 
 
-def test_a_failed_batch_reads_its_loop_again() -> None:
+def test_failed_batch_reads_its_loop_again() -> None:
     with TopologyTestDriver(walking(3), partitions=2) as driver:
         for _ in range(3):
             with pytest.raises(LoopError):
@@ -110,7 +111,9 @@ class Forward(BatchProcessor[str, int, str, int]):
 
 @pytest.mark.parametrize("policy", ["fail", "skip", DeadLetter("failed")])
 @pytest.mark.parametrize("kind", ["tables", "held"])
-def test_what_has_no_record_of_its_own_ends_too(kind: str, policy: OnError) -> None:
+def test_hops_are_limited_for_tables_and_results_at_end_of_batch(
+    kind: str, policy: OnError
+) -> None:
     builder = TopologyBuilder("endless", on_error=policy)
     again = builder.add_loop("again", key=TEXT, value=INT64, max_hops=10)
     source = builder.add_source("in", IN)
@@ -134,7 +137,7 @@ def test_what_has_no_record_of_its_own_ends_too(kind: str, policy: OnError) -> N
         assert len(driver.read_rows("failed")) == (policy != "skip")
 
 
-def test_order_of_each_upstream_task_and_key_stays() -> None:
+def test_order_of_each_upstream_task_and_key_is_kept() -> None:
     builder = TopologyBuilder("order")
     again = builder.add_loop("again", key=TEXT, value=INT64)
     source = builder.add_source("in", IN)
@@ -153,7 +156,7 @@ def test_order_of_each_upstream_task_and_key_stays() -> None:
 
 
 def windowed_twice(grace: int) -> Topology:
-    """Build windows of what comes straight, and of what went round once."""
+    """Return a topology that counts records before and after one hop in windows."""
     window = TumblingWindows(seconds(10), grace=seconds(grace))
     builder = TopologyBuilder("windows")
     again = builder.add_loop("again", key=TEXT, value=INT64)
@@ -176,7 +179,7 @@ def _value(late: Late[int]) -> int:
 
 
 @pytest.mark.parametrize(("grace", "counted"), [(0, 1), (60, 2)])
-def test_its_records_come_behind_what_has_closed(grace: int, counted: int) -> None:
+def test_records_of_loop_are_late_for_closed_windows(grace: int, counted: int) -> None:
     topology = windowed_twice(grace)
     with TopologyTestDriver(topology) as driver:
         driver.pipe_batch(IN, [Record("a", 1, 1_000), Record("b", 2, 25_000)])
@@ -191,7 +194,7 @@ def test_its_records_come_behind_what_has_closed(grace: int, counted: int) -> No
 
 
 @pytest.mark.parametrize("policy", ["fail", "skip"])
-def test_its_records_do_not_move_stream_time(policy: OnError) -> None:
+def test_records_of_loop_do_not_advance_stream_time(policy: OnError) -> None:
     seen: list[tuple[str, int, int]] = []
 
     class Seen(Processor[str, int, str, int]):
@@ -213,7 +216,7 @@ def test_its_records_do_not_move_stream_time(policy: OnError) -> None:
         assert driver.stream_time("in") == 10
 
 
-def test_they_do_where_nothing_else_could() -> None:
+def test_records_of_loop_advance_stream_time_of_group_without_other_input() -> None:
     builder = TopologyBuilder("alone")
     again = builder.add_loop("again", key=TEXT, value=INT64)
     source = builder.add_source("in", IN)

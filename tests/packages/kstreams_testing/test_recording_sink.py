@@ -1,4 +1,4 @@
-"""The sink that keeps what it gets, by the suite of sinks, and the driver's results."""
+"""`RecordingSink`, by the contract of sinks, and results of the test driver."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class TestRecordingSink(SinkContract):
     def seen(self) -> Iterable[tuple[str, int]]:
         return [(record.key, record.value) for record in self.sink.records()]
 
-    test_a_sink_travels_and_shows_no_more_than_its_label = None  # type: ignore[assignment]  # its rule is a function of the test's
+    test_a_sink_travels_and_shows_no_more_than_its_label = None  # type: ignore[assignment]  # its rule is a local function
 
 
 def lengths(sink: Sink[str, int], on_refused: OnError = "fail") -> TopologyBuilder:
@@ -45,7 +45,7 @@ def lengths(sink: Sink[str, int], on_refused: OnError = "fail") -> TopologyBuild
     return builder
 
 
-def test_the_driver_returns_what_a_sink_got_once() -> None:
+def test_driver_returns_results_of_sink_once() -> None:
     sink: RecordingSink[str, int] = RecordingSink()
     with TopologyTestDriver(lengths(sink).build(), partitions=2) as driver:
         driver.pipe_batch(WORDS, [Record("a", "one", 5, (("h", b"1"),)), Record("b", "three", 6)])
@@ -59,7 +59,7 @@ def test_the_driver_returns_what_a_sink_got_once() -> None:
             driver.results(RecordingSink[str, int]())
 
 
-def test_a_real_sink_is_written_by_commits_that_rise() -> None:
+def test_real_sink_is_written_by_increasing_commits() -> None:
     sink: RecordingSink[str, int] = RecordingSink()
     with TopologyTestDriver(lengths(sink).build(), real_sinks=True) as driver:
         driver.pipe(WORDS, "a", "one")
@@ -73,7 +73,7 @@ def test_a_real_sink_is_written_by_commits_that_rise() -> None:
     assert first.fingerprint == lengths(sink).build().fingerprint()
 
 
-def test_refused_results_are_counted_and_set_aside_with_the_reason_and_the_commit() -> None:
+def test_rejected_results_are_counted_and_become_dead_letters_with_reason_and_commit() -> None:
     topology = lengths(RecordingSink(refuse_long), DeadLetter("letters")).build()
     with TopologyTestDriver(topology, real_sinks=True) as driver:
         driver.pipe_batch(WORDS, [Record("a", "one"), Record("b", "x" * 10), Record("c", "two")])
@@ -88,7 +88,7 @@ def test_refused_results_are_counted_and_set_aside_with_the_reason_and_the_commi
     assert headers["kstreams-error-commit"] == b"lengths/out/0/1/1"
 
 
-def test_refused_results_are_skipped_or_fail_the_batch() -> None:
+def test_rejected_results_are_skipped_or_fail_batch() -> None:
     sink = RecordingSink(refuse_long)
     with TopologyTestDriver(lengths(sink, "skip").build(), real_sinks=True) as driver:
         driver.pipe_batch(WORDS, [Record("a", "one"), Record("b", "x" * 10)])
@@ -102,7 +102,7 @@ def test_refused_results_are_skipped_or_fail_the_batch() -> None:
     assert (caught.value.where.node, caught.value.where.target) == ("out", "recording")
 
 
-def test_a_function_gets_each_batch_with_its_commit() -> None:
+def test_function_receives_each_batch_with_its_commit() -> None:
     seen: list[tuple[int, list[int]]] = []
 
     def send(results: Results[str, int], commit: CommitId) -> None:
@@ -115,7 +115,7 @@ def test_a_function_gets_each_batch_with_its_commit() -> None:
     assert to_batches(send).guarantee == "at-least-once"
 
 
-def test_what_a_writer_raises_names_the_sink() -> None:
+def test_error_of_failing_writer_names_sink() -> None:
     def broken(results: Results[str, int], commit: CommitId) -> None:
         raise ValueError("not today")
 
@@ -136,7 +136,7 @@ def test_what_a_writer_raises_names_the_sink() -> None:
     assert refused.value.where.node == "out"
 
 
-def test_results_of_a_record_that_fails_are_not_written() -> None:
+def test_results_of_failed_record_are_not_written() -> None:
     def half(value: str) -> int:
         if value == "bad":
             raise ValueError(value)
@@ -153,14 +153,14 @@ def test_results_of_a_record_that_fails_are_not_written() -> None:
         assert [record.value for record in driver.results(every)] == ["one", "two"]
 
 
-def test_a_target_that_is_no_sink_is_refused() -> None:
+def test_target_that_is_no_sink_is_rejected() -> None:
     builder = TopologyBuilder("x")
     words = builder.add_source("words", WORDS)
     with pytest.raises(TopologyError, match="add_sink: target is"):
-        builder.add_sink("out", "postgresql://u:p@h/d", words)  # type: ignore[call-overload]  # on purpose
+        builder.add_sink("out", "postgresql://u:p@h/d", words)  # type: ignore[call-overload]  # invalid on purpose
 
 
-def test_pictures_and_descriptions_show_the_label_and_the_guarantee() -> None:
+def test_pictures_and_descriptions_show_label_and_guarantee() -> None:
     topology = lengths(RecordingSink()).build()
     assert "Sink: out (sink: recording, exactly-once)" in topology.describe()
     assert "recording" in topology.to_mermaid()

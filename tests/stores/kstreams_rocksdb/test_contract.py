@@ -1,4 +1,4 @@
-"""RocksDB keeps the contract of working stores, with and without its extra abilities."""
+"""RocksDB satisfies the contract of working stores, with and without its optional abilities."""
 
 from __future__ import annotations
 
