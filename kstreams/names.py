@@ -17,9 +17,9 @@ from kstreams.errors import InvalidNameError
 __all__ = (
     "MAX_NAME_BYTES",
     "TOPIC_RULE",
-    "check_incarnation",
+    "check_checkpoint_id",
     "check_step",
-    "is_incarnation",
+    "is_checkpoint_id",
     "is_path_below",
     "is_topic",
     "name_problem",
@@ -36,7 +36,7 @@ TOPIC_RULE = "1 to 249 ASCII letters, digits, '.', '_' and '-', not '.' first"
 """The rule for topic names in both kinds of connections."""
 
 _TOPIC = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,248}")
-_LIFE = re.compile(r"[0-9a-f]{12}")
+_CHECKPOINT_ID = re.compile(r"[0-9a-f]{12}")
 _SHOWN_CHARS = 80
 _UNSHOWN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 """Categories of characters that break lines, steer terminals, or are no characters."""
@@ -126,12 +126,12 @@ def check_step(what: str, name: str) -> str:
     return name
 
 
-def is_incarnation(name: object) -> bool:
+def is_checkpoint_id(name: object) -> bool:
     """Return whether the value is a valid checkpoint id: 12 hex digits."""
-    return isinstance(name, str) and _LIFE.fullmatch(name) is not None
+    return isinstance(name, str) and _CHECKPOINT_ID.fullmatch(name) is not None
 
 
-def check_incarnation(name: object, place: str) -> str:
+def check_checkpoint_id(name: object, place: str) -> str:
     """Return a checkpoint id from a file if it is valid.
 
     Args:
@@ -141,10 +141,10 @@ def check_incarnation(name: object, place: str) -> str:
     Raises:
         InvalidNameError: The value is not a checkpoint id.
     """
-    if isinstance(name, str) and is_incarnation(name):
+    if isinstance(name, str) and is_checkpoint_id(name):
         return name
     raise InvalidNameError(
-        f"{place} has the incarnation {shown_name(name)}, expected 12 hex digits",
+        f"{place} has the checkpoint id {shown_name(name)}, expected 12 hex digits",
         name=str(name),
         hint="somebody has changed the file: restore it from a copy.",
     )

@@ -34,8 +34,8 @@ class CommitId:
     """The id of one task's results for one sink in one batch; equal in each attempt and replay.
 
     Attributes:
-        life: The epoch of the query. A reset, an upgrade that rewrites state, a rebuilt store and a
-            fork start a new epoch, whose batches are numbered from 0.
+        epoch: The epoch of the query. A reset, an upgrade that rewrites state, a rebuilt store and
+            a fork start a new epoch, whose batches are numbered from 0.
         sink: The name of the sink's node.
         task: The partition of the task.
         batch: The number of the batch, which increases within an epoch.
@@ -44,7 +44,7 @@ class CommitId:
         fingerprint: The fingerprint of the topology; not part of the id.
     """
 
-    life: str
+    epoch: str
     sink: str
     task: int
     batch: int
@@ -59,7 +59,7 @@ class CommitId:
     def __str__(self) -> str:
         """Return the id as text, as in the headers of dead letters."""
         number = f"{self.batch}.{self.revision}" if self.revision else str(self.batch)
-        return f"{self.life}/{self.sink}/{self.task}/{number}"
+        return f"{self.epoch}/{self.sink}/{self.task}/{number}"
 
 
 @dataclass(frozen=True)

@@ -61,13 +61,13 @@ def tables(count: int, rounds: int) -> Iterator[tuple[str, float]]:
             yield f"{name}, ms of one row", 1000 * small[_SMALL // 2]
 
 
-def _times(sink: Sink[str, int], count: int, rounds: int, life: str) -> list[float]:
+def _times(sink: Sink[str, int], count: int, rounds: int, epoch: str) -> list[float]:
     sink.prepare()
     times = Times()
     with closing(sink.open()) as writer:
         for batch in range(rounds):
             results = GivenResults([Record(f"word-{n}", n, 1_000 + n) for n in range(count)])
-            commit = CommitId(life, "out", 0, batch)
+            commit = CommitId(epoch, "out", 0, batch)
             with times:
                 sink.publish({commit: writer.write(results, commit)})
     return times.wall

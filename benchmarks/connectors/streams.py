@@ -59,7 +59,7 @@ def _both(
     with closing(sink.open()) as writer:
         for batch, (start, stop) in enumerate(pairwise(bounds)):
             records = [Record(f"word-{n}", n, 1_000 + n) for n in range(start, stop)]
-            commit = CommitId("life", "out", 0, batch)
+            commit = CommitId("epoch", "out", 0, batch)
             with written:
                 sink.publish({commit: writer.write(GivenResults(records), commit)})
     yield from _figures(f"{place}, written", written, count)

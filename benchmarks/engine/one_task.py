@@ -193,11 +193,11 @@ class Bench:
         key = TaskKey("bench", self.group.name, 0)
         versions = TaskVersions(self.backend, self.home / "local", log, key, stores)
         with versions.checkout(self.pointer, Attempt(new_attempt(), 0)) as checkout:
-            overlay = Overlay(checkout.store, self.rows.take(key, self.pointer.lineage))
+            overlay = Overlay(checkout.store, self.rows.take(key, self.pointer.version_id))
             output = self._run(queues, overlay)
             begin = time.perf_counter()
             self.pointer = checkout.commit(overlay.changes(), self.meta.to_json())
-            self.rows.keep(key, self.pointer.lineage, overlay)
+            self.rows.keep(key, self.pointer.version_id, overlay)
             self.commit_s += time.perf_counter() - begin
         return output
 

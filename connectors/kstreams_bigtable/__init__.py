@@ -1,7 +1,7 @@
 """Results in a table of Bigtable, a row a key, effectively once.
 
 Read `BigtableRows`. All cells of a batch have a timestamp of their own, later than those of
-batches and lives before: written again they are the same cells, and an older batch that comes
+batches and epochs before: written again they are the same cells, and an older batch that comes
 late lies below them. Depends on google-cloud-bigtable and on the core's contracts.
 
 Example:

@@ -29,14 +29,14 @@ class BigtableRows(Sink[K, V]):
 
     The last result of a key in a batch is written; None deletes the row. A column that is left out
     keeps its value; a column with None loses it. All cells of a batch have one timestamp, later
-    than those of earlier batches and lives, so the newest value wins whatever the order of the
+    than those of earlier batches and epochs, so the newest value wins whatever the order of the
     writes. Readers see the rows of a batch appear one after the other. Deletes leave no timestamp,
     so each write first claims the task's fence. One case remains: a driver that hangs within one
     request can restore a row that another driver has deleted in the meantime.
 
-    The timestamps of a life begin at the time it started, so it overwrites existing values. Values
-    that others write later hide those of the sink: let only the sink write to its cells. Set the
-    column families to keep one version.
+    The timestamps of an epoch begin at the time it started, so it overwrites existing values.
+    Values that others write later hide those of the sink: let only the sink write to its cells. Set
+    the column families to keep one version.
 
     Values that Bigtable cannot store (a type other than text, bytes or int; a key over 4 KB, a cell
     over 100 MB, a column of an unknown family) are rejected individually before anything of the

@@ -10,7 +10,7 @@ from typing import TypeVar
 from typing_extensions import override
 
 from kstreams.sinks import CommitId, Results, Writer
-from kstreams_bigtable.lives import base_of, claim, micros_of
+from kstreams_bigtable.epochs import base_of, claim, micros_of
 from kstreams_bigtable.rows import Row, RowMaker, mutations
 from kstreams_bigtable.service import Service
 from kstreams_rows.encoding import Change, fitting, in_rounds, made
@@ -44,7 +44,7 @@ class RowsWriter(Writer[K, V]):
         self._fence = fence
         self._maker = maker
         self._asked = False
-        self._life: tuple[str, int] = ("", 0)
+        self._epoch: tuple[str, int] = ("", 0)
 
     @override
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
@@ -71,7 +71,7 @@ class RowsWriter(Writer[K, V]):
         if not claim(self._service, self._fence, commit):
             _LOG.warning("what is older than the fence is not written: %s", commit)
             return {}
-        micros = micros_of(self._base(commit.life), commit)
+        micros = micros_of(self._base(commit.epoch), commit)
         changes = [change for _, change in rows]
         found: dict[int, str] = {}
         start = 0
@@ -90,7 +90,7 @@ class RowsWriter(Writer[K, V]):
             self._maker, self._asked = replace(self._maker, families=families), True
         return self._maker
 
-    def _base(self, life: str) -> int:
-        if self._life[0] != life:
-            self._life = life, base_of(self._service, self._fence, self._table, life)
-        return self._life[1]
+    def _base(self, epoch: str) -> int:
+        if self._epoch[0] != epoch:
+            self._epoch = epoch, base_of(self._service, self._fence, self._table, epoch)
+        return self._epoch[1]

@@ -15,7 +15,7 @@ Example:
     >>> totals.guarantee
     'effectively-once'
     >>> totals
-    CassandraTable('shop.totals', key=('word',), lives='kstreams_lives')
+    CassandraTable('shop.totals', key=('word',), epochs='kstreams_epochs')
 """
 
 from __future__ import annotations

@@ -17,12 +17,12 @@ class Names:
     Attributes:
         keyspace: That of the table.
         table: The table.
-        lives: That of the lives, in the same keyspace.
+        epochs: That of the epochs, in the same keyspace.
     """
 
     keyspace: str
     table: str
-    lives: str
+    epochs: str
 
 
 def columns_of(database: Database, names: Names, key: tuple[str, ...]) -> frozenset[str]:

@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from kstreams.sinks import CommitId, Guarantee, Sink, Writer
 from kstreams_cassandra.cluster import Access, Database
-from kstreams_cassandra.lives import make_lives
+from kstreams_cassandra.epochs import create_epochs_table
 from kstreams_cassandra.rows import Columns
 from kstreams_cassandra.schema import Names, columns_of
 from kstreams_cassandra.writer import TableWriter
@@ -29,11 +29,12 @@ class CassandraTable(Sink[K, V]):
     """Writes one row per key to a Cassandra table, effectively once.
 
     The last result of a key in a batch is written; None deletes the row. All writes of a batch have
-    one timestamp, later than those of earlier batches and lives, so the newest write or delete wins
-    whatever the order. Readers see the rows of a batch appear one after the other.
+    one timestamp, later than those of earlier batches and epochs, so the newest write or delete
+    wins whatever the order. Readers see the rows of a batch appear one after the other.
 
-    The timestamps of a life begin at the time it started, so it overwrites existing rows. Writes of
-    others have later timestamps and hide those of the sink: let only the sink write to its cells.
+    The timestamps of an epoch begin at the time it started, so it overwrites existing rows. Writes
+    of others have later timestamps and hide those of the sink: let only the sink write to its
+    cells.
 
     Values that do not fit their column are rejected individually before anything of the batch is
     written. Rows that the cluster rejects (a key over 64 KB) are rejected individually too, but
@@ -51,7 +52,8 @@ class CassandraTable(Sink[K, V]):
         datacenter: The data center whose nodes are used; by default any. Writes wait for a quorum
             of it.
         tls: Whether the nodes use TLS, with certificates this machine trusts.
-        lives: The table in the same keyspace that stores the starts of lives; `prepare` creates it.
+        epochs: The table in the same keyspace that stores the starts of epochs; `prepare` creates
+            it.
         give_up_after: The time to retry while the cluster does not answer or has no quorum.
 
     Raises:
@@ -68,7 +70,7 @@ class CassandraTable(Sink[K, V]):
     password: str | None = field(default=None, repr=False)
     datacenter: str | None = None
     tls: bool = False
-    lives: str = "kstreams_lives"
+    epochs: str = "kstreams_epochs"
     give_up_after: timedelta = timedelta(seconds=30)
 
     def __post_init__(self) -> None:
@@ -76,14 +78,14 @@ class CassandraTable(Sink[K, V]):
         keyspace, _, own = self.table.partition(".")
         if isinstance(self.hosts, str) or not self.hosts:
             raise ValueError("hosts are a list of names or addresses")
-        if not keyspace or not own or not self.lives:
+        if not keyspace or not own or not self.epochs:
             raise ValueError(f"{self.table!r} names no table: give keyspace.table")
         if not self.key or not all(self.key) or len(set(self.key)) < len(self.key):
             raise ValueError(f"a key has columns, each named once: {self.key!r}")
 
     def __repr__(self) -> str:
         """Show all but the hosts, the login and the function."""
-        return f"CassandraTable({self.table!r}, key={self.key!r}, lives={self.lives!r})"
+        return f"CassandraTable({self.table!r}, key={self.key!r}, epochs={self.epochs!r})"
 
     @property
     @override
@@ -96,7 +98,7 @@ class CassandraTable(Sink[K, V]):
         return "effectively-once"
 
     def prepare(self) -> None:
-        """See that the table has the key, and make the table of lives.
+        """See that the table has the key, and make the table of epochs.
 
         Raises:
             SinkUnavailableError: The cluster does not answer.
@@ -105,7 +107,7 @@ class CassandraTable(Sink[K, V]):
         database, names = self._database(), self._names()
         try:
             database.retried(lambda: columns_of(database, names, self.key))
-            database.retried(lambda: make_lives(database, names.keyspace, names.lives))
+            database.retried(lambda: create_epochs_table(database, names.keyspace, names.epochs))
         finally:
             database.close()
 
@@ -118,7 +120,7 @@ class CassandraTable(Sink[K, V]):
 
     def _names(self) -> Names:
         keyspace, _, table = self.table.partition(".")
-        return Names(keyspace, table, self.lives)
+        return Names(keyspace, table, self.epochs)
 
     def _database(self) -> Database:
         access = Access(

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from kstreams.sinks import CommitId, RefusedRow, Results, Writer
 from kstreams_cassandra.cluster import Database
-from kstreams_cassandra.lives import base_of, timestamp_of
+from kstreams_cassandra.epochs import base_of, timestamp_of
 from kstreams_cassandra.rows import Columns, Row, RowMaker, quoted
 from kstreams_cassandra.schema import Names, columns_of
 from kstreams_cassandra.sdk import BoundStatement, PreparedStatement, errors, execute_concurrent
@@ -37,7 +37,7 @@ class TableWriter(Writer[K, V]):
 
     Args:
         database: The cluster.
-        names: The table, and that of lives.
+        names: The table, and that of epochs.
         key: Columns of its primary key.
         row: Makes the columns of a row.
     """
@@ -54,7 +54,7 @@ class TableWriter(Writer[K, V]):
         self._key = key
         self._row = row
         self._maker: RowMaker | None = None
-        self._life: tuple[str, int] = ("", 0)
+        self._epoch: tuple[str, int] = ("", 0)
         self._statements: tuple[object, dict[tuple[str, ...], PreparedStatement]] = (None, {})
 
     @override
@@ -134,11 +134,11 @@ class TableWriter(Writer[K, V]):
         return known[names]
 
     def _timestamp(self, commit: CommitId) -> int:
-        if self._life[0] != commit.life:
+        if self._epoch[0] != commit.epoch:
             names = self._names
-            base = base_of(self._database, names.keyspace, names.lives, names.table, commit.life)
-            self._life = commit.life, base
-        return timestamp_of(self._life[1], commit)
+            base = base_of(self._database, names.keyspace, names.epochs, names.table, commit.epoch)
+            self._epoch = commit.epoch, base
+        return timestamp_of(self._epoch[1], commit)
 
     def _made(self) -> RowMaker:
         if self._maker is None:

@@ -31,8 +31,9 @@ _JSON = "application/json"
 class HttpPost(Sink[K, V]):
     """Posts each result to an HTTP server, in order, at least once.
 
-    Each request has the header `Idempotency-Key: <life>/<sink>/<task>/<batch>/<number>`. A repeated
-    request has the same key, so a server that stores the keys can process each result once.
+    Each request has the header `Idempotency-Key: <epoch>/<sink>/<task>/<batch>/<number>`. A
+    repeated request has the same key, so a server that stores the keys can process each result
+    once.
 
     A 2xx status is success. 408, 409, 425, 429, 5xx and lost connections are retried. Redirects and
     401, 403, 404, 405, 407 and 410 mean a wrong address or missing rights, and fail the batch. Any

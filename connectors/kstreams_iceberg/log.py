@@ -22,7 +22,7 @@ _MERGES = "commit.manifest-merge.enabled"
 class IcebergLog(TableLog[Table]):
     """A table's log.
 
-    Which batch the table has of which task is in its properties, `kstreams.<life>/<sink>`: they
+    Which batch the table has of which task is in its properties, `kstreams.<epoch>/<sink>`: they
     stay when snapshots expire. A snapshot's own summary says it as well, for people.
 
     Args:

@@ -28,8 +28,8 @@ class MongoCollection(Sink[K, V]):
 
     The last result of a key in a batch is written; None deletes the document. A row is the whole
     document: fields that it leaves out are removed. Each document has a field `kstreams` with the
-    life and the number of its batch; only a later batch of that life, or another life, replaces it.
-    So each document ends with its last result. Readers see the documents of a batch appear one
+    epoch and the number of its batch; only a later batch of that epoch, or another epoch, replaces
+    it. So each document ends with its last result. Readers see the documents of a batch appear one
     after the other.
 
     Values that MongoDB cannot store (an unsupported type, a document over 16 MB, names with `$`)

@@ -62,23 +62,23 @@ def change_of(
 
 
 def order_of(commit: CommitId) -> int:
-    """Return a number that a later commit of the same life has more of."""
+    """Return a number that a later commit of the same epoch has more of."""
     return commit.batch * _REVISIONS + min(commit.revision, _REVISIONS - 1)
 
 
 def request_of(
     change: Change[bytes, Document], commit: CommitId
 ) -> ReplaceOne[Document] | DeleteOne:
-    """Return the request that writes a change unless the same or a later commit of the life has.
+    """Return the request that writes a change unless the same or a later commit of the epoch has.
 
     If one has, a replacement fails with a duplicate `_id` (error 11000).
     """
     order = order_of(commit)
-    newer = {f"{OWN}.life": commit.life, f"{OWN}.order": {"$gte": order}}
+    newer = {f"{OWN}.epoch": commit.epoch, f"{OWN}.order": {"$gte": order}}
     where = {**bson.decode(change.key), "$nor": [newer]}
     if change.row is None:
         return DeleteOne(where)
-    document = {**change.row, OWN: {"life": commit.life, "order": order}}
+    document = {**change.row, OWN: {"epoch": commit.epoch, "order": order}}
     return ReplaceOne(where, document, upsert=True)
 
 

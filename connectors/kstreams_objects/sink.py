@@ -33,7 +33,7 @@ class Objects(StagedFiles, Sink[K, V]):
     The file is staged below `_staged/` while the batch runs, and gets its name when the batch is
     committed: readers see whole files of committed batches alone. Its name is
     `<lane>-<batch>.<extension>`: files of a task sort by time, and those of another task, sink or
-    life (a reset, a rescale, a fork) have other names. A file is made in memory.
+    epoch (a reset, a rescale, a fork) have other names. A file is made in memory.
 
     Results that have no form in the format are refused alone, before anything is written.
 

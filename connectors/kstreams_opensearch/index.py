@@ -28,8 +28,8 @@ class SearchIndex(Sink[K, V]):
     """Writes one document per key to an OpenSearch or Elasticsearch index, effectively once.
 
     The last result of a key in a batch is written; None deletes the document. A row is the whole
-    document. Documents have an external version made of the life and the number of the batch, so an
-    earlier result never replaces a later one. Searches find a document after the index's next
+    document. Documents have an external version made of the epoch and the number of the batch, so
+    an earlier result never replaces a later one. Searches find a document after the index's next
     refresh.
 
     Rows without a JSON form, and ids that are empty or over 512 bytes, are rejected individually
@@ -45,7 +45,7 @@ class SearchIndex(Sink[K, V]):
         id: Builds the id, a text or an integer, from the key; by default the record's key is used.
         headers: Additional request headers, such as one with an API key; logs and errors do not
             show them.
-        own: The name prefix of the sink's own two indexes, `-lives` and `-fence`.
+        own: The name prefix of the sink's own two indexes, `-epochs` and `-fence`.
         timeout: The maximum time to wait for a connection, and for each part of a response.
         give_up_after: The time to retry while the cluster does not answer or rejects load.
 

@@ -17,7 +17,7 @@ Fields: TypeAlias = Mapping[str, object]
 """Fields of a document: what JSON has a form for."""
 
 _LONGEST_ID = 512
-_REVISION_BITS, _BATCH_BITS, _LIFE_BITS = 8, 36, 19
+_REVISION_BITS, _BATCH_BITS, _EPOCH_BITS = 8, 36, 19
 
 
 def change_of(
@@ -60,19 +60,19 @@ def lines_of(change: Change[str, bytes], version: int) -> bytes:
     return json.dumps({"index": named}).encode() + b"\n" + change.row + b"\n"
 
 
-def version_of(life: int, commit: CommitId) -> int:
-    """Return the version of a commit's documents: a later commit's is higher, or a later life's.
+def version_of(epoch: int, commit: CommitId) -> int:
+    """Return the version of a commit's documents: a later commit's is higher, or a later epoch's.
 
     Args:
-        life: Number of the commit's life among all.
+        epoch: Number of the commit's epoch among all.
         commit: The commit.
 
     Raises:
-        SinkError: There are more lives or batches than 63 bits have numbers for.
+        SinkError: There are more epochs or batches than 63 bits have numbers for.
     """
-    if life >> _LIFE_BITS or commit.batch >> _BATCH_BITS or commit.revision >> _REVISION_BITS:
+    if epoch >> _EPOCH_BITS or commit.batch >> _BATCH_BITS or commit.revision >> _REVISION_BITS:
         raise SinkError(
-            f"commit {commit} of life {life} has no version: the numbers are used up",
+            f"commit {commit} of epoch {epoch} has no version: the numbers are used up",
             hint="write to a new index, with another own=.",
         )
-    return ((life << _BATCH_BITS | commit.batch) << _REVISION_BITS) | commit.revision
+    return ((epoch << _BATCH_BITS | commit.batch) << _REVISION_BITS) | commit.revision

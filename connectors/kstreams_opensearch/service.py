@@ -37,7 +37,7 @@ class Service:
 
     def __init__(self, server: HttpServer, own: str, give_up_after: timedelta) -> None:
         self._server = server
-        self._lives, self._fences = f"{own}-lives", f"{own}-fence"
+        self._epochs, self._fences = f"{own}-epochs", f"{own}-fence"
         self._give_up_after = give_up_after
         self._faults = Faults(
             "OpenSearch",
@@ -68,21 +68,21 @@ class Service:
                 f"there is no index {index!r}",
                 hint="make it with the mapping that it is to have, or correct the name.",
             )
-        for name in (self._lives, self._fences):
+        for name in (self._epochs, self._fences):
             if self._ask("HEAD", f"/{_quoted(name)}", known={404})[0] == 404:
                 self._ask("PUT", f"/{_quoted(name)}", _ONE_SHARD, known={400})  # made meanwhile
 
-    def life(self, life: str) -> int:
+    def epoch(self, epoch: str) -> int:
         """Return the number of a life: higher than those of all that began before.
 
-        It is the sequence number that the index of lives, of one shard, has given its document.
+        It is the sequence number that the index of epochs, of one shard, has given its document.
         """
-        name = _quoted(life)
+        name = _quoted(epoch)
         status, made = self._ask(
-            "PUT", f"/{_quoted(self._lives)}/_create/{name}", {"life": life}, known={_TAKEN}
+            "PUT", f"/{_quoted(self._epochs)}/_create/{name}", {"epoch": epoch}, known={_TAKEN}
         )
         if status == _TAKEN:
-            _, made = self._ask("GET", f"/{_quoted(self._lives)}/_doc/{name}")
+            _, made = self._ask("GET", f"/{_quoted(self._epochs)}/_doc/{name}")
         return int(made["_seq_no"])
 
     def claim(self, commit: CommitId, version: int) -> bool:

@@ -50,7 +50,7 @@ class IndexWriter(Writer[K, V]):
         self._index = index
         self._name = name
         self._row = row
-        self._life: tuple[str, int] = ("", 0)
+        self._epoch: tuple[str, int] = ("", 0)
 
     @override
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
@@ -76,9 +76,9 @@ class IndexWriter(Writer[K, V]):
         """Write rows; return the server's errors for rejected rows, by row number.
 
         Raises:
-            SinkError: A later life has written some of the documents.
+            SinkError: A later epoch has written some of the documents.
         """
-        version = version_of(self._numbered(commit.life), commit)
+        version = version_of(self._numbered(commit.epoch), commit)
         if not self._service.claim(commit, version):
             _LOG.warning("what is older than the fence is not written: %s", commit)
             return {}
@@ -102,14 +102,14 @@ class IndexWriter(Writer[K, V]):
         if self._service.claim(commit, version):
             raise SinkError(
                 f"index {self._index!r} has a later document {key!r}, which is of no commit of "
-                f"{commit.life!r}",
+                f"{commit.epoch!r}",
                 hint="another app, or a fork, writes the same ids: give each an index of its own.",
             )
 
-    def _numbered(self, life: str) -> int:
-        if self._life[0] != life:
-            self._life = life, self._service.life(life)
-        return self._life[1]
+    def _numbered(self, epoch: str) -> int:
+        if self._epoch[0] != epoch:
+            self._epoch = epoch, self._service.epoch(epoch)
+        return self._epoch[1]
 
 
 def _refused(record: Record[Any, Any], number: int, error: dict[str, Any]) -> RefusedRow:

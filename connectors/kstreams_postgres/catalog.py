@@ -119,9 +119,9 @@ SELECT EXISTS (SELECT 1 FROM pg_constraint
 
 _FENCE = """
 CREATE TABLE IF NOT EXISTS {} (
-    life text NOT NULL, sink text NOT NULL, task integer NOT NULL,
+    epoch text NOT NULL, sink text NOT NULL, task integer NOT NULL,
     batch_number bigint NOT NULL, revision integer NOT NULL, fingerprint text NOT NULL,
-    rejected text NOT NULL, PRIMARY KEY (life, sink, task))
+    rejected text NOT NULL, PRIMARY KEY (epoch, sink, task))
 """
 
 _STAGED = """

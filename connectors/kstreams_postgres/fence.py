@@ -21,9 +21,9 @@ __all__ = ("claim", "note")
 _LOG = logging.getLogger(__name__.replace("_", ".", 1))
 
 _CLAIM = """
-INSERT INTO {} AS fence (life, sink, task, batch_number, revision, fingerprint, rejected)
+INSERT INTO {} AS fence (epoch, sink, task, batch_number, revision, fingerprint, rejected)
 VALUES (%s, %s, %s, %s, %s, %s, '[]')
-ON CONFLICT (life, sink, task) DO UPDATE
+ON CONFLICT (epoch, sink, task) DO UPDATE
 SET batch_number = excluded.batch_number, revision = excluded.revision,
     fingerprint = excluded.fingerprint, rejected = excluded.rejected
 WHERE (fence.batch_number, fence.revision) < (excluded.batch_number, excluded.revision)
@@ -31,9 +31,9 @@ RETURNING 1
 """
 _FIND = """
 SELECT batch_number, revision, fingerprint, rejected FROM {}
-WHERE (life, sink, task) = (%s, %s, %s)
+WHERE (epoch, sink, task) = (%s, %s, %s)
 """
-_NOTE = "UPDATE {} SET rejected = %s WHERE (life, sink, task) = (%s, %s, %s)"
+_NOTE = "UPDATE {} SET rejected = %s WHERE (epoch, sink, task) = (%s, %s, %s)"
 
 
 def claim(connection: Connection, names: Names, commit: CommitId) -> list[RefusedRow] | None:
@@ -45,7 +45,7 @@ def claim(connection: Connection, names: Names, commit: CommitId) -> list[Refuse
         None if the commit was not written before. Otherwise the rows that were rejected then; an
         empty list if the commit is older than the last written one.
     """
-    place = (commit.life, commit.sink, commit.task)
+    place = (commit.epoch, commit.sink, commit.task)
     fence = names.fence_beside_parameters
     claimed = connection.execute(
         sql.SQL(_CLAIM).format(fence), (*place, *commit.order, commit.fingerprint)
@@ -72,7 +72,7 @@ def note(
 ) -> None:
     """Keep with the fence which rows were refused, so that they are when the commit comes again."""
     statement = sql.SQL(_NOTE).format(names.fence_beside_parameters)
-    connection.execute(statement, (_to_text(refused), commit.life, commit.sink, commit.task))
+    connection.execute(statement, (_to_text(refused), commit.epoch, commit.sink, commit.task))
 
 
 def _to_text(rows: Sequence[RefusedRow]) -> str:

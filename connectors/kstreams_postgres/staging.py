@@ -96,4 +96,4 @@ def _read(receipt: str, table: Table) -> tuple[str, int, list[str]]:
 
 def _lane(commit: CommitId) -> str:
     """Return the lane of a commit, which all batches of the task share."""
-    return json.dumps([commit.life, commit.sink, commit.task])
+    return json.dumps([commit.epoch, commit.sink, commit.task])

@@ -105,7 +105,7 @@ class Staged:
 
 def publisher_of(commit: CommitId) -> str:
     """Return the name by which the broker knows a task's messages."""
-    name = f"{commit.life}/{commit.sink}/{commit.task}"
+    name = f"{commit.epoch}/{commit.sink}/{commit.task}"
     if name.isascii() and len(name) <= _LONGEST_NAME:
         return name
     return f"{sha256(name.encode()).hexdigest()}/{commit.task}"

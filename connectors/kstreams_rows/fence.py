@@ -84,7 +84,7 @@ class FencedPlace(Protocol[R_contra]):
 
 def lane_of(commit: CommitId) -> str:
     """Return the lane of a commit, which all commits of a task to a sink share."""
-    return f"{commit.life}/{commit.sink}/{commit.task}"
+    return f"{commit.epoch}/{commit.sink}/{commit.task}"
 
 
 def write_once(place: FencedPlace[R], commit: CommitId, rows: Sequence[R]) -> None:

@@ -175,7 +175,7 @@ class Staging:
 
 def lane_name(commit: CommitId) -> str:
     """Return the prefix of the names of all files of a task, and of no others."""
-    named = json.dumps([commit.life, commit.sink]).encode()
+    named = json.dumps([commit.epoch, commit.sink]).encode()
     return f"{hashlib.sha256(named).hexdigest()[:_DIGITS]}-{commit.task:05d}"
 
 

@@ -86,7 +86,7 @@ class Sweep:
         if any(group.loops for group in settings.groups) or any(each.sent for each in retained):
             sweep_loops(
                 opened.objects,
-                settings.scope,
+                settings.state_name,
                 settings.epoch,
                 last=retained[-1].batch,
                 named={*pinned, *(name for each in retained for name in object_names(each.sent))},

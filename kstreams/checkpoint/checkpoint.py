@@ -27,7 +27,7 @@ from kstreams.ids import TaskId
 from kstreams.log import LetsGo
 from kstreams.names import (
     MAX_NAME_BYTES,
-    check_incarnation,
+    check_checkpoint_id,
     check_step,
 )
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
@@ -35,6 +35,7 @@ from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.commits import SEED, CommitLog
 from kstreams.state.log.document import read_document, seal
 from kstreams.state.log.fields import Fields, WrongFieldError, checked_integer, checked_text
+from kstreams.state.log.stored_names import STORED_NAMES, with_stored_names
 
 __all__ = ("Checkpoint", "queries_of", "query_name", "refuse_remains")
 
@@ -50,11 +51,11 @@ class Checkpoint:
     Attributes:
         home: The home of the checkpoint.
         app: The app id.
-        incarnation: The checkpoint id, which changes with a reset.
+        checkpoint_id: The checkpoint id, which changes with a reset.
         shape: The `Topology.shape` of the last run: groups, routing, stores and their serdes.
         queries: The names of each query's groups, in the order of their stages.
         tasks: The number of tasks, by group.
-        generations: The number of new epochs of each query after its state was rewritten.
+        epoch_numbers: The number of new epochs of each query after its state was rewritten.
         ended: By group, the ended epochs with the last committed batch of each: later records of
             these epochs on Kafka never counted.
         start_ms: The start time of sources without a position, instead of their own start.
@@ -70,11 +71,11 @@ class Checkpoint:
 
     home: CheckpointHome
     app: str
-    incarnation: str
+    checkpoint_id: str
     shape: Mapping[str, Any]
     queries: Mapping[str, tuple[str, ...]]
     tasks: Mapping[str, int]
-    generations: Mapping[str, int] = field(default_factory=dict)
+    epoch_numbers: Mapping[str, int] = field(default_factory=dict)
     ended: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     start_ms: int | None = None
     origin: str = ""
@@ -117,7 +118,7 @@ class Checkpoint:
             made = cls(home, app, epoch, topology.shape(), queries, dict(tasks), uneven=uneven)
             made = made.with_logs_of(topology)
             for query in queries:
-                _check_scope(made, query)
+                _check_state_name(made, query)
             with suppress(FencedError):  # another driver begins it at the same time
                 made.save()
         found = cls.load(home)
@@ -201,7 +202,7 @@ class Checkpoint:
             _checked_shape(fields),
             queries,
             fields.integers("tasks"),
-            fields.integers("generations", {}),
+            fields.integers(STORED_NAMES["epoch_numbers"], {}),
             {group: _batches(epochs) for group, epochs in fields.mapping("ended", {}).items()},
             None if fields.anything("start_ms") is None else fields.integer("start_ms"),
             fields.text("origin", ""),
@@ -220,7 +221,7 @@ class Checkpoint:
         described = {name: value for name, value in vars(self).items() if name not in _APART}
         removal = {} if self.removal is None else {"removal": self.removal.to_json()}
         uneven = {} if self.uneven == Uneven() else {"uneven": vars(self.uneven)}
-        return {"format": _FORMAT, **described, **removal, **uneven}
+        return {"format": _FORMAT, **with_stored_names(described), **removal, **uneven}
 
     def with_logs_of(self, topology: Topology) -> Checkpoint:
         """Return the description with the effects of commits on the sources of a topology."""
@@ -242,35 +243,35 @@ class Checkpoint:
         return made
 
     def epoch(self, query: str) -> str:
-        """Return the id of a query's batches: no other incarnation or generation has it."""
-        generation = self.generations.get(query, 0)
-        return f"{self.incarnation}.{generation}" if generation else self.incarnation
+        """Return the id of a query's batches: no other checkpoint id or epoch has it."""
+        epoch_number = self.epoch_numbers.get(query, 0)
+        return f"{self.checkpoint_id}.{epoch_number}" if epoch_number else self.checkpoint_id
 
-    def scope(self, query: str) -> str:
+    def state_name(self, query: str) -> str:
         """Return the name of a query's state in the durable log, like no other's.
 
-        Apps may share a log, and an incarnation must not find what one before a reset has left.
+        Apps may share a log, and a checkpoint id must not find what one before a reset has left.
         """
-        return f"{self.app}.{self.incarnation}.{query}"
+        return f"{self.app}.{self.checkpoint_id}.{query}"
 
     def task_key(self, query: str, task: TaskId) -> TaskKey:
         """Return the name of a task's state in the durable log."""
-        return TaskKey(self.scope(query), *task)
+        return TaskKey(self.state_name(query), *task)
 
-    def line(self, query: str) -> str:
-        """Return the name of a query's commits and plans, like that of no other generation's."""
-        generation = self.generations.get(query, 0)
-        suffix = f"!{generation}" if generation else ""
-        return f"{quote(self.scope(query), safe='')}{suffix}"
+    def log_name(self, query: str) -> str:
+        """Return the name of a query's commits and plans, like that of no other epoch's."""
+        epoch_number = self.epoch_numbers.get(query, 0)
+        suffix = f"!{epoch_number}" if epoch_number else ""
+        return f"{quote(self.state_name(query), safe='')}{suffix}"
 
     def commits(self, query: str, log: ObjectStore) -> CommitLog:
         """Open the commit log of a query; if it has begun, it has to be there."""
-        return CommitLog(log, f"commits/{self.line(query)}", begun=query in self.begun)
+        return CommitLog(log, f"commits/{self.log_name(query)}", begun=query in self.begun)
 
     @property
     def savepoints_prefix(self) -> str:
         """Return the name prefix of this checkpoint's savepoints in the durable log."""
-        return f"savepoints/{quote(f'{self.app}.{self.incarnation}', safe='')}/"
+        return f"savepoints/{quote(f'{self.app}.{self.checkpoint_id}', safe='')}/"
 
     @property
     def log(self) -> ObjectStoreSettings:
@@ -279,13 +280,13 @@ class Checkpoint:
 
     def plans(self, query: str) -> PlanLog:
         """Open the plans of a query."""
-        line = self.line(query)
-        place = self.home.plans(query, self.generations.get(query, 0), line)
-        return PlanLog(place.objects, place.prefix, line)
+        log_name = self.log_name(query)
+        place = self.home.plans(query, self.epoch_numbers.get(query, 0), log_name)
+        return PlanLog(place.objects, place.prefix, log_name)
 
     def done_notes(self, query: str) -> DoneNotes:
         """Return the notes of which batch of a query was done last."""
-        return self.home.done_notes(query, self.generations.get(query, 0))
+        return self.home.done_notes(query, self.epoch_numbers.get(query, 0))
 
     def query_of_group(self, group: str) -> str:
         """Return the query that runs a group; `KeyError` when there is none."""
@@ -308,15 +309,15 @@ class Checkpoint:
 
 
 def _checked_names(home: CheckpointHome, fields: Fields) -> tuple[str, str]:
-    """Return an app's id and incarnation that lead to nothing but its own objects."""
+    """Return an app's id and checkpoint id that lead to nothing but its own objects."""
     place = f"the description of checkpoint {str(home)!r}"
-    epoch = check_incarnation(fields.anything("incarnation"), place)
+    epoch = check_checkpoint_id(fields.anything(STORED_NAMES["checkpoint_id"]), place)
     return check_step(f"in {place} an app's id", fields.text("app")), epoch
 
 
-def _check_scope(checkpoint: Checkpoint, query: str) -> None:
+def _check_state_name(checkpoint: Checkpoint, query: str) -> None:
     """Refuse names that are good by themselves, but not in one object's name."""
-    name = f"{quote(checkpoint.scope(query), safe='')}!0000"  # of a later generation
+    name = f"{quote(checkpoint.state_name(query), safe='')}!0000"  # of a later epoch
     if len(name) > MAX_NAME_BYTES:
         raise InvalidNameError(
             f"the app's id {checkpoint.app!r} and the name {query!r} of its source or repartition "

@@ -63,9 +63,9 @@ def begin_logs(
 def _begin(checkpoint: Checkpoint, query: str, objects: ObjectStore, last: Commit | None) -> str:
     beginning = Beginning(
         checkpoint.app,
-        checkpoint.incarnation,
+        checkpoint.checkpoint_id,
         query,
-        checkpoint.generations.get(query, 0),
+        checkpoint.epoch_numbers.get(query, 0),
         last.digest if last is not None and last.batch == SEED else "",
     )
     return replace(checkpoint, begun={}).commits(query, objects).begin(beginning)

@@ -53,7 +53,7 @@ class EmbeddedAdmin(TopicAdmin):
     def ends(self, topic: str) -> TopicEnds:
         info = self._log.topic(topic)
         offsets = {n: self._log.end_offset(topic, n) for n in range(info.partitions)}
-        return TopicEnds(info.incarnation, offsets)
+        return TopicEnds(info.topic_id, offsets)
 
     @override
     def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:

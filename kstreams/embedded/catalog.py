@@ -38,13 +38,13 @@ class TopicInfo:
 
     Args:
         name: Name of the topic.
-        incarnation: Id of the topic; a topic that is deleted and created again has another one.
+        topic_id: Id of the topic; a topic that is deleted and created again has another one.
         partitions: Number of partitions, numbered from 0.
         config: Stored as given, and not interpreted.
     """
 
     name: str
-    incarnation: str
+    topic_id: str
     partitions: int
     config: Mapping[str, str] = field(default_factory=dict)
 
@@ -122,7 +122,7 @@ class TopicCatalog:
             raise _exists(topic)
         info = TopicInfo(topic, uuid4().hex, partitions, dict(config or {}))
         with explained("create the topic", topic=topic):
-            draft = self._root / f".creating-{info.incarnation}"
+            draft = self._root / f".creating-{info.topic_id}"
             for partition in range(partitions):
                 (draft / str(partition)).mkdir(parents=True)
                 (draft / STAGING / str(partition)).mkdir(parents=True)
@@ -201,7 +201,7 @@ def _format(info: TopicInfo) -> bytes:
     return json.dumps(
         {
             "format": FORMAT,
-            "id": info.incarnation,
+            "id": info.topic_id,
             "partitions": info.partitions,
             "config": dict(sorted(info.config.items())),
         },

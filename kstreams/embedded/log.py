@@ -277,7 +277,7 @@ class EmbeddedLog:
                 f"no such partition, expected 0 to {info.partitions - 1}",
                 where=Where(topic=topic, partition=partition),
             )
-        key = (topic, info.incarnation, partition)
+        key = (topic, info.topic_id, partition)
         log = self._partitions.get(key)
         if log is None:
             directory = self.root / topic / str(partition)

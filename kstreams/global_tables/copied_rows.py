@@ -19,14 +19,14 @@ from kstreams.state.log.store_changes import changes_of
 __all__ = ("Marks", "PartitionRows", "advance", "marks_of")
 
 Marks = Sequence[tuple[int, str]]
-"""The state of a copy: number and lineage of each partition's version."""
+"""The state of a copy: number and version id of each partition's version."""
 
 _PREFIX_BYTES = 2
 
 
 def marks_of(version: TableVersion) -> list[tuple[int, str]]:
     """Return how far a copy at a version is."""
-    return [(pointer.version, pointer.lineage) for pointer in version.pointers]
+    return [(pointer.version, pointer.version_id) for pointer in version.pointers]
 
 
 def advance(
@@ -48,15 +48,15 @@ def advance(
     """
     name = version.place.store
     for partition, pointer in enumerate(version.pointers):
-        number, lineage = marks[partition] if partition < len(marks) else (0, "")
-        if lineage == pointer.lineage:
+        number, version_id = marks[partition] if partition < len(marks) else (0, "")
+        if version_id == pointer.version_id:
             continue
         prefix = _prefix(partition)
-        if lineage and pointer.base <= number <= pointer.version:
+        if version_id and pointer.base <= number <= pointer.version:
             refs = pointer.deltas_after(number)
         else:
             refs = pointer.objects()
-            if lineage:
+            if version_id:
                 store.write({name: StoreChanges((), [(prefix, _prefix(partition + 1))])})
         for changed in changes_of(log_of(version.task(partition)), refs, name):
             store.write({name: _below(prefix, changed)})

@@ -45,7 +45,7 @@ class HostCopies:
     """
 
     def __init__(self, home: Path, place: TablePlace, backend: SharesVersions) -> None:
-        table = f"{place.line} {place.group} {place.store}"
+        table = f"{place.log_name} {place.group} {place.store}"
         self._home = home / sha256(table.encode()).hexdigest()[:32]
         self._backend = backend
         self._stores = [place.store]
@@ -118,8 +118,10 @@ class HostCopies:
         for before in reversed([other for other in self._names() if other < name]):
             try:
                 marks = [
-                    (int(number), str(lineage))
-                    for number, lineage in json.loads((self._home / f"{before}.json").read_text())
+                    (int(number), str(version_id))
+                    for number, version_id in json.loads(
+                        (self._home / f"{before}.json").read_text()
+                    )
                 ]
             except (OSError, ValueError, TypeError):
                 continue

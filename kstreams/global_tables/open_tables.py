@@ -90,7 +90,7 @@ class OpenTables:
         home: Callable[[], Path],
     ) -> TableAccess:
         place = version.place
-        opened = self._shared.setdefault((place.line, place.store), {})
+        opened = self._shared.setdefault((place.log_name, place.store), {})
         table = opened.pop(version.name, None)
         if table is None:
             while len(opened) >= _KEPT:
@@ -102,7 +102,7 @@ class OpenTables:
         return table.access
 
     def _open_own(self, spec: StoreSpec[Any], version: TableVersion, reader: str) -> TableAccess:
-        key = (reader, version.place.line, version.place.store)
+        key = (reader, version.place.log_name, version.place.store)
         copy = self._own.pop(key, None) or _OwnCopy(spec)
         copy.move(spec, version, self._log_of(version))
         self._own[key] = copy  # not where moving failed half-way

@@ -75,9 +75,9 @@ def _own(table: GlobalDefinition, group: PartitionGroup, query: OpenedQuery) -> 
     checkpoint = query.checkpoint
     place = TablePlace(
         table.store.name,
-        checkpoint.line(query.name),
+        checkpoint.log_name(query.name),
         query.log,
-        query.scope,
+        query.state_name,
         group.name,
         checkpoint.tasks[group.name],
         _partitioner(table, group),

@@ -59,11 +59,11 @@ class OwnTableSource:
 
     def newest(self) -> Pin:
         """Return the newest version."""
-        return Pin(self._place.line, None if self._last is None else self._last.id)
+        return Pin(self._place.log_name, None if self._last is None else self._last.id)
 
     def at(self, pin: Pin) -> TableVersion:
         """Return a version; see `TableSource`."""
-        if pin.line != self._place.line:
+        if pin.log_name != self._place.log_name:
             raise _gone(self._place.store, pin, "the app was upgraded since")
         if pin.commit is None:
             return TableVersion.of(self._place, None)
@@ -111,12 +111,12 @@ class AppTableSource:
         if batches and (self._last is None or self._last.batch != batches[-1]):
             self._last = commits.last()
         last = self._last if batches else None
-        return Pin(found.checkpoint.line(found.query), None if last is None else last.id)
+        return Pin(found.checkpoint.log_name(found.query), None if last is None else last.id)
 
     def at(self, pin: Pin) -> TableVersion:
         """Return a version; see `TableSource`."""
         found, place = self._found, self._place()
-        if pin.line != place.line:
+        if pin.log_name != place.log_name:
             raise _gone(place.store, pin, "the app that writes it was reset or upgraded since")
         if pin.commit is None:
             return TableVersion.of(place, None)
@@ -129,9 +129,9 @@ class AppTableSource:
         found = self._found
         return TablePlace(
             self._spec.name,
-            found.checkpoint.line(found.query),
+            found.checkpoint.log_name(found.query),
             self._log or found.checkpoint.log,
-            found.checkpoint.scope(found.query),
+            found.checkpoint.state_name(found.query),
             found.group,
             found.partitions,
             found.partitioner(self._partitioner),

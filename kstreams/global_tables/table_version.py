@@ -21,9 +21,9 @@ class TablePlace:
 
     Attributes:
         store: Name of the table's store.
-        line: `Checkpoint.line` of the query that writes the table.
+        log_name: `Checkpoint.log_name` of the query that writes the table.
         log: The durable log.
-        scope: Name of the query's state in the durable log.
+        state_name: Name of the query's state in the durable log.
         group: Name of the group that owns the store.
         partitions: Number of tasks of the group.
         partitioner: The partitioner of keys; None if it is not known: then a key may be in any
@@ -31,9 +31,9 @@ class TablePlace:
     """
 
     store: str
-    line: str
+    log_name: str
     log: ObjectStoreSettings
-    scope: str
+    state_name: str
     group: str
     partitions: int
     partitioner: Partitioner | None
@@ -70,9 +70,9 @@ class TableVersion:
     @cached_property
     def name(self) -> str:
         """Name of the version on a disk; names ascend, and each belongs to one content."""
-        lineages = " ".join(pointer.lineage for pointer in self.pointers)
+        version_ids = " ".join(pointer.version_id for pointer in self.pointers)
         number = sum(pointer.version for pointer in self.pointers)
-        return f"{number:020d}-{sha256(lineages.encode()).hexdigest()[:32]}"
+        return f"{number:020d}-{sha256(version_ids.encode()).hexdigest()[:32]}"
 
     @property
     def size_bytes(self) -> int:
@@ -81,4 +81,4 @@ class TableVersion:
 
     def task(self, partition: int) -> TaskKey:
         """Return the name of a task's state in the durable log."""
-        return TaskKey(self.place.scope, self.place.group, partition)
+        return TaskKey(self.place.state_name, self.place.group, partition)

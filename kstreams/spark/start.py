@@ -196,7 +196,7 @@ def make_pipeline(
         tables: The global tables that the query reads and writes.
     """
     sources = [node for group in opened.groups for node in group.sources]
-    feed = feed_of(parts.connection, sources, reader=opened.scope)
+    feed = feed_of(parts.connection, sources, reader=opened.state_name)
     query = QuerySettings.of(
         settings.for_workers(),
         opened,

@@ -28,7 +28,7 @@ class PinnedFrom(Protocol):
         ...
 
     @property
-    def life(self) -> str:
+    def epoch(self) -> str:
         """Return the identity of the sequence of versions."""
         ...
 
@@ -58,7 +58,7 @@ class Pinned(Generic[S]):
     Attributes:
         batch: Batch of the version; None before the first.
         wall_ms: Time of the commit by the app's clock, ms since the epoch.
-        life: Identity of the sequence of versions.
+        epoch: Identity of the sequence of versions.
         partitions: Number of tasks with a part of the store.
     """
 
@@ -72,7 +72,7 @@ class Pinned(Generic[S]):
     ) -> None:
         self.batch = batch
         self.wall_ms = wall_ms
-        self.life = reader.life
+        self.epoch = reader.epoch
         self.partitions = reader.partitions
         self._of = reader.partitions_of
         self._lock = reader.lock

@@ -85,7 +85,7 @@ class QueryStore:
         return self._partitions or 1
 
     @property
-    def life(self) -> str:
+    def epoch(self) -> str:
         """Return the name of the query."""
         return self._viewed.name
 

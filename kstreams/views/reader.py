@@ -61,7 +61,7 @@ class Reader(MovingReader[S]):
         self._home = Path(tempfile.mkdtemp(prefix="kstreams-view-"))
         self._finalizer = weakref.finalize(self, shutil.rmtree, self._home, True)
         self._replicas: dict[int, Replica[S]] = {}
-        self._generation = 0
+        self._epoch_number = 0
         self._scans = 0
         self._closed = False
         self._place: ViewedStore = settings.source.find(spec)
@@ -88,9 +88,9 @@ class Reader(MovingReader[S]):
         return self._place
 
     @property
-    def life(self) -> str:
+    def epoch(self) -> str:
         """The identity of the sequence of versions, which changes when the app is reset."""
-        return str(self._place.life)
+        return str(self._place.epoch)
 
     @property
     @override
@@ -373,14 +373,14 @@ class Reader(MovingReader[S]):
 
     def _new_replica(self, partition: int, version: Version[S]) -> Replica[S]:
         place = self._place
-        home = self._home / str(self._generation) / str(partition)
+        home = self._home / str(self._epoch_number) / str(partition)
         home.mkdir(parents=True)
         log = DurableLog(place.objects, place.task_key(partition))
         backend = self._settings.backend_for(version.state_bytes)
         return Replica(self._spec, log, backend, home)
 
     def _drop_all(self) -> None:
-        self._generation += 1
+        self._epoch_number += 1
         self._kept.clear()
         replicas, self._replicas = self._replicas, {}
         for replica in replicas.values():

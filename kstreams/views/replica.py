@@ -58,7 +58,7 @@ class Replica(LayeredCopy[S], Generic[S]):
         copy, present = self._copy, self._at
         if copy is None or present is None:
             copy = self._restore(pointer)
-        elif present.lineage != pointer.lineage:
+        elif present.version_id != pointer.version_id:
             if pointer.base <= present.version <= pointer.version:
                 self._add(list(self._changes(pointer.deltas_after(present.version))))
             else:

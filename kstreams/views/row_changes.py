@@ -88,7 +88,7 @@ class VersionSteps(Generic[S]):
         before, now = self._before, self._hold()
         if now.batch is None:
             return None
-        if before is not None and (before.life != now.life or not before.is_readable()):
+        if before is not None and (before.epoch != now.epoch or not before.is_readable()):
             before = None  # the app has begun again, or was upgraded
         if before is not None and before.batch == now.batch:
             return None

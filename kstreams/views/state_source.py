@@ -30,7 +30,7 @@ class ViewedStore(Protocol):
         ...
 
     @property
-    def life(self) -> str:
+    def epoch(self) -> str:
         """Return the epoch of its versions, which is unique among all apps."""
         ...
 

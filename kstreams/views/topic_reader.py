@@ -45,7 +45,7 @@ class _Held:
     """The state of the reader that a `Pinned` version needs."""
 
     lock: AbstractContextManager[bool]
-    life: str
+    epoch: str
     partitions: int
     find: Callable[[object], Sequence[int]]
 
@@ -78,7 +78,7 @@ class TopicReader(Generic[K, V]):
         self._closed = False
         self._ending = threading.Event()
         self._reached: set[int] = set()
-        self._generation = 0
+        self._epoch_number = 0
         self._looked_ms: int | None = None
         self._failure: Exception | None = None
         self._copies: dict[int, TopicCopy[K, V]] = {}
@@ -100,9 +100,9 @@ class TopicReader(Generic[K, V]):
     # ------------------------------------------------------------ calls of the view
 
     @property
-    def life(self) -> str:
+    def epoch(self) -> str:
         """An id of the topic and its copies, which changes when they start over."""
-        return f"{self._ends.topic_id}/{self._generation}"
+        return f"{self._ends.topic_id}/{self._epoch_number}"
 
     @property
     def partitions(self) -> int:
@@ -192,7 +192,7 @@ class TopicReader(Generic[K, V]):
         with self.lock:
             self._check_open()
             states = {number: copy.state for number, copy in self._copies.items()}
-            held = _Held(self.lock, self.life, len(states), self.partitions_of)
+            held = _Held(self.lock, self.epoch, len(states), self.partitions_of)
             return Pinned(held, self.version, self.wall_ms, states, self.spec.name)
 
     def evict(
@@ -328,7 +328,7 @@ class TopicReader(Generic[K, V]):
         )
 
     def _begin(self) -> None:
-        self._generation += 1
+        self._epoch_number += 1
         self._reached.clear()
         for number in sorted(self._ends.offsets):
             copy = self._home.open(number, None)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from kstreams.checkpoint.checkpoint import Checkpoint
-from kstreams.checkpoint.generations import copy_store, epochs_after, next_generation, rewritten
 from kstreams.checkpoint.log_headers import begin_log
+from kstreams.checkpoint.new_epochs import copy_store, epochs_after, next_epoch_number, rewritten
 from kstreams.checkpoint.parameter_notes import misread_by, recorded_parameters
 from kstreams.checkpoint.resume import positions_after
 from kstreams.checkpoint.takeover import take_over
@@ -149,11 +149,11 @@ class ChangelogRestore:
                     publish=self.publish,
                     give_up=True,
                 )
-        numbers = {q: next_generation(self.checkpoint, q, self.objects) for q in queries}
+        numbers = {q: next_epoch_number(self.checkpoint, q, self.objects) for q in queries}
         lasts = {query: self._last(query) for query in queries}
         made = replace(
             self.checkpoint,
-            generations={**self.checkpoint.generations, **numbers},
+            epoch_numbers={**self.checkpoint.epoch_numbers, **numbers},
             ended=epochs_after(self.checkpoint, {q: last.batch for q, last in lasts.items()}),
             begun={q: d for q, d in self.checkpoint.begun.items() if q not in queries},
         )

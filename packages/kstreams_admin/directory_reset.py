@@ -30,8 +30,9 @@ from kstreams.errors import (
     StateCorruptError,
 )
 from kstreams.files import sync_directory
-from kstreams.names import check_incarnation
+from kstreams.names import check_checkpoint_id
 from kstreams.state.backend.working import StateBackend
+from kstreams.state.log.stored_names import STORED_NAMES
 
 __all__ = ("reset_directory", "survey_directory")
 
@@ -176,9 +177,11 @@ def _interrupted(app_id: str, path: Path) -> Iterator[Path]:
 
 def _epochs(checkpoints: tuple[Path, ...]) -> list[str]:
     return [
-        check_incarnation(found["incarnation"], f"the description of checkpoint {str(path)!r}")
+        check_checkpoint_id(
+            found[STORED_NAMES["checkpoint_id"]], f"the description of checkpoint {str(path)!r}"
+        )
         for path in checkpoints
-        if "incarnation" in (found := _described(path))
+        if STORED_NAMES["checkpoint_id"] in (found := _described(path))
     ]
 
 

@@ -44,8 +44,8 @@ def verify(
 ) -> None:
     """Check the state of an app: commits, plans, savepoints, and every object.
 
-    The command reads all objects of the retained versions and savepoints, recomputes the lineage of
-    versions from the deltas, and checks that commits and plans are consecutive and that each
+    The command reads all objects of the retained versions and savepoints, recomputes the version id
+    of versions from the deltas, and checks that commits and plans are consecutive and that each
     finished batch has a commit. The exit code is 1 if an object is missing or differs from the
     committed one. Objects that a running app's cleanup removes meanwhile are no problem. Files of
     others are listed.

@@ -16,9 +16,9 @@ from kstreams.errors import KStreamsError, ObjectMissingError, SavepointError, S
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.log.commits import Commit, CommitLog
 from kstreams.state.log.durable import checked_link
-from kstreams.state.log.lineage import Link, line_problem
 from kstreams.state.log.loop_objects import LoopPart, object_names, read_loops
 from kstreams.state.log.pointer import ObjectRef
+from kstreams.state.log.version_ids import Link, line_problem
 
 __all__ = ("Part", "Verification")
 
@@ -48,7 +48,7 @@ class Verification:
     Attributes:
         problems: The problems, by the name of the faulty object.
         strays: The names of files and objects of others.
-        checked: The names of the read objects, with their lineage.
+        checked: The names of the read objects, with their version id.
     """
 
     def __init__(self, checkpoint: Checkpoint, objects: ObjectStore) -> None:

@@ -38,7 +38,7 @@ _ATTEMPTS = 20
 class _Place:
     """The store as the server describes it, until the app begins again."""
 
-    life: str
+    epoch: str
     partitions: int
     routing: str | None
     version: int | None
@@ -129,7 +129,7 @@ class RemoteReader(VersionReader[S]):
             )
         known = said.anything("version") is not None
         return _Place(
-            said.text("life"),
+            said.text("epoch"),
             said.integer("partitions", least=1),
             None if said.anything("routing") is None else said.text("routing"),
             said.integer("version", least=SEED) if known else None,
@@ -194,8 +194,8 @@ class RemoteReader(VersionReader[S]):
             wanted, empty = self._as_of, False
             if wanted is None and self._scans:
                 wanted, empty = self.version, self.version is None
-            life = self._place.life
-            return _Reading(self._client, self._route, self._spec, life, wanted, empty)
+            epoch = self._place.epoch
+            return _Reading(self._client, self._route, self._spec, epoch, wanted, empty)
 
     def _note(self, reading: _Reading[S]) -> None:
         with self._lock:
@@ -265,7 +265,7 @@ class _Reading(Generic[S]):
         client: The client of the server.
         route: The route of the store.
         spec: The store.
-        life: The epoch of the versions.
+        epoch: The epoch of the versions.
         wanted: The version; None is the newest.
         empty: Whether it is the state before the first version.
 
@@ -281,14 +281,14 @@ class _Reading(Generic[S]):
         client: ServerClient,
         route: tuple[str, ...],
         spec: StoreSpec[S],
-        life: str,
+        epoch: str,
         wanted: int | str | None,
         empty: bool,
     ) -> None:
         self._client = client
         self._route = (*route, "stored")
         self._spec = spec
-        self._life = life
+        self._epoch = epoch
         self._wanted = wanted
         self._empty = empty
         self.fixed = empty or wanted is not None
@@ -308,7 +308,7 @@ class _Reading(Generic[S]):
 
     def ask(self, partition: int, wanted: dict[str, object]) -> Found:
         """Ask for rows of a partition, at the version of this read."""
-        body = {**wanted, "partition": partition, "version": self._wanted, "life": self._life}
+        body = {**wanted, "partition": partition, "version": self._wanted, "epoch": self._epoch}
         found = decode_found(self._client.post(self._route, body))
         if not self.began:
             self.began, self.version, self.wall_ms = True, found.version, found.wall_ms

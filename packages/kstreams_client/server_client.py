@@ -176,7 +176,7 @@ class ServerClient:
         kind = _KINDS.get(str(said.get("type", "")))
         if kind is not None:
             return kind(f"{self.url}: {detail}", hint=hint)
-        if status == 412:  # the life that was asked for has ended
+        if status == 412:  # the epoch that was asked for has ended
             return BegunAgainError(detail)
         if status == 404:  # an app, or a store of it
             return CheckpointMismatchError(f"{self.url}: {detail}", hint=hint)

@@ -14,7 +14,7 @@ from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.backend.working import Changes
 from kstreams.state.log.delta import DIGEST_BYTES, decode, encode
 from kstreams.state.log.durable import DurableLog
-from kstreams.state.log.pointer import Pointer, lineage_after
+from kstreams.state.log.pointer import Pointer, version_id_after
 from kstreams_explain.batch_replay import BatchReplay
 from kstreams_explain.replayed_state import ReplayedState
 
@@ -70,7 +70,7 @@ def compared(
 def _compared(
     before: Pointer, after: Pointer, changes: Changes, log: DurableLog, state: ReplayedState
 ) -> Compared:
-    if before.lineage == after.lineage:
+    if before.version_id == after.version_id:
         return Compared("nothing", _stores(changes, "it changes rows of") if changes else "")
     data = _delta(before, after, log)
     if data is None:
@@ -87,7 +87,7 @@ def _compared(
 
 
 def _delta(before: Pointer, after: Pointer, log: DurableLog) -> bytes | None:
-    """Return the delta that leads from one version to the next, as its lineage proves it."""
+    """Return the delta that leads from one version to the next, as its version id proves it."""
     prefix = f"{log.task.prefix}{after.version:020d}-"
     for name in log.objects.list(prefix):
         if not name.endswith(".delta"):
@@ -96,7 +96,7 @@ def _delta(before: Pointer, after: Pointer, log: DurableLog) -> bytes | None:
             data = log.objects.get(name)
         except ObjectMissingError:  # collected since it was listed
             continue
-        if lineage_after(before.lineage, data[-DIGEST_BYTES:]) == after.lineage:
+        if version_id_after(before.version_id, data[-DIGEST_BYTES:]) == after.version_id:
             return data
     return None
 

@@ -106,7 +106,7 @@ def _read(
     task = TaskId(place.group, partition)
     first: Rows = ()
     changes: list[KeyChange] = []
-    last, lineage = first, ""
+    last, version_id = first, ""
     log = DurableLog(place.objects, place.task_key(partition))
     with tempfile.TemporaryDirectory(prefix="kstreams-history-") as home:
         replica = Replica(rows.spec, log, Memory(), Path(home))
@@ -114,9 +114,9 @@ def _read(
             for number, commit in enumerate(commits):
                 text = commit.tasks.get(task)
                 pointer = Pointer.empty() if text is None else Pointer.from_json(text)
-                if pointer.lineage == lineage:
+                if pointer.version_id == version_id:
                     continue
-                lineage = pointer.lineage
+                version_id = pointer.version_id
                 found = rows.of(replica.advance(pointer, commit.wall_ms).live())
                 if number == 0 and (commit.after is not None or commit.batch == SEED):
                     first = found

@@ -178,7 +178,7 @@ def _written(before: Commit, after: Commit) -> _Written:
         names = set() if base is None else {ref.name for ref in base.objects()}
         fresh = [ref for ref in pointer.objects() if ref.name not in names]
         size += sum(ref.size_bytes for ref in fresh)
-        if base is None or base.lineage != pointer.lineage:
+        if base is None or base.version_id != pointer.version_id:
             deltas.add(task)
         upkeep += sum(not _is_delta(ref) for ref in fresh)
     return _Written(frozenset(deltas), upkeep, len(set(object_names(after.sent))), size)

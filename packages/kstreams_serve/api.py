@@ -104,7 +104,7 @@ class Api:
                 "parameters": recorded_parameters(app.checkpoint.shape, store.spec.name),
                 "partitions": reader.partitions,
                 "routing": reader.place.routing(),
-                "life": reader.life,
+                "epoch": reader.epoch,
                 "version": reader.version,
                 "committed_at": None if wall_ms is None else iso(wall_ms),
                 "wall_ms": wall_ms,

@@ -46,9 +46,9 @@ class Standing:
         return self._one.batch
 
     @property
-    def life(self) -> str:
+    def epoch(self) -> str:
         """The epoch of the versions, which changes with a reset or an upgrade."""
-        return self._one.life
+        return self._one.epoch
 
     @property
     def wall_ms(self) -> int | None:
@@ -62,7 +62,7 @@ class Standing:
     @property
     def tag(self) -> str:
         """A text that no other version of the stores has, also after a reset; without quotes."""
-        return _tag(self.life, self.batch)
+        return _tag(self.epoch, self.batch)
 
     @property
     def headers(self) -> dict[str, str]:
@@ -72,8 +72,8 @@ class Standing:
 
 
 @lru_cache(_KNOWN)  # many ask for the version that is the newest
-def _tag(life: str, batch: int | None) -> str:
-    name = sha256(life.encode()).hexdigest()[:_TAG_CHARS]
+def _tag(epoch: str, batch: int | None) -> str:
+    name = sha256(epoch.encode()).hexdigest()[:_TAG_CHARS]
     return f"{name}.{'none' if batch is None else batch}"
 
 
@@ -118,7 +118,7 @@ async def stand(
     for _ in range(_ATTEMPTS):
         at = _common(stores) if version is None and len(stores) > 1 else version
         pins = {name: await store.pin(at, partitions) for name, store in named.items()}
-        if len({(pin.life, pin.batch) for pin in pins.values()}) == 1:
+        if len({(pin.epoch, pin.batch) for pin in pins.values()}) == 1:
             return Standing(named, pins)
         await app.moved(limits.slice_seconds)
     raise Problem(503, "the stores move apart", headers={"Retry-After": "1"})

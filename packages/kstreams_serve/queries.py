@@ -157,15 +157,15 @@ class Queries:
             Problem: The version of a cursor is gone; or too many pages are being read; or see
                 `stand`.
         """
-        rows = self._scans.take(query.name, query.skip) if query.life is not None else None
+        rows = self._scans.take(query.name, query.skip) if query.epoch is not None else None
         with self._one_more():
             try:
                 standing = await stand(app, (store,), query.as_of, self._limits)
             except StoreError as exc:
-                if query.life is not None and type(exc) is StoreError:
+                if query.epoch is not None and type(exc) is StoreError:
                     raise _gone() from exc
                 raise
-            if query.life not in (None, standing.life):
+            if query.epoch not in (None, standing.epoch):
                 raise _gone()
             reads = standing.reads(store.spec.name)
             if rows is None:

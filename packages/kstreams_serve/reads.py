@@ -71,7 +71,7 @@ class Reads:
         bounds = {"start": _TEXT, "end": _TEXT}
         rows = {**bounds, "prefix": _TEXT, **_TIMES, "reverse": _FLAG, "key_format": _FORM, **_AT,
                 "limit": _COUNT, "cursor": _TEXT}  # fmt: skip
-        stored = {"version": {}, "life": _TEXT, "partition": _WHOLE, "keys": _KEYS, **bounds,
+        stored = {"version": {}, "epoch": _TEXT, "partition": _WHOLE, "keys": _KEYS, **bounds,
                   "reverse": _FLAG, "limit": _COUNT}  # fmt: skip
         multi = {"keys": _KEYS, "key_format": _FORM, **_AT}
         data, events = Role.DATA, ("text/event-stream",)
@@ -155,7 +155,7 @@ class Reads:
     async def stored(self, request: Request) -> Response:
         """Read encoded rows of one partition, for clients that decode them themselves."""
         body = await self._body(
-            request, ("version", "life", "partition", "keys", "start", "end", "reverse", "limit")
+            request, ("version", "epoch", "partition", "keys", "start", "end", "reverse", "limit")
         )
         _, store = await store_of(self._context, request)
         query = StoredQuery.of(body, store, self._limits)

@@ -38,7 +38,7 @@ class RowQuery:
         place: The app and the store of a cursor.
         choices: The parameters that select rows, as texts.
         as_of: The version.
-        life: The epoch of a cursor's versions; None without a cursor.
+        epoch: The epoch of a cursor's versions; None without a cursor.
         last_key: The bytes of the first key of a next page.
         skip: The number of rows to skip there.
         name: The name of the open rows.
@@ -49,7 +49,7 @@ class RowQuery:
     choices: Mapping[str, str]
     as_of: AsOf
     key_bytes: int
-    life: str | None = None
+    epoch: str | None = None
     last_key: bytes | None = None
     skip: int = 0
     name: str = ""
@@ -80,7 +80,7 @@ class RowQuery:
             found.mapping("q"),
             as_of_in({"as_of": found.anything("v")}),
             key_bytes,
-            life=found.text("l"),
+            epoch=found.text("l"),
             last_key=base64_bytes(last) if last else None,
             skip=found.integer("n"),
             name=found.text("i"),
@@ -122,7 +122,7 @@ class RowQuery:
             "p": self.place,
             "q": dict(self.choices),
             "v": version if isinstance(version, str) else standing.batch,
-            "l": standing.life,
+            "l": standing.epoch,
             "k": b64encode(rows.last or b"").decode() if by_key else "",
             "n": rows.same if by_key else rows.looked,
             "i": self.name,

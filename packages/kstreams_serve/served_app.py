@@ -145,13 +145,13 @@ class ServedStore:
         place = self.newest.place
         name = as_of if isinstance(as_of, int) else place.commit(as_of).id
         with self._older_lock:
-            found = self._older.get((place.life, name))
+            found = self._older.get((place.epoch, name))
             if found is not None:
-                self._older.move_to_end((place.life, name))
+                self._older.move_to_end((place.epoch, name))
                 return found
         reader = self._reader(as_of)
         with self._older_lock:
-            self._older[place.life, name] = reader
+            self._older[place.epoch, name] = reader
             while len(self._older) > _OLDER:
                 self._older.popitem(last=False)[1].close()
         return reader

@@ -29,13 +29,13 @@ class StoredQuery:
     Attributes:
         partition: The partition of the store.
         version: A batch or a savepoint; None is the newest.
-        life: The epoch of the client's last read.
+        epoch: The epoch of the client's last read.
         look: Returns pairs, and whether there are no more.
     """
 
     partition: int
     version: int | str | None
-    life: object
+    epoch: object
     look: _Look
 
     @classmethod
@@ -54,8 +54,8 @@ class StoredQuery:
         ):
             raise Problem(400, f"partition is one of 0 to {most - 1}")
         look = _fetched(body, limits) if "keys" in body else _scanned(body, limits)
-        life = body.get("life", store.newest.life)
-        return cls(partition, as_of_in(body, "version").version, life, look)
+        epoch = body.get("epoch", store.newest.epoch)
+        return cls(partition, as_of_in(body, "version").version, epoch, look)
 
     async def answer(self, store: ServedStore) -> tuple[bytes, dict[str, str]]:
         """Return the rows in the format of `kstreams_client.wire`, and headers with their version.
@@ -66,9 +66,9 @@ class StoredQuery:
             StoreError: The version is not retained.
             SavepointError: There is no such savepoint.
         """
-        self._check_life(store.newest.life)
+        self._check_epoch(store.newest.epoch)
         pin = await store.pin(self.version, (self.partition,))
-        self._check_life(pin.life)  # it may have come while the partition was restored
+        self._check_epoch(pin.epoch)  # it may have come while the partition was restored
         name = store.spec.name
 
         def found(rows: WorkingStore, times: FixedTimes) -> Found:
@@ -78,8 +78,8 @@ class StoredQuery:
         data = encode_found(pin.read_stored(self.partition, found))
         return data, Standing({name: store}, {name: pin}).headers
 
-    def _check_life(self, life: str) -> None:
-        if self.life != life:
+    def _check_epoch(self, epoch: str) -> None:
+        if self.epoch != epoch:
             raise Problem(412, "the app was reset or upgraded: look at the store again")
 
 

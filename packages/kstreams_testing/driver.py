@@ -165,7 +165,7 @@ class TopologyTestDriver(DriverOutside):
             partitions=counts if self._check_keys else None,
             tables={spec.name: self._tables.of(spec.name) for spec in group.global_stores},
             keeps_processors=not self._recreate,
-            life=self.topology.name,
+            epoch=self.topology.name,
             fingerprint=self._fingerprint,
             writers=self._sinks.writers,
         )

@@ -118,7 +118,7 @@ class DriverVersions:
             return before.with_meta(meta)
         key = TaskKey(self.name, task.group.name, task.partition)
         log, attempt = DurableLog(self.log.objects, key), Attempt(new_attempt(), batch)
-        data = log.encode(changes, before.version + 1, attempt, before.lineage)
+        data = log.encode(changes, before.version + 1, attempt, before.version_id)
         ref = log.put(log.ref(data, before.version + 1, attempt, "delta"), data)
         pointer = before.with_delta(ref, data[-DIGEST_BYTES:], tuple(changes))
         if len(pointer.deltas) > _MOST_DELTAS:

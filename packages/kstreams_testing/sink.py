@@ -89,13 +89,13 @@ class SinkContract:
         raise NotImplementedError("say how the place is read: override seen()")
 
     def test_a_commit_is_seen_after_it_is_published(self) -> None:
-        life = uuid4().hex
-        self._commit(CommitId(life, "sink", 0, 1), [("a", 1), ("b", 2)])
+        epoch = uuid4().hex
+        self._commit(CommitId(epoch, "sink", 0, 1), [("a", 1), ("b", 2)])
         self._expect([("a", 1), ("b", 2)])
 
     def test_the_same_commit_twice_is_once(self) -> None:
-        life = uuid4().hex
-        commit = CommitId(life, "sink", 0, 1)
+        epoch = uuid4().hex
+        commit = CommitId(epoch, "sink", 0, 1)
         sink = self._sink()
         writer = sink.open()
         rows = _results([("a", 1), ("b", 2)])
@@ -107,8 +107,8 @@ class SinkContract:
         self._expect([("a", 1), ("b", 2)])
 
     def test_an_older_commit_after_a_newer_one_changes_nothing(self) -> None:
-        life = uuid4().hex
-        old, new = CommitId(life, "sink", 0, 1), CommitId(life, "sink", 0, 2)
+        epoch = uuid4().hex
+        old, new = CommitId(epoch, "sink", 0, 1), CommitId(epoch, "sink", 0, 2)
         self._commit(old, [("a", 1)])
         self._commit(new, [("a", 2)])
         late = self._sink().open()
@@ -117,21 +117,21 @@ class SinkContract:
         self._expect([("a", 1), ("a", 2)])
 
     def test_tasks_and_sinks_have_commits_of_their_own(self) -> None:
-        life = uuid4().hex
-        self._commit(CommitId(life, "sink", 0, 5), [("a", 1)])
-        self._commit(CommitId(life, "sink", 1, 1), [("b", 2)])
-        self._commit(CommitId(life, "other", 0, 1), [("c", 3)])
+        epoch = uuid4().hex
+        self._commit(CommitId(epoch, "sink", 0, 5), [("a", 1)])
+        self._commit(CommitId(epoch, "sink", 1, 1), [("b", 2)])
+        self._commit(CommitId(epoch, "other", 0, 1), [("c", 3)])
         self._expect([("a", 1), ("b", 2), ("c", 3)])
 
     def test_another_life_begins_anew(self) -> None:
-        life = uuid4().hex
-        self._commit(CommitId(life, "sink", 0, 5), [("a", 1)])
-        self._commit(CommitId(f"{life}2", "sink", 0, 0), [("b", 2)])
+        epoch = uuid4().hex
+        self._commit(CommitId(epoch, "sink", 0, 5), [("a", 1)])
+        self._commit(CommitId(f"{epoch}2", "sink", 0, 0), [("b", 2)])
         self._expect([("a", 1), ("b", 2)])
 
     def test_death_before_the_write_ends_leaves_nothing(self) -> None:
-        life = uuid4().hex
-        commit = CommitId(life, "sink", 0, 1)
+        epoch = uuid4().hex
+        commit = CommitId(epoch, "sink", 0, 1)
         writer = self._sink().open()
         with suppress(_Killed):
             writer.write(_Dying(_records([("a", 1), ("b", 2)])), commit)
@@ -142,15 +142,15 @@ class SinkContract:
         self._expect([("a", 1), ("b", 2)])
 
     def test_death_after_the_write_repeats_the_commit(self) -> None:
-        life = uuid4().hex
-        commit = CommitId(life, "sink", 0, 1)
+        epoch = uuid4().hex
+        commit = CommitId(epoch, "sink", 0, 1)
         self._write(commit, [("a", 1), ("b", 2)])
         self._commit(commit, [("a", 1), ("b", 2)])
         self._expect([("a", 1), ("b", 2)])
 
     def test_death_while_publishing_publishes_again(self) -> None:
-        life = uuid4().hex
-        first, second = CommitId(life, "sink", 0, 1), CommitId(life, "sink", 1, 1)
+        epoch = uuid4().hex
+        first, second = CommitId(epoch, "sink", 0, 1), CommitId(epoch, "sink", 1, 1)
         receipts = {
             first: self._write(first, [("a", 1)]),
             second: self._write(second, [("b", 2)]),
@@ -161,18 +161,18 @@ class SinkContract:
         self._expect([("a", 1), ("b", 2)])
 
     def test_a_writer_stays_open_from_batch_to_batch(self) -> None:
-        life = uuid4().hex
+        epoch = uuid4().hex
         sink = self._sink()
         writer = sink.open()
         for batch in range(3):
-            commit = CommitId(life, "sink", 0, batch)
+            commit = CommitId(epoch, "sink", 0, batch)
             self._publish(sink, {commit: writer.write(_results([("a", batch)]), commit)})
         writer.close()
         self._expect([("a", 0), ("a", 1), ("a", 2)])
 
     def test_a_refused_row_spoils_no_other_and_is_refused_again(self) -> None:
-        life = uuid4().hex
-        commit = CommitId(life, "sink", 0, 1)
+        epoch = uuid4().hex
+        commit = CommitId(epoch, "sink", 0, 1)
         first, again = (_results([("a", 1), ("b", 2)], self._bad()) for _ in range(2))
         self._write(commit, first)
         self._publish(self._sink(), {commit: self._write(commit, again)})
@@ -181,8 +181,8 @@ class SinkContract:
         self._expect([("a", 1), ("b", 2)])
 
     def test_a_refused_row_that_fails_leaves_nothing(self) -> None:
-        life = uuid4().hex
-        commit = CommitId(life, "sink", 0, 1)
+        epoch = uuid4().hex
+        commit = CommitId(epoch, "sink", 0, 1)
         results = _results([("a", 1)], self._bad())
         results.fails = True
         with suppress(RecordRefusedError):

@@ -131,7 +131,7 @@ class GlobalHarness(Harness):
 
     def _check_copies(self) -> None:
         """Check that two copies of the table are left on the machine, and no unfinished ones."""
-        home = table_copies("crash", self.checkpoint.incarnation)
+        home = table_copies("crash", self.checkpoint.checkpoint_id)
         tables = list(self.local.glob(f"**/{home}/*"))
         assert bool(tables) == isinstance(self.backend, FaultySharingBackend)
         for table in tables:

@@ -206,7 +206,7 @@ class HungDriver:
         query_settings = QuerySettings(
             settings,
             epoch=query.epoch,
-            scope=query.scope,
+            state_name=query.state_name,
             log=query.log,
             groups=query.groups,
             counts=(1,),

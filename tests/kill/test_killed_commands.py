@@ -140,7 +140,7 @@ def all_objects() -> Iterator[str]:
 
 
 def epoch(app: str) -> str:
-    return f"{app}.{Checkpoint.load(home_of(place(app))).incarnation}"
+    return f"{app}.{Checkpoint.load(home_of(place(app))).checkpoint_id}"
 
 
 # ---------------------------------------------------------------- an upgrade

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from kstreams.errors import InvalidNameError
 from kstreams.names import (
-    check_incarnation,
+    check_checkpoint_id,
     check_step,
     is_topic,
     path_step,
@@ -60,9 +60,9 @@ def test_name_that_is_no_path_component_is_rejected(name: str, why: str) -> None
     "epoch", ["", "..", "0123456789AB", "0123456789abc", "../../etc/x", None, 1]
 )
 def test_checkpoint_id_has_12_hex_digits(epoch: object) -> None:
-    assert check_incarnation("0123456789ab", "it") == "0123456789ab"
-    with pytest.raises(InvalidNameError, match=r"app\.json has the incarnation .*12 hex digits"):
-        check_incarnation(epoch, "app.json")
+    assert check_checkpoint_id("0123456789ab", "it") == "0123456789ab"
+    with pytest.raises(InvalidNameError, match=r"app\.json has the checkpoint id .*12 hex digits"):
+        check_checkpoint_id(epoch, "app.json")
 
 
 @given(TEXT)

@@ -134,11 +134,11 @@ def write_results(
         refusals = Refusals(node, output, limits)
         results = _Results(node, given, commit, refusals)
         try:
-            written = writers.get(commit.life, name, sinks[name]).write(results, commit)
+            written = writers.get(commit.epoch, name, sinks[name]).write(results, commit)
         except KeyboardInterrupt:
             raise
         except BaseException as exc:
-            writers.drop(commit.life, name)
+            writers.drop(commit.epoch, name)
             raise _located(exc, node) from exc
         refusals.settle()
         if written:

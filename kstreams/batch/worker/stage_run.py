@@ -159,8 +159,8 @@ class StageRun:
         query, app = self._query, self._query.app
 
         def home() -> Path:
-            own = open_local_home(app.state, app.app_id, query.incarnation)
-            return own / table_copies(app.app_id, query.incarnation)
+            own = open_local_home(app.state, app.app_id, query.checkpoint_id)
+            return own / table_copies(app.app_id, query.checkpoint_id)
 
         return {
             spec.name: self._worker.tables.open(
@@ -168,7 +168,7 @@ class StageRun:
                 self._versions[spec.name],
                 backend=app.state,
                 home=home,
-                reader=query.scope,
+                reader=query.state_name,
             )
             for spec in self._settings.group.global_stores
         }
@@ -247,7 +247,7 @@ class StageRun:
             changelog_ids=settings.changelog_ids(),
             partitions=query.uneven.inputs_of(settings.group, query.counts[settings.number]),
             tables=self._tables,
-            life=query.life,
+            epoch=query.commit_epoch,
             fingerprint=query.fingerprint,
             writers=self._worker.writers,
             measures=query.app.telemetry.measures,

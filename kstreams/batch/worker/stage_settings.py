@@ -31,7 +31,7 @@ class QuerySettings:
     Attributes:
         app: The settings of the app, as returned by `AppSettings.for_workers`.
         epoch: The epoch of the query, a unique id of its batches; part of producer and record ids.
-        scope: The name of the query's state in the durable log.
+        state_name: The name of the query's state in the durable log.
         log: The durable log.
         groups: The partition groups, in the order of their stages. Only the driver has them: a
             stage has its own, so the sent data grows with the number of stages, not with its
@@ -40,21 +40,21 @@ class QuerySettings:
         width: The number of Spark partitions of each stage; task `t` is in partition `t % width`.
         io: Reads source topics, and writes the output of sinks.
         changelogs: By store, its changelog and the end of it at the start of the app.
-        incarnation: The checkpoint id, which is also the prefix of copies of global tables.
+        checkpoint_id: The checkpoint id, which is also the prefix of copies of global tables.
         fingerprint: The fingerprint of the topology, which is stored with its output.
         uneven: Inputs and stores with fewer partitions than their group has tasks.
     """
 
     app: AppSettings
     epoch: str
-    scope: str
+    state_name: str
     log: ObjectStoreSettings
     groups: tuple[PartitionGroup, ...]
     counts: tuple[int, ...]
     width: int
     io: TopicIO
     changelogs: Mapping[str, TopicEnds] = field(default_factory=dict)
-    incarnation: str = ""
+    checkpoint_id: str = ""
     fingerprint: str = ""
     uneven: Uneven = field(default_factory=Uneven)
 
@@ -85,14 +85,14 @@ class QuerySettings:
         return cls(
             app,
             epoch=opened.epoch,
-            scope=opened.scope,
+            state_name=opened.state_name,
             log=opened.log,
             groups=opened.groups,
             counts=counts,
             width=min(max(counts), width),
             io=io,
             changelogs=changelogs,
-            incarnation=opened.checkpoint.incarnation,
+            checkpoint_id=opened.checkpoint.checkpoint_id,
             fingerprint=fingerprint,
             uneven=opened.checkpoint.uneven,
         )
@@ -110,14 +110,14 @@ class QuerySettings:
         return self.groups[0].name
 
     @property
-    def life(self) -> str:
-        """The id of the query's batches, unique among queries, checkpoint ids and epochs."""
-        return f"{self.epoch}/{self.scope}"
+    def commit_epoch(self) -> str:
+        """The epoch in commits of sinks, which is unique among all queries and checkpoints."""
+        return f"{self.epoch}/{self.state_name}"
 
     @property
     def publisher(self) -> str:
         """The id of the publisher of staged output; it begins with the app id."""
-        return f"{self.scope}/{self.epoch}"
+        return f"{self.state_name}/{self.epoch}"
 
     @property
     def first_topic(self) -> str:
@@ -176,7 +176,7 @@ class QuerySettings:
 
     def task_key(self, task: TaskId) -> TaskKey:
         """Return the name of a task's state in the durable log."""
-        return TaskKey(self.scope, *task)
+        return TaskKey(self.state_name, *task)
 
     def producer(self, task: TaskId) -> str:
         """Return the producer id of a task."""

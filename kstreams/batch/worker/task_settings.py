@@ -49,7 +49,7 @@ class TaskSettings:
         tables: The readers of global tables, by the names of their stores.
         keeps_processors: Whether processors stay from batch to batch; otherwise each batch creates
             new ones.
-        life: The epoch of the batches, for sinks other than topics.
+        epoch: The epoch of the batches, for sinks other than topics.
         fingerprint: The fingerprint of the topology, for the same sinks.
         writers: The writers of these sinks, open from batch to batch.
         watch: The observer, if there is one.
@@ -68,7 +68,7 @@ class TaskSettings:
     partitions: Mapping[str, int] | None = None
     tables: Mapping[str, TableAccess] = field(default_factory=dict)
     keeps_processors: bool = False
-    life: str = ""
+    epoch: str = ""
     fingerprint: str = ""
     writers: SinkWriters = field(default_factory=SinkWriters)
     watch: Watch | None = None
@@ -84,7 +84,7 @@ class TaskSettings:
         """
         return {
             node.name: CommitId(
-                self.life, node.name, self.partition, batch, revision, self.fingerprint
+                self.epoch, node.name, self.partition, batch, revision, self.fingerprint
             )
             for node in self.group.sinks
         }

@@ -62,7 +62,7 @@ class VersionedState:
             open_versions=self.worker.open_versions,
         )
         attempt = Attempt(new_attempt(), batch)
-        loops = loops_prefix(query.scope, query.epoch)
+        loops = loops_prefix(query.state_name, query.epoch)
         with versions.checkout(found, attempt) as checkout:
             names = [spec.name for spec in stores]
             yield _Opened(checkout, key, self.worker.rows, log, home, loops, names)
@@ -82,7 +82,7 @@ class _Opened:
         stores: Sequence[str],
     ) -> None:
         pointer = checkout.pointer
-        self.overlay = Overlay(checkout.store, rows.take(task, pointer.lineage))
+        self.overlay = Overlay(checkout.store, rows.take(task, pointer.version_id))
         self._names = stores
         self.meta = TaskMeta.from_json(pointer.meta)
         self.folder = home
@@ -109,7 +109,7 @@ class _Opened:
     def commit(self, changes: Changes) -> Pointer:
         """Add a version; see `OpenState`."""
         committed = self._checkout.begin_commit(changes, self.meta.to_json())
-        self._rows.keep(self._task, committed.lineage, self.overlay)
+        self._rows.keep(self._task, committed.version_id, self.overlay)
         return committed
 
     def settle(self) -> None:

@@ -27,12 +27,12 @@ def survey_objects(app_id: str, home: ObjectHome, state: StateBackend | None) ->
     """Return the targets of `reset_objects`; see `kstreams_admin.reset.survey`."""
     found = _own(app_id, home)
     log = _log(found, state)
-    count = sum(1 for _ in epoch_objects(log, app_id, found.incarnation))
+    count = sum(1 for _ in epoch_objects(log, app_id, found.checkpoint_id))
     count += sum(1 for prefix in _PREFIXES for _ in home.objects.list(prefix))
     return Survey(
         app_id,
         None,
-        local_leftovers(app_id, [found.incarnation], state),
+        local_leftovers(app_id, [found.checkpoint_id], state),
         (),
         count,
         tuple(Savepoints(found, log).names()),
@@ -47,7 +47,7 @@ def reset_objects(survey: Survey, home: ObjectHome, state: StateBackend | None) 
     the next reset or start removes the rest. The description is removed last.
     """
     found = _own(survey.app_id, home)
-    remove_local(found.app, survey.local, [found.incarnation], state)
+    remove_local(found.app, survey.local, [found.checkpoint_id], state)
     log = _log(found, state)
     if found.removal is None:
         run = uuid4().hex[:12]
@@ -72,7 +72,7 @@ def finish_reset(home: ObjectHome, log: ObjectStoreSettings | None) -> None:
 
 def _remove(found: Checkpoint, home: ObjectHome, log: ObjectStore) -> None:
     claims = () if found.removal is None else found.removal.claims
-    log.delete(list(epoch_objects(log, found.app, found.incarnation)))
+    log.delete(list(epoch_objects(log, found.app, found.checkpoint_id)))
     home.objects.delete([name for name in home.objects.list(PLANS) if name not in claims])
     home.forget_pause()
     home.objects.delete(list(home.objects.list(_TELEMETRY)))

@@ -76,7 +76,7 @@ def not_again(lets_go: Mapping[str, str]) -> tuple[str, ...]:
 def local_leftovers(
     app_id: str, epochs: Iterable[str], state: StateBackend | None
 ) -> tuple[Leftover, ...]:
-    """Return the working directories of some incarnations of an app, on this machine."""
+    """Return the working directories of some checkpoint ids of an app, on this machine."""
     homes = {epoch: local_home(state, app_id, epoch) for epoch in epochs}
     return tuple(
         measured(home, *local_parts(home, app_id, epoch))

@@ -8,6 +8,7 @@ from typing import Any
 
 from kstreams.state.log.commits import CommitName
 from kstreams.state.log.fields import Fields
+from kstreams.state.log.stored_names import STORED_NAMES
 
 __all__ = ("Pin", "Pins")
 
@@ -17,12 +18,12 @@ class Pin:
     """A version of a global table.
 
     Attributes:
-        line: `Checkpoint.line` of the query that writes the table: like that of no other
-            incarnation or generation.
+        log_name: `Checkpoint.line` of the query that writes the table: like that of no other
+            checkpoint id or epoch.
         commit: The commit that is read; None before the first: nothing is in the table.
     """
 
-    line: str
+    log_name: str
     commit: CommitName | None
 
     def __str__(self) -> str:
@@ -31,7 +32,7 @@ class Pin:
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {
-            "line": self.line,
+            STORED_NAMES["log_name"]: self.log_name,
             "commit": None if self.commit is None else self.commit.to_json(),
         }
 
@@ -39,7 +40,9 @@ class Pin:
     def from_json(cls, data: object) -> Pin:
         """Parse the result of `to_json`; a `ValueError` has the problem."""
         fields = Fields(data)
-        return cls(fields.text("line"), CommitName.from_json(fields.anything("commit")))
+        return cls(
+            fields.text(STORED_NAMES["log_name"]), CommitName.from_json(fields.anything("commit"))
+        )
 
 
 Pins = Mapping[str, Pin]

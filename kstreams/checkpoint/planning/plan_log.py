@@ -48,13 +48,13 @@ class PlanLog:
     Args:
         objects: The object store.
         prefix: The prefix of the names.
-        line: The epoch of the query, which is unique.
+        log_name: The epoch of the query, which is unique.
     """
 
-    def __init__(self, objects: ObjectStore, prefix: str = "", line: str = "") -> None:
+    def __init__(self, objects: ObjectStore, prefix: str = "", log_name: str = "") -> None:
         self._objects = objects
         self._prefix = prefix
-        self._line = line
+        self._log_name = log_name
 
     def begin(self, positions: Mapping[TopicPartition, int], topics: Mapping[str, str]) -> Plan:
         """Store the first positions of a query once; return the stored ones as an empty plan.
@@ -248,7 +248,7 @@ class PlanLog:
         return read_document(data, self._document(name), parse, what=what, hint=_HINT)
 
     def _document(self, name: str) -> str:
-        return f"plans/{self._line}/{name}"
+        return f"plans/{self._log_name}/{name}"
 
 
 def _inherited(number: int, run: str) -> str:

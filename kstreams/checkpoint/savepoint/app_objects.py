@@ -9,7 +9,7 @@ from urllib.parse import quote
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.savepoints import pinned_objects
 from kstreams.ids import TaskId
-from kstreams.names import is_incarnation
+from kstreams.names import is_checkpoint_id
 from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import app_prefix, garbage_prefix, loops_prefix
 from kstreams.state.log.loop_objects import object_names
@@ -19,15 +19,15 @@ __all__ = ("epoch_objects", "named_elsewhere", "remove_leftovers")
 _LOG = logging.getLogger(__name__)
 
 
-def epoch_objects(objects: ObjectStore, app: str, incarnation: str) -> Iterator[str]:
+def epoch_objects(objects: ObjectStore, app: str, checkpoint_id: str) -> Iterator[str]:
     """Yield the names of all objects under one checkpoint id: state, commits, savepoints.
 
     Args:
         objects: A durable log, which other apps may share.
         app: The app id.
-        incarnation: The checkpoint id; names under it are unique.
+        checkpoint_id: The checkpoint id; names under it are unique.
     """
-    epoch = f"{app}.{incarnation}"
+    epoch = f"{app}.{checkpoint_id}"
     yield from _scoped(objects, app_prefix(f"{epoch}.").removesuffix("/"))
     yield from _scoped(objects, f"commits/{quote(f'{epoch}.', safe='')}")
     yield from objects.list(f"savepoints/{quote(epoch, safe='')}/")
@@ -40,8 +40,8 @@ def _scoped(objects: ObjectStore, prefix: str) -> Iterator[str]:
     begin like those of app `a`, and have its checkpoint id in the place of a query name.
     """
     for name in objects.list(prefix):
-        scope, dot, _ = name[len(prefix) :].partition("/")[0].partition(".")
-        if not (dot and is_incarnation(scope)):
+        state_name, dot, _ = name[len(prefix) :].partition("/")[0].partition(".")
+        if not (dot and is_checkpoint_id(state_name)):
             yield name
 
 
@@ -71,7 +71,7 @@ def named_elsewhere(checkpoint: Checkpoint, objects: ObjectStore, query: str) ->
                 for ref in pointer.objects()
                 if not ref.name.startswith(checkpoint.task_key(other, task).prefix)
             }
-            own = loops_prefix(checkpoint.scope(other))
+            own = loops_prefix(checkpoint.state_name(other))
             moved.update(n for n in object_names(commit.loops) if not n.startswith(own))
             if not moved:  # then no later one has any
                 break
@@ -90,9 +90,9 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
         checkpoint: The current checkpoint of the app.
         objects: The durable log of the app.
     """
-    epoch = f"{checkpoint.app}.{checkpoint.incarnation}."
-    scopes = {query: checkpoint.scope(query) for query in checkpoint.queries}
-    logs = tuple(checkpoint.commits(query, objects).prefix for query in scopes)
+    epoch = f"{checkpoint.app}.{checkpoint.checkpoint_id}."
+    state_names = {query: checkpoint.state_name(query) for query in checkpoint.queries}
+    logs = tuple(checkpoint.commits(query, objects).prefix for query in state_names)
     commits = _scoped(objects, f"commits/{quote(epoch, safe='')}")
     # Commits first: a savepoint that finds its commits in the log is seen below.
     count = _delete(objects, (name for name in commits if not name.startswith(logs)))
@@ -104,8 +104,11 @@ def remove_leftovers(checkpoint: Checkpoint, objects: ObjectStore) -> int:
     }
     present = (
         *sorted(tasks),
-        *(garbage_prefix(scope) for scope in scopes.values()),
-        *(loops_prefix(scope, checkpoint.epoch(query)) for query, scope in scopes.items()),
+        *(garbage_prefix(state_name) for state_name in state_names.values()),
+        *(
+            loops_prefix(state_name, checkpoint.epoch(query))
+            for query, state_name in state_names.items()
+        ),
     )
     state = _scoped(objects, app_prefix(epoch).removesuffix("/"))
     strange = [name for name in state if not name.startswith(present)]

@@ -16,12 +16,13 @@ from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.checkpoint.storage.named_home import CheckpointName, home_of
 from kstreams.clock import to_ms
 from kstreams.errors import SavepointError, StateCorruptError
-from kstreams.names import check_incarnation, check_step
+from kstreams.names import check_checkpoint_id, check_step
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.backend.task_key import loops_prefix
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.document import read_document, seal
 from kstreams.state.log.loop_objects import copy_loops, rows_by_loop
+from kstreams.state.log.stored_names import STORED_NAMES
 from kstreams.state.log.totals import Totals
 
 __all__ = ("ForkSource", "copy_savepoint", "fork")
@@ -143,8 +144,8 @@ def copy_savepoint(
         home=target,
         revision=-1,
         app=app,
-        incarnation=uuid4().hex[:12],
-        generations={},
+        checkpoint_id=uuid4().hex[:12],
+        epoch_numbers={},
         ended={},
         begun={},
         start_ms=to_ms(source.start) if source.start else None,
@@ -161,8 +162,8 @@ def copy_savepoint(
 
 
 def _note(made: Checkpoint) -> None:
-    """Write down which incarnation is being made, before the log has anything of it."""
-    document = seal({"app": made.app, "incarnation": made.incarnation}, _NOTE)
+    """Write down which checkpoint id is being made, before the log has anything of it."""
+    document = seal({"app": made.app, STORED_NAMES["checkpoint_id"]: made.checkpoint_id}, _NOTE)
     made.home.note_fork(document.data)
 
 
@@ -174,7 +175,7 @@ def _remove_half(target: CheckpointHome, app: str, objects: ObjectStore) -> None
     half_app, epoch = read_document(
         note,
         _NOTE,
-        lambda fields, _: (fields.text("app"), fields.text("incarnation")),
+        lambda fields, _: (fields.text("app"), fields.text(STORED_NAMES["checkpoint_id"])),
         what=f"{place!r}, which says what a fork was making,",
         hint="remove it, if there is no app at this place, and make the fork again.",
         sealed=True,
@@ -184,7 +185,7 @@ def _remove_half(target: CheckpointHome, app: str, objects: ObjectStore) -> None
             f"{place} has an interrupted fork to app {half_app!r}, not to {app!r}",
             hint=f"fork to another place, or continue the fork with app {half_app!r}.",
         )
-    objects.delete(list(epoch_objects(objects, app, check_incarnation(epoch, repr(place)))))
+    objects.delete(list(epoch_objects(objects, app, check_checkpoint_id(epoch, repr(place)))))
     target.forget_fork()
 
 
@@ -204,10 +205,10 @@ def _seed(
         ).to_json()
         for task, pointer in commit.pointers().items()
     }
-    loops = copy_loops(source, target, loops_prefix(made.scope(query), _FORKED), commit.loops)
+    loops = copy_loops(source, target, loops_prefix(made.state_name(query), _FORKED), commit.loops)
     return Commit(
         SEED,
-        made.incarnation,
+        made.checkpoint_id,
         commit.wall_ms,
         tasks,
         positions=positions_after(commit) if offsets else {},

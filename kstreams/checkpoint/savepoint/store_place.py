@@ -63,9 +63,9 @@ class StorePlace:
         return cls(checkpoint, objects, spec, group, checkpoint.query_of_group(group), stamp)
 
     @property
-    def life(self) -> str:
+    def epoch(self) -> str:
         """Return the identity of the store's sequence of versions, which is unique."""
-        return self.checkpoint.line(self.query)
+        return self.checkpoint.log_name(self.query)
 
     @property
     def partitions(self) -> int:

@@ -40,7 +40,7 @@ class OpenedQuery:
         name: Name of the query, that of its first group.
         groups: The partition groups, in the order of their stages.
         epoch: The epoch, a unique id for the batches of this query.
-        scope: Name of the query's state in the durable log.
+        state_name: Name of the query's state in the durable log.
         log: Settings of the durable log.
         objects: The durable log, which counts the requests of the driver.
         plans: The plan log.
@@ -54,7 +54,7 @@ class OpenedQuery:
     name: str
     groups: tuple[PartitionGroup, ...]
     epoch: str
-    scope: str
+    state_name: str
     log: ObjectStoreSettings
     objects: CountedObjects
     plans: PlanLog
@@ -121,7 +121,7 @@ def open_for_running(
     same = {
         query: resumed[query]
         for query in made.queries
-        if query in resumed and made.line(query) == found.line(query)
+        if query in resumed and made.log_name(query) == found.log_name(query)
     }
     made = begin_logs(made, objects, {query: each.last for query, each in same.items()})
     if (told := made.with_logs_of(topology)) != made:
@@ -158,7 +158,7 @@ def opened_query(
         name,
         groups,
         checkpoint.epoch(name),
-        checkpoint.scope(name),
+        checkpoint.state_name(name),
         log,
         objects,
         checkpoint.plans(name),

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kstreams.checkpoint.checkpoint import Checkpoint, queries_of
-from kstreams.checkpoint.generations import (
+from kstreams.checkpoint.log_headers import begin_log
+from kstreams.checkpoint.new_epochs import (
     copy_store,
     epochs_after,
-    first_generation,
-    next_generation,
+    first_epoch_number,
+    next_epoch_number,
     rewritten,
 )
-from kstreams.checkpoint.log_headers import begin_log
 from kstreams.checkpoint.parameter_notes import recorded_parameters
 from kstreams.checkpoint.resume import positions_after
 from kstreams.checkpoint.start.app_settings import AppSettings
@@ -159,22 +159,22 @@ class _Upgrader:
         topology = self._wanted.topology
         queries = queries_of(topology)
         moved = [query for query in queries if not self._goes_on(query, queries[query])]
-        generations = {q: n for q, n in self._old.generations.items() if q in queries or n}
+        epoch_numbers = {q: n for q, n in self._old.epoch_numbers.items() if q in queries or n}
         objects = self._wanted.objects
         if self._old.home.takes_over:
             self._seal([query for query in self._old.queries if query not in {*queries} - {*moved}])
         for query in moved:
             if self._is_used(query):
-                generations[query] = next_generation(self._old, query, objects)
-            elif number := first_generation(self._old, query, objects):
-                generations[query] = number
+                epoch_numbers[query] = next_epoch_number(self._old, query, objects)
+            elif number := first_epoch_number(self._old, query, objects):
+                epoch_numbers[query] = number
         made = replace(
             self._old,
             shape=topology.shape(),
             queries=queries,
             tasks=dict(self._wanted.tasks),
             uneven=self._wanted.uneven,
-            generations=generations,
+            epoch_numbers=epoch_numbers,
             ended=epochs_after(self._old, self._ended(queries, moved)),
             begun={q: d for q, d in self._old.begun.items() if q in queries and q not in moved},
         )
@@ -240,7 +240,7 @@ class _Upgrader:
         return {n for n, c in self._changes.items() if c.verdict == "new" and c.action != "migrate"}
 
     def _is_used(self, query: str) -> bool:
-        return query in self._old.queries or query in self._old.generations
+        return query in self._old.queries or query in self._old.epoch_numbers
 
     def _seed(
         self, made: Checkpoint, query: str, groups: Sequence[PartitionGroup]

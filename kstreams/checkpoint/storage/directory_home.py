@@ -45,7 +45,7 @@ class DirectoryHome(CheckpointHome):
 
     `app.json` describes the app; `state/` has deltas, snapshots and commits; `queries/<name>/` has
     the plans of a query and the note of its last batch. A query with a new epoch after an upgrade
-    is in `generations/<number>/<name>/`. `telemetry/` has telemetry files, which may be removed.
+    is in `epoch_numbers/<number>/<name>/`. `telemetry/` has telemetry files, which may be removed.
 
     Args:
         path: The directory, absolute.
@@ -130,22 +130,22 @@ class DirectoryHome(CheckpointHome):
         return DirectoryTelemetry(self.path / FOLDER)
 
     @override
-    def plans(self, query: str, generation: int, line: str) -> PlansPlace:
-        """Return the folder of a query's plans; its path names generation and query."""
-        folder = self.query(query, generation) / "plans"
+    def plans(self, query: str, epoch_number: int, log_name: str) -> PlansPlace:
+        """Return the folder of a query's plans; its path names epoch and query."""
+        folder = self.query(query, epoch_number) / "plans"
         # The commit that follows brings the name to the disk too: a wait less in each batch.
         return PlansPlace(DirectoryObjectStore(folder, sync_names=False), "")
 
     @override
-    def done_notes(self, query: str, generation: int) -> DoneNotes:
+    def done_notes(self, query: str, epoch_number: int) -> DoneNotes:
         """Return the notes in the folder `done`; older ones were Spark's."""
-        folder = self.query(query, generation)
+        folder = self.query(query, epoch_number)
         return DoneNotes(folder / "done", folder / "spark" / "commits")
 
-    def query(self, query: str, generation: int) -> Path:
+    def query(self, query: str, epoch_number: int) -> Path:
         """Return a query's directory."""
-        root = self.path / ("generations" if generation else "queries")
-        root = root / str(generation) if generation else root
+        root = self.path / ("generations" if epoch_number else "queries")
+        root = root / str(epoch_number) if epoch_number else root
         step = path_step(query)
         if step != query and is_path_below(query) and (root / query / "plans").is_dir():
             return root / query  # made before such names were quoted

@@ -144,17 +144,17 @@ class CheckpointHome(ABC):
         """Return the telemetry files of the app."""
 
     @abstractmethod
-    def plans(self, query: str, generation: int, line: str) -> PlansPlace:
+    def plans(self, query: str, epoch_number: int, log_name: str) -> PlansPlace:
         """Return the place of a query's plans.
 
         Args:
             query: Name of the query.
-            generation: The number of the query's epoch.
-            line: A unique name of checkpoint id, query and epoch.
+            epoch_number: The number of the query's epoch.
+            log_name: A unique name of checkpoint id, query and epoch.
         """
 
     @abstractmethod
-    def done_notes(self, query: str, generation: int) -> DoneNotes:
+    def done_notes(self, query: str, epoch_number: int) -> DoneNotes:
         """Return the notes of the last finished batch of a query."""
 
     @abstractmethod

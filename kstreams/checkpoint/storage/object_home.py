@@ -149,12 +149,12 @@ class ObjectHome(CheckpointHome):
         return ObjectTelemetry(self.objects)
 
     @override
-    def plans(self, query: str, generation: int, line: str) -> PlansPlace:
-        """Return the prefix of a query's plans; the line names generation and query."""
-        return PlansPlace(self.objects, f"{PLANS}{line}/")
+    def plans(self, query: str, epoch_number: int, log_name: str) -> PlansPlace:
+        """Return the prefix of a query's plans; the log name contains epoch and query."""
+        return PlansPlace(self.objects, f"{PLANS}{log_name}/")
 
     @override
-    def done_notes(self, query: str, generation: int) -> DoneNotes:
+    def done_notes(self, query: str, epoch_number: int) -> DoneNotes:
         """Return none: each would be a trip to the storage."""
         return NO_NOTES
 

@@ -82,7 +82,7 @@ class FrameTask:
     """A task for one batch.
 
     Args:
-        settings: The settings of the stage, without a scope.
+        settings: The settings of the stage, without a state_name.
         rules: The rules of the stage.
         task: The task.
         record: The task record in Spark's state; None before the first batch.
@@ -105,8 +105,8 @@ class FrameTask:
         self._rules = rules
         self._task = task
         self._wall_ms = wall_ms
-        scope = f"{rules.layout.app}.{rules.start}" if record is None else record.scope
-        query = replace(settings.query, scope=scope, epoch=scope)
+        state_name = f"{rules.layout.app}.{rules.start}" if record is None else record.state_name
+        query = replace(settings.query, state_name=state_name, epoch=state_name)
         self._settings = replace(settings, query=query)
         if record is None:
             record = self._begun()
@@ -118,7 +118,7 @@ class FrameTask:
     def _begun(self) -> TaskRecord:
         """Return the record of a task that the checkpoint does not have yet."""
         query, fork = self._settings.query, self._rules.fork
-        record = TaskRecord(self._rules.layout.to_text(), self._task.group, query.scope)
+        record = TaskRecord(self._rules.layout.to_text(), self._task.group, query.state_name)
         if not self._streams:
             return record
         key = query.task_key(self._task)
@@ -199,7 +199,7 @@ class FrameTask:
         start = self._rules.start
         if start is None:
             return 0
-        return _OWNERSHIP.check(self._log, self.record.scope, start, self._wall_ms)
+        return _OWNERSHIP.check(self._log, self.record.state_name, start, self._wall_ms)
 
     def _check_timers(self, status: TaskStatus) -> None:
         if status.wall_due_ms is not None and self._streams and not self._rules.timers:

@@ -116,11 +116,11 @@ _DIFFERENCES = (
     (
         "origin",
         "the checkpoint was begun with fork={found!r}, not {own!r}",
-        "fork= stays as it was for a checkpoint's life. " + _ANOTHER,
+        "fork= stays as it was until the checkpoint is reset. " + _ANOTHER,
     ),
     (
         "shape",
         "the checkpoint was begun with another topology: its sources, edges or stores differ",
-        "Stores, sources and edges stay as they are for a checkpoint's life. " + _ANOTHER,
+        "Stores, sources and edges stay as they are until the checkpoint is reset. " + _ANOTHER,
     ),
 )

@@ -25,20 +25,21 @@ class Ownership:
     """A worker's knowledge of the owners of states.
 
     Attributes:
-        since_ms: By scope and start, the wall time of the first batch that the worker ran for it.
+        since_ms: By state name and start, the wall time of the first batch that the worker ran for
+            it.
     """
 
     since_ms: dict[tuple[str, str], int] = field(default_factory=dict)
     _checked: dict[str, tuple[str, int]] = field(default_factory=dict)
 
-    def check(self, log: ObjectStore, scope: str, start: str, wall_ms: int) -> int:
+    def check(self, log: ObjectStore, state_name: str, start: str, wall_ms: int) -> int:
         """Make sure that a query's start is the last one; take the state over at its first batch.
 
         One listing of the log a batch and worker.
 
         Args:
             log: The durable log.
-            scope: Name of the state there.
+            state_name: Name of the state there.
             start: Id of the start.
             wall_ms: The batch's wall time, ms since the epoch.
 
@@ -48,10 +49,10 @@ class Ownership:
         Raises:
             FencedError: The query was started again since, or a copy of its checkpoint was.
         """
-        since = self.since_ms.setdefault((scope, start), wall_ms)
-        if self._checked.get(scope) == (start, wall_ms):
+        since = self.since_ms.setdefault((state_name, start), wall_ms)
+        if self._checked.get(state_name) == (start, wall_ms):
             return since
-        prefix = f"{app_prefix(scope)}owners/"
+        prefix = f"{app_prefix(state_name)}owners/"
         names = list(log.list(prefix))
         if not any(_start_of(name) == start for name in names):
             number = int(names[-1][len(prefix) :].partition("-")[0]) + 1 if names else 0
@@ -60,11 +61,11 @@ class Ownership:
             log.delete(names[:-_KEPT])
         if _start_of(names[-1]) != start:
             raise FencedError(
-                f"another query has taken over the state {scope!r}: this one was started again, "
-                "or a copy of its checkpoint was",
+                f"another query has taken over the state {state_name!r}: this one was started "
+                "again, or a copy of its checkpoint was",
                 hint="Run one of them; to run both, begin one with a checkpoint of its own.",
             )
-        self._checked[scope] = start, wall_ms
+        self._checked[state_name] = start, wall_ms
         return since
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kstreams.errors import StateCorruptError
 from kstreams.state.log.fields import Fields
+from kstreams.state.log.stored_names import STORED_NAMES
 
 __all__ = ("TaskRecord",)
 
@@ -23,7 +24,7 @@ class TaskRecord:
     Attributes:
         layout: The layout at the creation of the checkpoint; see `Layout`.
         group: The name of the task's partition group.
-        scope: The name of the task's state in the durable log; unique to the checkpoint.
+        state_name: The name of the task's state in the durable log; unique to the checkpoint.
         batch: The number of batches of the task, which is the number of the last one.
         wall_ms: The wall time of that batch, ms since the epoch.
         pointer: The current version of the state, as JSON text; None before the first run.
@@ -33,7 +34,7 @@ class TaskRecord:
 
     layout: str
     group: str
-    scope: str
+    state_name: str
     batch: int = 0
     wall_ms: int = 0
     pointer: str | None = None
@@ -46,7 +47,7 @@ class TaskRecord:
             "f": _FORMAT,
             "layout": self.layout,
             "group": self.group,
-            "scope": self.scope,
+            STORED_NAMES["state_name"]: self.state_name,
             "batch": self.batch,
             "wall": self.wall_ms,
             "pointer": self.pointer,
@@ -72,7 +73,7 @@ class TaskRecord:
             return cls(
                 fields.text("layout"),
                 fields.text("group"),
-                fields.text("scope"),
+                fields.text(STORED_NAMES["state_name"]),
                 fields.integer("batch"),
                 fields.integer("wall"),
                 None if fields.anything("pointer") is None else fields.text("pointer"),

@@ -71,12 +71,12 @@ def loops_prefix(app: str, epoch: str = "") -> str:
     return f"{app_prefix(app)}loops/" + (f"{_quoted(epoch)}/" if epoch else "")
 
 
-def table_copies(app: str, incarnation: str) -> Path:
+def table_copies(app: str, checkpoint_id: str) -> Path:
     """Return an app's directory of copies of global tables, below the local home.
 
     Named as the state of a query without a name, which there is not.
     """
-    return Path(_quoted(f"{app}.{incarnation}."))
+    return Path(_quoted(f"{app}.{checkpoint_id}."))
 
 
 def new_attempt() -> str:

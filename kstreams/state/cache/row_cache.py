@@ -15,8 +15,8 @@ class RowCache:
 
     Spark schedules a task on its previous worker. The rows that it read and wrote are then still
     cached, and hot keys need no backend lookup. The rows are used only for exactly the version of
-    the last commit, as its lineage shows: a retry, or a task that ran elsewhere meanwhile, starts
-    without.
+    the last commit, as its version id shows: a retry, or a task that ran elsewhere meanwhile,
+    starts without.
 
     For one thread at a time, as in a worker.
 
@@ -34,17 +34,17 @@ class RowCache:
         """About how much memory the rows take."""
         return sum(size for _, _, size in self._tasks.values())
 
-    def take(self, task: TaskKey, lineage: str) -> Mapping[str, CachedRows]:
+    def take(self, task: TaskKey, version_id: str) -> Mapping[str, CachedRows]:
         """Return the known rows of a task's version, and remove them."""
         known, rows, _ = self._tasks.pop(task, ("", {}, 0))
-        return rows if known == lineage else {}
+        return rows if known == version_id else {}
 
-    def keep(self, task: TaskKey, lineage: str, overlay: Overlay) -> None:
+    def keep(self, task: TaskKey, version_id: str, overlay: Overlay) -> None:
         """Keep the rows of an overlay, which is not used any more.
 
         Args:
             task: The task.
-            lineage: The lineage of the version after its changes.
+            version_id: The version id of the version after its changes.
             overlay: The overlay at this version, with its changes.
         """
         size = _size(overlay)
@@ -55,7 +55,7 @@ class RowCache:
         while self._tasks and self.size_bytes + size > self._limit:
             del self._tasks[next(iter(self._tasks))]
         if size <= self._limit:
-            self._tasks[task] = (lineage, overlay.cached(), size)
+            self._tasks[task] = (version_id, overlay.cached(), size)
 
 
 def _size(overlay: Overlay) -> int:

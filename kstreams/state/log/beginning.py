@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kstreams.state.log.fields import Fields
+from kstreams.state.log.stored_names import STORED_NAMES
 
 __all__ = ("Beginning",)
 
@@ -15,16 +16,16 @@ class Beginning:
 
     Attributes:
         app: The app id.
-        incarnation: The checkpoint id.
+        checkpoint_id: The checkpoint id.
         query: The name of the query.
-        generation: The number of new epochs of the query after its state was rewritten.
+        epoch_number: The number of new epochs of the query after its state was rewritten.
         seed: The digest of the commit before all batches; empty without one.
     """
 
     app: str
-    incarnation: str
+    checkpoint_id: str
     query: str
-    generation: int = 0
+    epoch_number: int = 0
     seed: str = ""
 
     @classmethod
@@ -32,8 +33,8 @@ class Beginning:
         """Parse its fields; a `ValueError` has the problem."""
         return cls(
             fields.text("app"),
-            fields.text("incarnation"),
+            fields.text(STORED_NAMES["checkpoint_id"]),
             fields.text("query"),
-            fields.integer("generation"),
+            fields.integer(STORED_NAMES["epoch_number"]),
             fields.text("seed"),
         )

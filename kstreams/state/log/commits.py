@@ -28,6 +28,7 @@ from kstreams.state.log.loop_objects import (
 from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.receipts import Receipts, receipts_from_json, receipts_to_json
 from kstreams.state.log.staged import Staged
+from kstreams.state.log.stored_names import with_stored_names
 from kstreams.state.log.totals import Totals
 
 __all__ = ("SEED", "Commit", "CommitLog", "CommitName", "Output", "SealedCommit")
@@ -229,7 +230,7 @@ class CommitLog:
             LogMismatchError: It has begun as another.
         """
         name = self.prefix + _BEGIN
-        document = seal(vars(beginning), name)
+        document = seal(with_stored_names(vars(beginning)), name)
         if not self._objects.put_if_absent(name, document.data):
             found, digest = self.beginning()
             if digest != document.digest:

@@ -31,6 +31,7 @@ import pyarrow as pa
 
 from kstreams.errors import StateCorruptError
 from kstreams.state.backend.working import Changes, KeyRange, Pair, StoreChanges
+from kstreams.state.log.stored_names import with_attribute_names, with_stored_names
 
 __all__ = ("DIGEST_BYTES", "DeltaHeader", "decode", "encode")
 
@@ -42,7 +43,7 @@ _DELETED = 2**32 - 1
 _LENGTH = np.dtype("<u4")
 _BLOCK = 4096
 _CODEC = "zstd"
-_MERGERS = ("first", "lineage")
+_MERGERS = ("first", "version_id")
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,10 @@ class DeltaHeader:
         version: The resulting version.
         batch: The micro-batch of the writer.
         attempt: The attempt of the writer.
-        parent: The lineage of the previous version, hex.
+        parent: The version id of the previous version, hex.
         kind: The kind of content.
         first: For a merged delta: the first version of its changes; 0 if unknown.
-        lineage: For a merged delta: the resulting lineage, hex; empty if unknown.
+        version_id: For a merged delta: the resulting version id, hex; empty if unknown.
     """
 
     app: str
@@ -71,7 +72,7 @@ class DeltaHeader:
     parent: str
     kind: str = "delta"
     first: int = 0
-    lineage: str = ""
+    version_id: str = ""
 
 
 def encode(changes: Changes, header: DeltaHeader) -> bytes:
@@ -89,7 +90,7 @@ def encode(changes: Changes, header: DeltaHeader) -> bytes:
     raw = b"".join(parts)
     known = {name: value for name, value in asdict(header).items() if name not in _MERGERS or value}
     fields = json.dumps(
-        {**known, "stores": stores, "raw": len(raw)}, separators=(",", ":")
+        {**with_stored_names(known), "stores": stores, "raw": len(raw)}, separators=(",", ":")
     ).encode()
     body = pa.Codec(_CODEC).compress(raw, asbytes=True)
     content = b"".join((_MAGIC, bytes((_FORMAT,)), struct.pack("<I", len(fields)), fields, body))
@@ -119,7 +120,7 @@ def decode(data: bytes, name: str = "") -> tuple[DeltaHeader, dict[str, StoreCha
         fields = json.loads(bytes(content[start : start + length]))
         stores, raw_bytes = fields.pop("stores"), fields.pop("raw")
         raw = _decompressed(content[start + length :], raw_bytes) if raw_bytes else b""
-        return DeltaHeader(**fields), dict(_decode_stores(stores, raw))
+        return DeltaHeader(**with_attribute_names(fields)), dict(_decode_stores(stores, raw))
     except (
         ValueError,
         TypeError,

@@ -13,9 +13,9 @@ from kstreams.state.backend.objects import ObjectStore
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.backend.working import Changes, StoreChanges, WorkingStore
 from kstreams.state.log.delta import DIGEST_BYTES, DeltaHeader, decode, encode
-from kstreams.state.log.lineage import Link, link_of
 from kstreams.state.log.pointer import ObjectRef, Pointer
 from kstreams.state.log.restore_progress import RestoreProgress
+from kstreams.state.log.version_ids import Link, link_of
 
 __all__ = ("Attempt", "DurableLog", "checked_link", "checked_object", "short_digest")
 
@@ -131,7 +131,7 @@ class DurableLog:
         kind: str = "delta",
         *,
         first: int = 0,
-        lineage: str = "",
+        version_id: str = "",
     ) -> bytes:
         """Return the object that holds changes, with this task's name on it."""
         header = DeltaHeader(
@@ -144,7 +144,7 @@ class DurableLog:
             parent,
             kind,
             first,
-            lineage,
+            version_id,
         )
         return encode(changes, header)
 
@@ -188,7 +188,7 @@ def checked_object(objects: ObjectStore, ref: ObjectRef) -> bytes:
 
 
 def checked_link(objects: ObjectStore, ref: ObjectRef) -> Link:
-    """Return the lineage of an object in a pointer, checked in the same way."""
+    """Return the version id of an object in a pointer, checked in the same way."""
     return _proved(ref, _fetched(objects, ref))[0]
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from kstreams.state.backend.key_ranges import covers, united
 from kstreams.state.backend.working import Changes, KeyRange, StoreChanges
 from kstreams.state.log.durable import Attempt, DurableLog
-from kstreams.state.log.lineage import Link
 from kstreams.state.log.pointer import ObjectRef
+from kstreams.state.log.version_ids import Link
 
 __all__ = ("merged_changes", "write_merger")
 
@@ -42,7 +42,7 @@ def write_merger(log: DurableLog, parts: Sequence[ObjectRef], attempt: Attempt) 
         links[0].parent,
         kind,
         first=links[0].first,
-        lineage=links[-1].lineage,
+        version_id=links[-1].version_id,
     )
     return log.put(log.ref(data, version, attempt, kind, level), data)
 

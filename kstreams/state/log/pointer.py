@@ -19,10 +19,10 @@ from kstreams.errors import StateCorruptError
 from kstreams.state.backend.objects import object_name_parts
 from kstreams.state.log.fields import Fields, checked_digest, checked_integer, checked_text
 
-__all__ = ("ObjectRef", "Pointer", "lineage_after")
+__all__ = ("ObjectRef", "Pointer", "version_id_after")
 
 _FORMAT = 2
-_EMPTY_LINEAGE = "0" * 64
+_EMPTY_VERSION_ID = "0" * 64
 _NUMBERED = re.compile(r"\d{1,20}-")
 _SHORT_DIGEST = re.compile(r"[0-9a-f]{16}")
 
@@ -55,34 +55,34 @@ class Pointer:
 
     Args:
         version: The number of commits that changed the state, which orders the versions of a
-            lineage.
-        lineage: The SHA-256 over the chain of all changes, hex; unique to an attempt.
+            version id.
+        version_id: The SHA-256 over the chain of all changes, hex; unique to an attempt.
         snapshot: The chunks of the newest snapshot, ordered by store and key.
         deltas: The changes since the snapshot, oldest first.
         stores: Every store that the state has ever had, sorted.
         meta: The state of the task besides its stores (next offsets, stream time, punctuators): a
             JSON object, opaque here.
         base: The version of the snapshot; 0 without one.
-        base_lineage: The lineage of that version; empty if it is not recorded.
+        base_version_id: The version id of that version; empty if it is not recorded.
     """
 
     version: int
-    lineage: str
+    version_id: str
     snapshot: tuple[ObjectRef, ...] = ()
     deltas: tuple[ObjectRef, ...] = ()
     stores: tuple[str, ...] = ()
     meta: Mapping[str, Any] = field(default_factory=dict)
     base: int = 0
-    base_lineage: str = ""
+    base_version_id: str = ""
 
     @classmethod
     def empty(cls, meta: Mapping[str, Any] | None = None) -> Pointer:
         """Return the pointer of a task that has no state yet."""
         return cls(
             version=0,
-            lineage=_EMPTY_LINEAGE,
+            version_id=_EMPTY_VERSION_ID,
             meta=dict(meta or {}),
-            base_lineage=_EMPTY_LINEAGE,
+            base_version_id=_EMPTY_VERSION_ID,
         )
 
     @property
@@ -108,28 +108,28 @@ class Pointer:
         return replace(
             self,
             version=self.version + 1,
-            lineage=lineage_after(self.lineage, digest),
+            version_id=version_id_after(self.version_id, digest),
             deltas=(*self.deltas, delta),
             stores=tuple(sorted({*self.stores, *stores})),
         )
 
     def with_snapshot(
-        self, chunks: tuple[ObjectRef, ...], base: int | None = None, lineage: str = ""
+        self, chunks: tuple[ObjectRef, ...], base: int | None = None, version_id: str = ""
     ) -> Pointer:
         """Return the same version as a snapshot and the deltas after it.
 
         Args:
             chunks: The snapshot.
-            base: The version of the snapshot, of this lineage; this version by default.
-            lineage: The lineage of that version.
+            base: The version of the snapshot, of this version id; this version by default.
+            version_id: The version id of that version.
         """
         if base is None:
-            base, lineage = self.version, self.lineage
+            base, version_id = self.version, self.version_id
         deltas = self.deltas_after(base)
-        return replace(self, snapshot=chunks, deltas=deltas, base=base, base_lineage=lineage)
+        return replace(self, snapshot=chunks, deltas=deltas, base=base, base_version_id=version_id)
 
     def deltas_after(self, version: int) -> tuple[ObjectRef, ...]:
-        """Return the deltas that lead on from a version of this lineage, `base` or later.
+        """Return the deltas that lead on from a version of this version id, `base` or later.
 
         A merged one may begin before it: it holds the last values, so nothing is lost.
         """
@@ -152,14 +152,14 @@ class Pointer:
         content: dict[str, Any] = {
             "f": _FORMAT,
             "v": self.version,
-            "l": self.lineage,
+            "l": self.version_id,
             "b": base,
             "c": [_ref_to_list(ref, base) for ref in self.snapshot],
             "d": [_ref_to_list(ref, base) for ref in self.deltas],
             "s": self.stores,
             "m": self.meta,
             "n": self.base,
-            "o": self.base_lineage,
+            "o": self.base_version_id,
         }
         return json.dumps(content, separators=(",", ":"), ensure_ascii=False)
 
@@ -181,13 +181,13 @@ class Pointer:
             base = fields.text("b")
             return cls(
                 version=fields.integer("v"),
-                lineage=checked_digest(fields.text("l"), "the lineage"),
+                version_id=checked_digest(fields.text("l"), "the version id"),
                 snapshot=tuple(_ref_from_list(ref, base) for ref in fields.items("c")),
                 deltas=tuple(_ref_from_list(ref, base, "delta") for ref in fields.items("d")),
                 stores=tuple(checked_text(store, "a store") for store in fields.items("s")),
                 meta=fields.mapping("m"),
                 base=fields.integer("n"),
-                base_lineage=fields.text("o", "" if fields.integer("n") else _EMPTY_LINEAGE),
+                base_version_id=fields.text("o", "" if fields.integer("n") else _EMPTY_VERSION_ID),
             )
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise StateCorruptError(
@@ -196,9 +196,9 @@ class Pointer:
             ) from error
 
 
-def lineage_after(lineage: str, digest: bytes) -> str:
-    """Return the lineage that a change of this SHA-256 leads to, hex."""
-    return sha256(bytes.fromhex(lineage) + digest).hexdigest()
+def version_id_after(version_id: str, digest: bytes) -> str:
+    """Return the version id that a change of this SHA-256 leads to, hex."""
+    return sha256(bytes.fromhex(version_id) + digest).hexdigest()
 
 
 def _ref_to_list(ref: ObjectRef, base: str) -> list[str | int]:

@@ -38,14 +38,14 @@ def receipts_from_json(data: Iterable[object]) -> tuple[Receipts, ...]:
 
 
 def _fields(commit: CommitId) -> list[Any]:
-    return [commit.life, commit.sink, commit.task, commit.batch, commit.revision]
+    return [commit.epoch, commit.sink, commit.task, commit.batch, commit.revision]
 
 
 def _receipts(data: object) -> Receipts:
     if not isinstance(data, list) or len(data) != _FIELDS or not isinstance(data[5], list):
         raise ValueError(f"{data!r} names nothing that a sink has written")
     commit = CommitId(
-        checked_text(data[0], "the life of a commit"),
+        checked_text(data[0], "the epoch of a commit"),
         checked_text(data[1], "the sink of a commit"),
         checked_integer(data[2], "the task of a commit"),
         checked_integer(data[3], "the batch of a commit"),

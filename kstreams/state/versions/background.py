@@ -1,6 +1,6 @@
 """Background upkeep: a thread of the worker merges deltas and creates snapshots.
 
-A later commit of the same lineage publishes the result for version M: a snapshot, created from a
+A later commit of the same version id publishes the result for version M: a snapshot, created from a
 copy of M, with the deltas after M; or a merged delta instead of its deltas. Before that no pointer
 names the objects: a killed worker only loses the work, and cleanup removes the objects.
 """
@@ -120,7 +120,7 @@ class BackgroundUpkeep:
         pointer: Pointer,
         make: Callable[[], _Publish],
     ) -> None:
-        job = _Job(what, log, pointer, make, steady_ms(self._clock), line={pointer.lineage})
+        job = _Job(what, log, pointer, make, steady_ms(self._clock), line={pointer.version_id})
         with self._lock:
             self._jobs[log.task] = job
             if what == "snapshot":
@@ -143,9 +143,9 @@ class BackgroundUpkeep:
             job = self._jobs.get(task)
             if job is None:
                 return pointer
-            own = base.lineage in job.line
+            own = base.version_id in job.line
             if own:
-                job.line.add(pointer.lineage)
+                job.line.add(pointer.version_id)
             old = steady_ms(self._clock) - job.begun_ms > self._fresh_ms
             lost = not own and base.version >= job.pointer.version
             if job.done and (job.publish is None or old or lost):
@@ -159,7 +159,7 @@ class BackgroundUpkeep:
         """Drop finished objects that the version of the checkout has already."""
         with self._lock:
             job = self._jobs.get(task)
-            if job is None or job.publish is None or pointer.lineage not in job.line:
+            if job is None or job.publish is None or pointer.version_id not in job.line:
                 return
             if job.publish(pointer) == pointer:
                 del self._jobs[task]
@@ -207,7 +207,7 @@ def _snapshot(log: DurableLog, pointer: Pointer, copy: VersionCopy, chunk_bytes:
     def publish(later: Pointer) -> Pointer:
         if later.base >= pointer.version:
             return later
-        return later.with_snapshot(made.snapshot, pointer.version, pointer.lineage)
+        return later.with_snapshot(made.snapshot, pointer.version, pointer.version_id)
 
     return publish
 

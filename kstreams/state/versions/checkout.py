@@ -178,7 +178,7 @@ class Checkout:
             The version, and whether it stays open, with the changes in memory.
         """
         base, log, attempt, upkeep = self.pointer, self._place.log, self.attempt, self._place.upkeep
-        data = log.encode(changes, base.version + 1, attempt, base.lineage)
+        data = log.encode(changes, base.version + 1, attempt, base.version_id)
         ref = log.ref(data, base.version + 1, attempt, "delta")
         pointer = base.with_delta(ref, data[-DIGEST_BYTES:], tuple(changes))
         beside = self._background()
@@ -238,7 +238,7 @@ class Checkout:
         with versions.exclusive():
             copy = self._copy_to_snapshot(pointer)
             try:
-                versions.publish(pointer.version, pointer.lineage, self._place.directory)
+                versions.publish(pointer.version, pointer.version_id, self._place.directory)
             except BaseException:
                 if copy is not None:
                     copy.discard()
@@ -278,12 +278,12 @@ class Checkout:
 
     def _hand_back(self) -> bool:
         """Name this unchanged copy as its version, if making it has used that one up."""
-        version, lineage = self.pointer.version, self.pointer.lineage
+        version, version_id = self.pointer.version, self.pointer.version_id
         versions = self._place.versions
         with versions.exclusive():
-            if version == 0 or versions.find(version, lineage) is not None:
+            if version == 0 or versions.find(version, version_id) is not None:
                 return False
-            versions.publish(version, lineage, self._place.directory)
+            versions.publish(version, version_id, self._place.directory)
             return True
 
     def _discard(self) -> None:

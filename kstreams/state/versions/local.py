@@ -2,7 +2,7 @@
 
     attempts/<name>   what a backend keeps: an attempt under way, or a version
     locks/<name>      locked by the process that runs the attempt, as long as it runs
-    versions/<version>-<lineage>   link to the attempt that made it; or, `<name>@<version>`,
+    versions/<version>-<id>        link to the attempt that made it; or, `<name>@<version>`,
                                    an earlier one, from which the log's deltas lead to it
 
 All of them are in a directory that only the user may access (`open_local_home`): anyone with write
@@ -29,32 +29,32 @@ from kstreams.state.versions.private import make_private, private_directory
 
 __all__ = ("LocalAttempt", "LocalVersions", "local_home", "local_parts", "open_local_home")
 
-_LINEAGE_CHARS = 32
+_VERSION_ID_CHARS = 32
 _BASED_ON = "@"
 _LOG = logging.getLogger(__name__)
 
 
-def local_home(backend: StateBackend | None, app: str, incarnation: str) -> Path:
-    """Return where one life of an app keeps its working copies on this machine.
+def local_home(backend: StateBackend | None, app: str, checkpoint_id: str) -> Path:
+    """Return the home of an app's working copies on this machine, for one checkpoint id.
 
     Args:
         backend: Names the directory above, if it wants to; the user's own temporary one
             otherwise.
         app: The app's id.
-        incarnation: Id of this life of its checkpoint.
+        checkpoint_id: The checkpoint id.
     """
-    base, steps = _home(backend, app, incarnation)
+    base, steps = _home(backend, app, checkpoint_id)
     return base.joinpath(*steps)
 
 
-def open_local_home(backend: StateBackend, app: str, incarnation: str) -> Path:
+def open_local_home(backend: StateBackend, app: str, checkpoint_id: str) -> Path:
     """Return the `local_home`, after checking that it is private to this user.
 
     Raises:
         ForeignDirectoryError: Another user can access it.
         StoreOpenError: The disk rejects the directory.
     """
-    base, steps = _home(backend, app, incarnation)
+    base, steps = _home(backend, app, checkpoint_id)
     try:
         return private_directory(base, *steps)
     except StoreOpenError:
@@ -63,12 +63,12 @@ def open_local_home(backend: StateBackend, app: str, incarnation: str) -> Path:
         raise _unusable(base.joinpath(*steps), error) from error
 
 
-def local_parts(home: Path, app: str, incarnation: str) -> tuple[Path, ...]:
+def local_parts(home: Path, app: str, checkpoint_id: str) -> tuple[Path, ...]:
     """Return the directories of a checkpoint id in its home, which contain the id in their names.
 
     Targets of links and directories of others are not included.
     """
-    mark = app_prefix(f"{app}.{incarnation}.").removesuffix("/")
+    mark = app_prefix(f"{app}.{checkpoint_id}.").removesuffix("/")
     for directory in (home.parent, home):
         try:
             found = directory.lstat()
@@ -84,12 +84,14 @@ def local_parts(home: Path, app: str, incarnation: str) -> tuple[Path, ...]:
     )
 
 
-def _home(backend: StateBackend | None, app: str, incarnation: str) -> tuple[Path, tuple[str, ...]]:
+def _home(
+    backend: StateBackend | None, app: str, checkpoint_id: str
+) -> tuple[Path, tuple[str, ...]]:
     """Return the directory that others may share, and the steps from there."""
     named = None if backend is None else backend.directory
     if named:
-        return Path(named), (app, incarnation)
-    return Path(tempfile.gettempdir()), (f"kstreams-{os.getuid()}", app, incarnation)
+        return Path(named), (app, checkpoint_id)
+    return Path(tempfile.gettempdir()), (f"kstreams-{os.getuid()}", app, checkpoint_id)
 
 
 def _unusable(home: Path, error: OSError) -> StoreOpenError:
@@ -156,19 +158,19 @@ class LocalVersions:
         fcntl.flock(lock, fcntl.LOCK_EX)
         return LocalAttempt(name, self._attempts / name, lock)
 
-    def find(self, version: int, lineage: str) -> Path | None:
+    def find(self, version: int, version_id: str) -> Path | None:
         """Return the directory of a version, or None when it is not here."""
-        directory, based_on = self._linked(version, lineage)
+        directory, based_on = self._linked(version, version_id)
         return directory if based_on is None else None
 
-    def find_base(self, version: int, lineage: str) -> tuple[Path, int] | None:
+    def find_base(self, version: int, version_id: str) -> tuple[Path, int] | None:
         """Return an earlier version, from which deltas lead to one, and its number."""
-        directory, based_on = self._linked(version, lineage)
+        directory, based_on = self._linked(version, version_id)
         return None if directory is None or based_on is None else (directory, based_on)
 
-    def _linked(self, version: int, lineage: str) -> tuple[Path | None, int | None]:
+    def _linked(self, version: int, version_id: str) -> tuple[Path | None, int | None]:
         try:
-            text = self._link(version, lineage).readlink().name
+            text = self._link(version, version_id).readlink().name
         except FileNotFoundError:
             return None, None
         name, _, based_on = text.partition(_BASED_ON)
@@ -177,35 +179,35 @@ class LocalVersions:
             return None, None
         return directory, int(based_on) if based_on else None
 
-    def publish(self, version: int, lineage: str, attempt: LocalAttempt) -> None:
+    def publish(self, version: int, version_id: str, attempt: LocalAttempt) -> None:
         """Name a closed attempt as a version; call within `exclusive`.
 
         Raises:
             StoreError: The disk is full or cannot be written; the version is not there.
         """
-        self._name(version, lineage, attempt, attempt.name)
+        self._name(version, version_id, attempt, attempt.name)
         self._end(attempt)
 
     def publish_base(
-        self, version: int, lineage: str, attempt: LocalAttempt, base: tuple[str, int]
+        self, version: int, version_id: str, attempt: LocalAttempt, base: tuple[str, int]
     ) -> None:
         """Record the base of a version that is only in memory; call it within `exclusive`.
 
         Args:
             version: The number of the version.
-            lineage: The lineage of the version.
+            version_id: The version id of the version.
             attempt: The attempt that has the version in memory and continues.
-            base: The attempt that created an earlier version of the lineage, and that version's
+            base: The attempt that created an earlier version of the version id, and that version's
                 number.
 
         Raises:
             StoreError: As for `publish`.
         """
         name, number = base
-        self._name(version, lineage, attempt, f"{name}{_BASED_ON}{number}")
+        self._name(version, version_id, attempt, f"{name}{_BASED_ON}{number}")
 
-    def _name(self, version: int, lineage: str, attempt: LocalAttempt, target: str) -> None:
-        link = self._link(version, lineage)
+    def _name(self, version: int, version_id: str, attempt: LocalAttempt, target: str) -> None:
+        link = self._link(version, version_id)
         fresh = link.with_name(f".{attempt.name}")
         try:
             fresh.symlink_to(target)
@@ -216,9 +218,9 @@ class LocalVersions:
                 hint="Give the backend a directory that can be written and has room.",
             ) from error
 
-    def forget(self, version: int, lineage: str) -> None:
+    def forget(self, version: int, version_id: str) -> None:
         """Take a version's name away; call within `exclusive`."""
-        self._link(version, lineage).unlink(missing_ok=True)
+        self._link(version, version_id).unlink(missing_ok=True)
 
     def discard(self, attempt: LocalAttempt) -> None:
         """Remove an attempt that has been closed.
@@ -265,8 +267,8 @@ class LocalVersions:
         (self._locks / attempt.name).unlink(missing_ok=True)
         attempt.release()
 
-    def _link(self, version: int, lineage: str) -> Path:
-        return self._versions / f"{version:020d}-{lineage[:_LINEAGE_CHARS]}"
+    def _link(self, version: int, version_id: str) -> Path:
+        return self._versions / f"{version:020d}-{version_id[:_VERSION_ID_CHARS]}"
 
 
 def _version_of(name: str) -> int:

@@ -48,7 +48,7 @@ class OpenVersion:
         base: The stored rows; only `write` writes to it.
         stores: The stores that it was opened with.
         source: The attempt that the base was branched from, and its version.
-        lineage: The lineage of base and buffers.
+        version_id: The version id of base and buffers.
         most_bytes: The maximum bytes of the buffers.
     """
 
@@ -58,7 +58,7 @@ class OpenVersion:
     base: WorkingStore
     stores: Collection[str]
     source: tuple[str, int]
-    lineage: str
+    version_id: str
     most_bytes: int
     _buffers: dict[str, ChangeBuffer] = field(default_factory=dict)
     _next: tuple[str, Changes] | None = None
@@ -91,20 +91,20 @@ class OpenVersion:
         Raises:
             StoreError: The disk is full or cannot be written.
         """
-        version, lineage = pointer.version, pointer.lineage
+        version, version_id = pointer.version, pointer.version_id
         with self.versions.exclusive():
-            self.versions.publish_base(version, lineage, self.directory, self.source)
-        self._next = (lineage, changes)
+            self.versions.publish_base(version, version_id, self.directory, self.source)
+        self._next = (version_id, changes)
         self.versions.sweep(version - 2, version)
 
-    def stands_at(self, lineage: str) -> bool:
+    def stands_at(self, version_id: str) -> bool:
         """Move to a version if it is the current or the next one, and return success."""
         following, self._next = self._next, None
-        if following is not None and following[0] == lineage:
-            self.lineage = lineage
+        if following is not None and following[0] == version_id:
+            self.version_id = version_id
             for store, changed in following[1].items():
                 self._buffers.setdefault(store, ChangeBuffer()).take_in(changed)
-        return self.lineage == lineage
+        return self.version_id == version_id
 
     def write(self) -> None:
         """Write the buffers to the base, which is then at the version itself.
@@ -186,7 +186,7 @@ class OpenVersions:
             return None
         version = found.version
         fits = version.backend == backend and set(stores) <= set(version.stores)
-        if fits and version.stands_at(pointer.lineage):
+        if fits and version.stands_at(pointer.version_id):
             return version
         version.close()
         return None

@@ -135,7 +135,7 @@ class TaskVersions:
             opened.store,
             frozenset(stores),
             (opened.source, pointer.version),
-            pointer.lineage,
+            pointer.version_id,
             backend.open_bytes,
         )
 
@@ -154,7 +154,7 @@ class TaskVersions:
         with self._local.exclusive():
             directory = self._local.begin(attempt)
             try:
-                source = self._local.find(pointer.version, pointer.lineage)
+                source = self._local.find(pointer.version, pointer.version_id)
                 usable = self._fill(pointer, source, directory)
             except BaseException:
                 self._local.discard(directory)
@@ -171,7 +171,7 @@ class TaskVersions:
         self._local.discard(directory)
         if source is not None:
             with self._local.exclusive():
-                self._local.forget(pointer.version, pointer.lineage)
+                self._local.forget(pointer.version, pointer.version_id)
         return None
 
     def _fill(self, pointer: Pointer, source: Path | None, directory: LocalAttempt) -> bool:
@@ -193,7 +193,7 @@ class TaskVersions:
     def _restored_after(self, pointer: Pointer, name: str, stores: Sequence[str]) -> bool:
         """Make the local version of an earlier one, where there is one of use."""
         with self._local.exclusive():
-            found = self._local.find_base(pointer.version, pointer.lineage)
+            found = self._local.find_base(pointer.version, pointer.version_id)
             if found is None or found[1] < pointer.base:
                 return False
             earlier, after = found
@@ -219,7 +219,7 @@ class TaskVersions:
             finally:
                 store.close()
             with self._local.exclusive():
-                self._local.publish(pointer.version, pointer.lineage, base)
+                self._local.publish(pointer.version, pointer.version_id, base)
         except BaseException:
             self._local.discard(base)
             raise

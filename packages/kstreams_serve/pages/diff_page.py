@@ -46,14 +46,14 @@ class _Wanted:
         after: The later version.
         skip: The number of rows that earlier pages have compared.
         name: The name of the open rows.
-        life: The epoch of a cursor's versions; None without a cursor.
+        epoch: The epoch of a cursor's versions; None without a cursor.
     """
 
     before: AsOf
     after: AsOf
     skip: int = 0
     name: str = ""
-    life: str | None = None
+    epoch: str | None = None
 
 
 class DiffPage:
@@ -105,7 +105,7 @@ class DiffPage:
         limits, name = self._context.limits, store.spec.name
         before = await stand(app, (store,), wanted.before, limits)
         after = await stand(app, (store,), wanted.after, limits)
-        if before.life != after.life or wanted.life not in (None, before.life):
+        if before.epoch != after.epoch or wanted.epoch not in (None, before.epoch):
             raise Problem(410, "the app has begun again since: its versions have changed")
         rows = self._scans.take(wanted.name, wanted.skip) or _rows(
             before.reads(name), after.reads(name)
@@ -121,7 +121,7 @@ class DiffPage:
                     "after": _version(wanted.after, after),
                     "n": rows.looked,
                     "i": wanted.name,
-                    "l": after.life,
+                    "l": after.epoch,
                 }
             )
         return {

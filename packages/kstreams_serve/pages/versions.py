@@ -1,4 +1,4 @@
-"""The page of an app's versions: savepoints, commits, generations."""
+"""The page of an app's versions: savepoints, commits, epochs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _CommitLine:
 @dataclass(frozen=True)
 class _QueryLine:
     name: str
-    generation: int
+    epoch_number: int
     epoch: str
     batches: Sequence[int]
     commits: Sequence[_CommitLine]
@@ -65,7 +65,7 @@ def _page(app: ServedApp) -> Page:
         queries.append(
             _QueryLine(
                 query,
-                checkpoint.generations.get(query, 0),
+                checkpoint.epoch_numbers.get(query, 0),
                 checkpoint.epoch(query),
                 batches,
                 _lines(log, batches[-_SHOWN:]),

@@ -31,7 +31,7 @@ def test_request_lost_at_any_step_leaves_all_rows_correct(
         with monkeypatch.context() as patch:
             lost = ServiceUnavailable("gone")  # type: ignore[no-untyped-call]  # it is not
             cut = CutConnection(patch, BigtableClient, method, lost, nth=nth, answered=answered)
-            write(sink, given(("a", batch), ("b", batch)), commit_of(batch, life=f"{nth}"))
+            write(sink, given(("a", batch), ("b", batch)), commit_of(batch, epoch=f"{nth}"))
         assert place.totals() == {"a": batch, "b": batch}
         if not cut.struck:
             return

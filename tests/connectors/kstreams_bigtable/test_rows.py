@@ -101,8 +101,8 @@ def test_late_older_batch_changes_nothing(place: Place) -> None:
 
 def test_new_epoch_overwrites_existing_rows(place: Place) -> None:
     sink = place.sink()
-    write(sink, given(("a", 1), ("b", 1)), commit_of(900, life="one"))
-    write(sink, given(("a", 2)), commit_of(0, life="two"))
+    write(sink, given(("a", 1), ("b", 1)), commit_of(900, epoch="one"))
+    write(sink, given(("a", 2)), commit_of(0, epoch="two"))
     assert place.totals() == {"a": 2, "b": 1}
 
 

@@ -69,17 +69,17 @@ def test_older_commit_overwrites_nothing_and_a_later_epoch_does(place: Place) ->
         late.write(given(("a", 7)), commit_of(6, revision=1))
         late.write(given(("a", 8)), commit_of(6))
     assert place.rows() == [("a", 7), ("before", 2), ("c", 4)]
-    write(place.sink(), given(("a", 0), ("b", 0)), commit_of(0, life="another"))
+    write(place.sink(), given(("a", 0), ("b", 0)), commit_of(0, epoch="another"))
     write(place.sink(), given(("a", 9), ("c", None)), commit_of(7))  # of the epoch before
     assert place.rows() == [("a", 0), ("b", 0), ("before", 2)]
 
 
 def test_epochs_have_increasing_write_times_whatever_the_clock(place: Place) -> None:
     place.make()
-    sink = place.sink(lives=f"lives_{place.name}".lower())
+    sink = place.sink(epochs=f"lives_{place.name}".lower())
     sink.prepare()
     ahead = 1 << 60
-    place.insert("written, life, base", f"'{place.name}', 'ahead', {ahead}", sink.lives)
+    place.insert("written, epoch, base", f"'{place.name}', 'ahead', {ahead}", sink.epochs)
     write(sink, given(("a", 1)))
     ((at,),) = place.rows("writetime(total)")
     assert at == ahead + 60_000_000

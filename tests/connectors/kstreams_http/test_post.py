@@ -89,7 +89,7 @@ def test_results_are_posted_in_order_with_stable_idempotency_keys(receiver: Rece
     rows = given(("a", {"n": 1}), ("b", None), ("c", [2]), ("d", '"text"'), ("e", b"5"))
     for _ in range(2):
         assert write(sink, rows, commit_of(7, task=2)) == []
-    names = [f"life/out/2/7/{number}" for number in (0, 2, 3, 4)]
+    names = [f"epoch/out/2/7/{number}" for number in (0, 2, 3, 4)]
     expected = list(zip(names, [{"n": 1}, [2], "text", 5], strict=True))
     assert receiver.got == [*expected, *expected]
     assert {(h["X-A"], h["Content-Type"]) for h in receiver.headers} == {("b", "application/json")}
@@ -101,9 +101,9 @@ def test_temporary_failure_is_retried_with_the_same_idempotency_key(receiver: Re
     receiver.answers = [503, 200, 429, 409, 204]
     write(sink, given(("a", 1), ("b", 2)))
     assert [name for name, _ in receiver.got] == [
-        "life/out/0/0/0",  # the response was lost
-        "life/out/0/0/0",
-        "life/out/0/0/1",
+        "epoch/out/0/0/0",  # the response was lost
+        "epoch/out/0/0/0",
+        "epoch/out/0/0/1",
     ]
 
 
@@ -124,12 +124,12 @@ def test_batch_is_posted_in_one_request_and_halved_if_refused(receiver: Receiver
 
     sink: HttpPost[str, int] = HttpPost.of_batches(receiver.url, body=body)
     write(sink, given(*((str(n), n) for n in range(5))), commit_of(3))
-    assert receiver.got == [("life/out/0/3", [0, 1, 2, 3, 4])]
+    assert receiver.got == [("epoch/out/0/3", [0, 1, 2, 3, 4])]
     receiver.got.clear()
     receiver.refuses = [2]
     refused = write(sink, given(*((str(n), n) for n in range(5))), commit_of(4))
     assert [(row.row, row.code) for row in refused] == [(2, "422")]
-    assert receiver.got == [("life/out/0/4/0-1", [0, 1]), ("life/out/0/4/3-4", [3, 4])]
+    assert receiver.got == [("epoch/out/0/4/0-1", [0, 1]), ("epoch/out/0/4/3-4", [3, 4])]
 
 
 @pytest.mark.parametrize("status", [301, 401, 403, 404, 405, 410])

@@ -149,7 +149,7 @@ def test_expired_snapshot_does_not_repeat_its_batch(catalog: dict[str, str]) -> 
         )
         first = table.metadata.snapshots[0]
         assert first.summary is not None
-        assert first.summary["kstreams.life/out"] == '{"0": 0}'
+        assert first.summary["kstreams.epoch/out"] == '{"0": 0}'
         table.maintenance.expire_snapshots().by_id(first.snapshot_id).commit()
     _totals(catalog).publish({commit_of(0): staged})
     assert sorted(row["word"] for row in rows_of(catalog)) == ["a", "z"]

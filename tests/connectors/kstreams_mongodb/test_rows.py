@@ -67,7 +67,7 @@ def test_older_commit_overwrites_nothing_and_another_epoch_does(place: Place) ->
     write(place.sink(), given(("a", 6)), commit_of(5, revision=1))
     write(place.sink(), given(("a", 7)), commit_of(5))
     assert place.documents() == {"a": {"total": 6}}
-    write(place.sink(), given(("a", 0)), commit_of(0, life="another"))
+    write(place.sink(), given(("a", 0)), commit_of(0, epoch="another"))
     assert place.documents() == {"a": {"total": 0}}
 
 

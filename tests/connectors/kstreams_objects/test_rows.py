@@ -119,7 +119,7 @@ def test_files_of_a_task_sort_by_batch_and_differ_between_tasks_and_epochs(
         write(sink, given(("a", {"n": batch})), commit_of(batch))
     assert [json.loads(path.read_text())["n"] for path in _files(tmp_path)] == [9, 10, 100]
     write(sink, given(("a", {"n": 0})), commit_of(9, task=1))
-    write(sink, given(("a", {"n": 0})), commit_of(9, life="another"))
+    write(sink, given(("a", {"n": 0})), commit_of(9, epoch="another"))
     assert len(_files(tmp_path)) == 5
 
 

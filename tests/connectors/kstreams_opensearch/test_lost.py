@@ -30,7 +30,7 @@ def test_request_lost_at_any_step_leaves_all_documents(
         lost = ConnectionResetError("lost")
         with monkeypatch.context() as patch, closing(sink.open()) as writer:
             cut = CutConnection(patch, HttpServer, "ask", lost, nth=nth, answered=answered)
-            writer.write(given(*pairs), commit_of(batch, life="lost"))
+            writer.write(given(*pairs), commit_of(batch, epoch="lost"))
         assert {key: found["total"] for key, found in index.documents().items()} == dict(pairs)
         struck = cut.struck
         if not struck:

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.connectors
 
 def test_last_row_of_a_key_replaces_the_document_and_none_deletes(index: Index) -> None:
     rows = given(("a", {"n": [1, {"x": "é"}]}), ("b", 1), ("b", 2), ("c", 3), ("c", None), (5, 5))
-    assert write(index.sink(), rows, commit_of(1, life="one")) == []
+    assert write(index.sink(), rows, commit_of(1, epoch="one")) == []
     assert index.documents() == {"a": {"n": [1, {"x": "é"}]}, "b": {"total": 2}, "5": {"total": 5}}
     rows = given(("a", {"m": 1}), ("b", None), (5, None), ("d", None), ("d/../é?", 4))
-    assert write(index.sink(), rows, commit_of(2, life="one")) == []
+    assert write(index.sink(), rows, commit_of(2, epoch="one")) == []
     assert index.documents() == {"a": {"m": 1}, "d/../é?": {"total": 4}}
 
 
@@ -40,22 +40,22 @@ def test_refused_row_affects_no_other_and_is_refused_again(index: Index) -> None
         ("half \ud800", 1),
     ]
     for _ in range(2):
-        refused = write(index.sink(), given(("a", 1), *bad, ("z", 2)), commit_of(1, life="bad"))
+        refused = write(index.sink(), given(("a", 1), *bad, ("z", 2)), commit_of(1, epoch="bad"))
         assert sorted(row.row for row in refused) == list(range(1, len(bad) + 1))
         by_server = [(row.row, row.code) for row in refused if row.code]
         assert by_server == [(8, "mapper_parsing_exception"), (9, "mapper_parsing_exception")]
     rows = given(("a", 3), ("a", "text"))
-    assert [row.row for row in write(index.sink(), rows, commit_of(2, life="bad"))] == [1]
+    assert [row.row for row in write(index.sink(), rows, commit_of(2, epoch="bad"))] == [1]
     assert index.documents() == {"a": {"total": 3}, "z": {"total": 2}}
 
 
 def test_older_commit_overwrites_nothing_and_a_later_epoch_does(index: Index) -> None:
-    write(index.sink(), given(("a", 5), ("b", 5)), commit_of(5, life="first"))
-    write(index.sink(), given(("b", None)), commit_of(6, life="first"))
-    write(index.sink(), given(("a", 4), ("b", 4), ("c", 4)), commit_of(4, life="first"))
-    write(index.sink(), given(("a", 7)), commit_of(6, revision=1, life="first"))
+    write(index.sink(), given(("a", 5), ("b", 5)), commit_of(5, epoch="first"))
+    write(index.sink(), given(("b", None)), commit_of(6, epoch="first"))
+    write(index.sink(), given(("a", 4), ("b", 4), ("c", 4)), commit_of(4, epoch="first"))
+    write(index.sink(), given(("a", 7)), commit_of(6, revision=1, epoch="first"))
     assert index.documents() == {"a": {"total": 7}}
-    write(index.sink(), given(("a", 0)), commit_of(0, life="second"))
+    write(index.sink(), given(("a", 0)), commit_of(0, epoch="second"))
     assert index.documents() == {"a": {"total": 0}}
 
 
@@ -64,28 +64,28 @@ def test_driver_that_hung_during_a_write_overwrites_and_restores_nothing(
 ) -> None:
     """Its fence was claimed before; the documents compare versions themselves, deleted ones too."""
     sink = index.sink()
-    write(sink, given(("a", 4), ("b", 4)), commit_of(4, life="hung"))
+    write(sink, given(("a", 4), ("b", 4)), commit_of(4, epoch="hung"))
     with monkeypatch.context() as patch, closing(sink.open()) as late:
         claims = [True]
         assert isinstance(late, IndexWriter)
         service = late._service
         real = service.claim
         patch.setattr(service, "claim", lambda *named: claims.pop() if claims else real(*named))
-        write(index.sink(), given(("a", 6), ("b", None)), commit_of(6, life="hung"))
-        late.write(given(("a", 5), ("b", 5)), commit_of(5, life="hung"))
+        write(index.sink(), given(("a", 6), ("b", None)), commit_of(6, epoch="hung"))
+        late.write(given(("a", 5), ("b", 5)), commit_of(5, epoch="hung"))
     assert index.documents() == {"a": {"total": 6}}
 
 
 def test_epoch_overwritten_by_another_is_an_error(index: Index) -> None:
-    write(index.sink(), given(("a", 1), ("b", 1)), commit_of(1, life="origin"))
-    write(index.sink(), given(("a", 2)), commit_of(0, life="fork"))
+    write(index.sink(), given(("a", 1), ("b", 1)), commit_of(1, epoch="origin"))
+    write(index.sink(), given(("a", 2)), commit_of(0, epoch="fork"))
     with pytest.raises(SinkError, match="of no commit of 'origin'"):
-        write(index.sink(), given(("a", 3)), commit_of(2, life="origin"))
+        write(index.sink(), given(("a", 3)), commit_of(2, epoch="origin"))
 
 
 def test_rows_over_the_limit_of_a_request_are_written(index: Index) -> None:
     pairs = [(f"k{n}", n) for n in range(1_200)]
-    assert write(index.sink(), given(*pairs), commit_of(life="many")) == []
+    assert write(index.sink(), given(*pairs), commit_of(epoch="many")) == []
     assert len(index.documents()) == 1_200
 
 

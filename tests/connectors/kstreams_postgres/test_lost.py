@@ -59,7 +59,7 @@ def test_connection_lost_at_any_step_writes_each_row_once(
 ) -> None:
     sink = place.totals(visible=visible, give_up_after=LONG)
     sink.prepare()
-    commit = CommitId("life", "out", 0, 0)
+    commit = CommitId("epoch", "out", 0, 0)
     with monkeypatch.context() as patch:
         cutter = Cutter(place, patch, nth)
         results = given(*PAIRS)
@@ -100,7 +100,7 @@ def test_lost_reply_to_a_commit_writes_nothing_twice(
     monkeypatch.setattr(psycopg.Transaction, "__exit__", losing)
     results = given(("a", 1))
     with closing(sink.open()) as writer:
-        writer.write(results, CommitId("life", "out", 0, 0))
+        writer.write(results, CommitId("epoch", "out", 0, 0))
     monkeypatch.undo()
     assert place.rows() == [("a", 1)]
     assert place.execute("SELECT count(*) FROM adds") == [(1,)]
@@ -117,7 +117,7 @@ def test_concurrent_attempts_write_once(place: Place) -> None:
     def attempt() -> None:
         try:
             with closing(sink.open()) as writer:
-                writer.write(given(("a", 1), ("b", 2)), CommitId("life", "out", 0, 3))
+                writer.write(given(("a", 1), ("b", 2)), CommitId("epoch", "out", 0, 3))
         except BaseException as exc:
             failures.append(exc)
 
@@ -143,7 +143,7 @@ def test_tasks_with_the_same_keys_in_different_orders_do_not_deadlock(
         try:
             with closing(sink.open()) as writer:
                 for batch in range(5):
-                    writer.write(given(*rows), CommitId("life", "out", number, batch))
+                    writer.write(given(*rows), CommitId("epoch", "out", number, batch))
         except BaseException as exc:
             failures.append(exc)
 
@@ -164,7 +164,7 @@ def test_lock_held_too_long_fails_the_batch(place: Place) -> None:
     with psycopg.connect(place.url) as holder:
         holder.execute("LOCK TABLE totals IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(SinkUnavailableError, match="lock timeout") as caught:
-            sink.open().write(given(("a", 1)), CommitId("life", "out", 0, 0))
+            sink.open().write(given(("a", 1)), CommitId("epoch", "out", 0, 0))
         assert caught.value.code == "55P03"
     write(sink, given(("a", 1)))
     assert place.rows() == [("a", 1)]
@@ -177,7 +177,7 @@ def test_lock_that_is_released_is_waited_for(place: Place) -> None:
     holder.execute("LOCK TABLE totals IN ACCESS EXCLUSIVE MODE")
     threading.Timer(0.5, holder.close).start()
     with closing(sink.open()) as writer:
-        writer.write(given(("a", 1)), CommitId("life", "out", 0, 0))
+        writer.write(given(("a", 1)), CommitId("epoch", "out", 0, 0))
     while not holder.closed:
         time.sleep(0.05)
     assert place.rows() == [("a", 1)]
@@ -232,6 +232,6 @@ def test_missing_privilege_is_reported(place: Place) -> None:
     sink = reader.totals()
     sink.prepare()
     with pytest.raises(SinkError, match="permission denied") as caught:
-        sink.open().write(given(("a", 1)), CommitId("life", "out", 0, 0))
+        sink.open().write(given(("a", 1)), CommitId("epoch", "out", 0, 0))
     assert caught.value.code == "42501"
     assert not isinstance(caught.value, SinkUnavailableError)

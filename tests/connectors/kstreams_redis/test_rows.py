@@ -48,7 +48,7 @@ def test_results_without_a_valid_form_are_refused_and_all_others_are_written(
         (None, 1),
         (("a", 1), 1),
         ("f", bytes((2 << 20) + 1)),
-        ("kstreams:life/out/0", "9:0:9:"),
+        ("kstreams:epoch/out/0", "9:0:9:"),
         ("half \ud800", 1),
         ("g", {str(n): n for n in range(1_001)}),
     ]
@@ -58,7 +58,7 @@ def test_results_without_a_valid_form_are_refused_and_all_others_are_written(
     assert "names of fences" in refused[7].reason
     assert json.loads(refused[1].letter.value or b"") == [1]
     assert len(refused[6].letter.value or b"") < (6 << 20)  # only the first MiB
-    assert set(redis.ask("KEYS", "*")) == {"a", "z", "kstreams:life/out/0"}
+    assert set(redis.ask("KEYS", "*")) == {"a", "z", "kstreams:epoch/out/0"}
 
 
 def test_policy_fail_writes_nothing(redis: Place) -> None:
@@ -77,7 +77,7 @@ def test_rows_over_the_limit_of_a_script_are_written_and_expire(redis: Place) ->
     assert len(redis.names("p:")) == 2_500
     assert redis.ask("GET", "p:k2499") == "2499"
     assert all(3_590_000 < redis.ask("PTTL", f"p:k{n}") <= 3_600_000 for n in (0, 1, 2_498))
-    assert redis.ask("PTTL", "kstreams:life/out/0") == -1
+    assert redis.ask("PTTL", "kstreams:epoch/out/0") == -1
 
 
 def test_smaller_plan_replaces_a_larger_one(redis: Place) -> None:
@@ -103,7 +103,7 @@ def test_stream_keeps_the_order_and_leaves_no_staged_entries(redis: Place) -> No
     refused = write(sink, given(*((f"k{n}", n) for n in range(1_200)), ("bad", []), ("x", True)))
     assert [row.row for row in refused] == [1_200, 1_201]
     assert [int(entry["n"]) for entry in redis.entries("s")] == [n for n in range(1_200) if n != 3]
-    assert sorted(redis.ask("KEYS", "*")) == ["kstreams:life/out/0", "s"]
+    assert sorted(redis.ask("KEYS", "*")) == ["kstreams:epoch/out/0", "s"]
 
 
 def test_uncommitted_entries_are_removed_by_a_later_batch(redis: Place) -> None:
@@ -114,7 +114,7 @@ def test_uncommitted_entries_are_removed_by_a_later_batch(redis: Place) -> None:
     write(sink, given(("a", 1)), commit_of(0))
     write(sink, given(("a", 2)), commit_of(1))
     assert [entry["n"] for entry in redis.entries("s")] == ["1", "2"]
-    assert sorted(redis.ask("KEYS", "*")) == ["kstreams:life/out/0", "s"]
+    assert sorted(redis.ask("KEYS", "*")) == ["kstreams:epoch/out/0", "s"]
 
 
 def test_stream_is_trimmed_to_about_the_given_length(redis: Place) -> None:

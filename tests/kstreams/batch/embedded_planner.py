@@ -95,9 +95,9 @@ def read_by(plan: Plan | None) -> list[tuple[int, str, int, int, int]]:
 
 def created_again(log: EmbeddedLog, length: int, partitions: int = 1) -> tuple[str, str]:
     """Delete topic `a` and create it with a number of records; return both topic ids."""
-    before = log.topic("a").incarnation
+    before = log.topic("a").topic_id
     log.delete("a")
-    after = log.create("a", partitions).incarnation
+    after = log.create("a", partitions).topic_id
     if length:
         append(log, "a", 0, *range(length))
     return before, after

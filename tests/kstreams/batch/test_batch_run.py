@@ -68,7 +68,7 @@ class Query:
                 max_bytes_per_batch=max_bytes,
             ),
             epoch="epoch",
-            scope="scope",
+            state_name="scope",
             log=Directory(str(home / "log")),
             groups=groups,
             counts=(PARTITIONS, PARTITIONS),

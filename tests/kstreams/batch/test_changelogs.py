@@ -70,10 +70,10 @@ def test_kafka_changelog_is_compacted_and_each_task_has_its_partition(
     table = output_table(topic_name, [b"a", b"b"], values=[b"1", None])
     output = TaskOutput(changelogs={"s": table}, partition=2)
     (group,) = topology(topic_name).groups
-    KafkaIO(kafka).write(output, group, BatchId("life/in/2", 7))
+    KafkaIO(kafka).write(output, group, BatchId("epoch/in/2", 7))
     assert [(r.partition, r.key, r.value, r.headers) for r in read_all(kafka, topic_name)] == [
-        (2, b"a", b"1", (("kstreams-id", b"life/in/2/changelog:s/7/0"),)),
-        (2, b"b", None, (("kstreams-id", b"life/in/2/changelog:s/7/1"),)),
+        (2, b"a", b"1", (("kstreams-id", b"epoch/in/2/changelog:s/7/0"),)),
+        (2, b"b", None, (("kstreams-id", b"epoch/in/2/changelog:s/7/1"),)),
     ]
     caplog.set_level(logging.WARNING, "kstreams")
     assert opened(kafka, topic_name) == {"s": (0, 0, 2)}

@@ -42,7 +42,7 @@ def test_checkpoint_can_be_opened_again(tmp_path: Path) -> None:
     first = _open(tmp_path / "c", _topology(A))
     again = _open(tmp_path / "c", _topology(A))
     assert first == again
-    assert first.incarnation != _open(tmp_path / "d", _topology(A)).incarnation
+    assert first.checkpoint_id != _open(tmp_path / "d", _topology(A)).checkpoint_id
 
 
 def test_checkpoint_of_another_app_is_rejected(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_forged_checkpoint_id_is_rejected(tmp_path: Path, forged: str | None) ->
         ("app", 7), ("shape", []), ("shape", {"a": 7}), ("shape", {}), ("queries", ["a"]),
         ("queries", {"a": 7}), ("queries", {"a": [7]}), ("tasks", {"a": -1}), ("tasks", {}),
         ("tasks", {"a": "2"}), ("generations", {"a": 1.5}), ("generations", {"a": 2**64}),
-        ("ended", {"a": 7}), ("ended", {"a": {"life": -2}}), ("start_ms", "now"),
+        ("ended", {"a": 7}), ("ended", {"a": {"epoch": -2}}), ("start_ms", "now"),
         ("origin", None), ("begun", {"a": 7}), ("begun", None),
     ],
 )  # fmt: skip
@@ -133,7 +133,7 @@ def older_names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def folder(made: Checkpoint, query: str) -> Path:
     assert isinstance(made.home, DirectoryHome)
-    return made.home.query(query, made.generations.get(query, 0))
+    return made.home.query(query, made.epoch_numbers.get(query, 0))
 
 
 @pytest.mark.usefixtures("older_names")
@@ -143,7 +143,7 @@ def test_query_named_after_its_node_keeps_its_directory(tmp_path: Path, name: st
     assert folder(made, name).parent == tmp_path / "queries"
     assert folder(made, name).name not in (".", "..")
     folder(made, name).mkdir(parents=True)
-    again = replace(made, generations={name: 2})
+    again = replace(made, epoch_numbers={name: 2})
     assert folder(again, name).parent == tmp_path / "generations" / "2"
     log = DirectoryObjectStore(tmp_path / "state")
     made.commits(name, log).append(

@@ -64,7 +64,7 @@ def test_new_checkpoint_has_queries_in_order_of_topology(start: Start) -> None:
     assert [query.resumed.last for query in opened] == [None, None]
     saved = Checkpoint.load(home_of(start.home / "checkpoint"))
     assert set(saved.begun) == {"a", "b"}
-    assert {query.scope for query in opened} == {saved.scope("a"), saved.scope("b")}
+    assert {query.state_name for query in opened} == {saved.state_name("a"), saved.state_name("b")}
 
 
 def test_query_resumes_after_its_last_commit(start: Start) -> None:
@@ -73,7 +73,7 @@ def test_query_resumes_after_its_last_commit(start: Start) -> None:
     (again,) = start.open(topology("a"))
     assert again.resumed.last == last
     assert again.resumed.positions == {TopicPartition("a", 0): 1}
-    assert (again.epoch, again.scope) == (first.epoch, first.scope)
+    assert (again.epoch, again.state_name) == (first.epoch, first.state_name)
     assert start.published == []
 
 
@@ -85,7 +85,7 @@ def test_receipts_left_by_crash_are_published_before_upgrade(start: Start) -> No
     assert start.published == [((STAGED,), 3)]
 
 
-def test_upgrade_begins_generation_at_positions_of_last_commit(start: Start) -> None:
+def test_upgrade_begins_epoch_at_positions_of_last_commit(start: Start) -> None:
     (first,) = start.open(topology("a", stores=[COUNTS]))
     commit(first, 3)
     (made,) = start.open(topology("a"), reset=frozenset({"counts"}))

@@ -62,7 +62,7 @@ def test_checkpoint_without_parameters_opens_and_records_them(
     with caplog.at_level(logging.INFO, "kstreams.checkpoint.start.upgrade"):
         query.upgrade(counted(ONE))
     assert "they are not compared, and recorded from now on" in caplog.text
-    assert Checkpoint.load(home).generations == {}
+    assert Checkpoint.load(home).epoch_numbers == {}
     feed(query, [(61_000, "a", 1)])
     assert results(query) == ["a@0/60000=1@1000"]
     with pytest.raises(CheckpointMismatchError, match=SAID):

@@ -93,7 +93,7 @@ def test_upgrade_reports_records_of_added_table_to_read_first(
         [expected_line] if expected_line else []
     )
     assert {place.topic for place in app.last().positions} == {"a"}
-    assert app.checkpoint.generations == {"a": 1}
+    assert app.checkpoint.epoch_numbers == {"a": 1}
 
 
 def test_new_query_with_table_reports_no_records_to_read_first(
@@ -112,7 +112,7 @@ def test_changed_kind_of_table_join_applies_to_later_records(
     app = begun(tmp_path, tables(kinds[old]), COUNTS)
     lines = planned(app, tables(kinds[new]), caplog)
     assert f"join 'both' of group 'a': {old} before, now {new}: for records from now on" in lines
-    assert (app.checkpoint.generations, app.last().batch) == ({}, 3)
+    assert (app.checkpoint.epoch_numbers, app.last().batch) == ({}, 3)
     assert planned(app, tables(kinds[new]), caplog) == []
 
 
@@ -201,7 +201,7 @@ def test_changed_bounds_of_stream_join_are_accepted(
         f"now {now}: {expected_line}"
     ) in lines
     assert "store 'pairs': same: keep" in lines
-    assert (app.checkpoint.generations, app.last().batch) == ({}, 3)
+    assert (app.checkpoint.epoch_numbers, app.last().batch) == ({}, 3)
 
 
 def rated(grace: int) -> Topology:

@@ -43,8 +43,8 @@ def test_topic_can_be_created_once(log: EmbeddedLog) -> None:
 
 def test_concurrent_creators_get_one_topic(log: EmbeddedLog) -> None:
     with ThreadPoolExecutor(8) as pool:
-        found = set(pool.map(lambda n: log.ensure("t", n).incarnation, range(1, 33)))
-    assert found == {log.topic("t").incarnation}
+        found = set(pool.map(lambda n: log.ensure("t", n).topic_id, range(1, 33)))
+    assert found == {log.topic("t").topic_id}
     assert [path.name for path in log.root.iterdir()] == ["t"]
 
 
@@ -114,7 +114,7 @@ def test_topic_description_is_plain_json(log: EmbeddedLog) -> None:
     info = log.create("t", 2)
     assert json.loads((log.root / "t" / "topic.json").read_text()) == {
         "format": 1,
-        "id": info.incarnation,
+        "id": info.topic_id,
         "partitions": 2,
         "config": {},
     }

@@ -133,7 +133,7 @@ def test_version_without_plan_is_removed(tmp_path: Path, state: StateBackend) ->
     swept(app, later=timedelta(hours=2))
     assert commits.numbers() == [6, 7]
     named = {r.name for c in commits.all() for p in c.pointers().values() for r in p.objects()}
-    prefix = app.queries["words.source"].settings.scope
+    prefix = app.queries["words.source"].settings.state_name
     objects = app.queries["words.source"].driver._opened.objects
     kept = {n for n in objects.list(f"{prefix}/") if "/garbage/" not in n}
     assert kept == named

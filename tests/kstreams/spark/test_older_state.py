@@ -48,7 +48,7 @@ def state(bench: Bench) -> Rows:
     ((task, text),) = bench.last_commit(topology).tasks.items()
     pointer = Pointer.from_json(text)
     store = MemoryStore(pointer.stores)
-    key = TaskKey(Checkpoint.load(home_of(bench.checkpoint)).scope(name), *task)
+    key = TaskKey(Checkpoint.load(home_of(bench.checkpoint)).state_name(name), *task)
     DurableLog(home_of(bench.checkpoint).log.open(), key).restore(pointer, store)
     return {each: list(store.scan(each, b"", None)) for each in sorted(pointer.stores)}
 

@@ -147,7 +147,7 @@ def test_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
     bench: Bench, bucket: Bucket
 ) -> None:
     """The state is only on S3, with another app on the same prefix."""
-    prefix = f"life-{uuid.uuid4().hex[:8]}"
+    prefix = f"epoch-{uuid.uuid4().hex[:8]}"
     log = bucket.settings(prefix)
     state = RocksDB(directory=str(bench.home / "local"), log=log)
     logged = counting(LoggedCount, store=LOGGED)

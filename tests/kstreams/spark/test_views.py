@@ -165,4 +165,4 @@ def test_stateless_change_is_accepted(bench: Bench) -> None:
     bench.emit(WORDS, LINES)
     bench.run(builder.build())
     assert bench.store(builder.build(), COUNTS) == {key: 2 * n for key, n in EXPECTED.items()}
-    assert Checkpoint.load(home_of(bench.checkpoint)).generations == {}
+    assert Checkpoint.load(home_of(bench.checkpoint)).epoch_numbers == {}

@@ -114,7 +114,7 @@ class StoresMachine(RuleBasedStateMachine):
         pointer = self.last.pointer
         attempt = Attempt(f"attempt{self.names}", self.names)
         self.checkout: Checkout = versions.checkout(pointer, attempt)
-        self.overlay = Overlay(self.checkout.store, self.rows.take(_TASK, pointer.lineage))
+        self.overlay = Overlay(self.checkout.store, self.rows.take(_TASK, pointer.version_id))
         self.live = [spec.open(self.overlay) for spec in specs]
         self.models = copied(self.last.models)
         self._tell_time()
@@ -160,7 +160,7 @@ class StoresMachine(RuleBasedStateMachine):
         self._do(self.models, steps)
         pointer = self.checkout.commit(self.overlay.changes(), {"time": self.stream})
         if cached:
-            self.rows.keep(_TASK, pointer.lineage, self.overlay)
+            self.rows.keep(_TASK, pointer.version_id, self.overlay)
         if wins:
             self.last = Committed(Pointer.from_json(pointer.to_json()), self.models, self.wall)
             self.versions.append(self.last)

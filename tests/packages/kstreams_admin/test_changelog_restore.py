@@ -158,7 +158,7 @@ def test_lost_store_is_rebuilt_and_other_stores_of_task_stay(tmp_path: Path) -> 
     assert sum(r.records for r in seen) == len(PAIRS) + 3
     assert app.read() == expected
     made = Checkpoint.load(home_of(app.path))
-    assert made.generations == {"in": 1}
+    assert made.epoch_numbers == {"in": 1}
     seed = made.commits("in", app.objects).last()
     assert seed is not None
     assert (seed.batch, text_keys(seed.positions)) == (SEED, {"in/0": 2, "in/1": 2})
@@ -176,7 +176,7 @@ def test_recreated_changelog_restores_only_after_it_has_all_rows(
     with pytest.raises(TopicRecreatedError, match="'s-log' of store 's' was deleted") as caught:
         app.restore()
     assert caught.value.where.store == "s"
-    assert Checkpoint.load(home_of(app.path)).generations == {}
+    assert Checkpoint.load(home_of(app.path)).epoch_numbers == {}
     app.commit({"k1": 100})
     expected = app.read()
     app.lose_state()
@@ -198,7 +198,7 @@ def test_restore_changes_nothing_if_another_store_is_lost(tmp_path: Path) -> Non
     app.lose_state()
     with pytest.raises(StateCorruptError, match="'other' of the same task have to be rebuilt too"):
         app.restore("s")
-    assert Checkpoint.load(home_of(app.path)).generations == {}
+    assert Checkpoint.load(home_of(app.path)).epoch_numbers == {}
     both = Logging(tmp_path / "both", LOGGED, OTHER.with_changelog("other-log"))
     both.commit(PAIRS)
     both.lose_state()
@@ -253,7 +253,7 @@ def test_restored_app_can_be_restored_again(tmp_path: Path) -> None:
     app.restore()
     app.restore()
     assert app.read() == PAIRS
-    assert Checkpoint.load(home_of(app.path)).generations == {"in": 2}
+    assert Checkpoint.load(home_of(app.path)).epoch_numbers == {"in": 2}
 
 
 def test_restore_reports_why_store_cannot_be_rebuilt(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ def test_restore_reports_why_store_cannot_be_rebuilt(tmp_path: Path) -> None:
     with pytest.raises(DeserializationError) as caught:
         app.restore()
     assert (caught.value.where.topic, caught.value.where.partition) == ("s-log", 0)
-    assert Checkpoint.load(home_of(app.path)).generations == {}
+    assert Checkpoint.load(home_of(app.path)).epoch_numbers == {}
 
 
 def test_fork_and_reset_store_begin_new_changelog(tmp_path: Path) -> None:

@@ -15,14 +15,14 @@ from tests.packages.kstreams_admin.test_reset import read_files
 from tests.support.apps.committing_app import Committing
 from tests.support.cli.command_line import kstreams, say
 
-LIFE = "0123456789ab"
+EPOCH = "0123456789ab"
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 
 def checkpoint(path: str = ".kstreams/app") -> Path:
     folder = Path(path)
     (folder / "queries").mkdir(parents=True)
-    (folder / "app.json").write_text(json.dumps({"app": "app", "incarnation": LIFE}))
+    (folder / "app.json").write_text(json.dumps({"app": "app", "incarnation": EPOCH}))
     (folder / "queries" / "big").write_bytes(bytes(2_000_000))
     return folder
 
@@ -44,7 +44,7 @@ def test_reset_lists_files_and_asks() -> None:
 
 def test_reset_with_yes_does_not_ask() -> None:
     folder = checkpoint("elsewhere")
-    Path(f"local/app/{LIFE}").mkdir(parents=True)
+    Path(f"local/app/{EPOCH}").mkdir(parents=True)
     say("reset", "app", "--checkpoint", "elsewhere", "--state-dir", "local", "--yes")
     assert not folder.exists()
     assert list(Path("local").iterdir()) == []
@@ -83,14 +83,14 @@ def test_reset_deletes_objects_of_a_named_log(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.syspath_prepend(".")
     checkpoint()
     log = Directory("log").open()
-    log.put_if_absent(f"app.{LIFE}.q/00/g/0/1-x.delta", b"x")
-    log.put_if_absent(f"app.{LIFE[::-1]}.q/00/g/0/1-x.delta", b"x")
+    log.put_if_absent(f"app.{EPOCH}.q/00/g/0/1-x.delta", b"x")
+    log.put_if_absent(f"app.{EPOCH[::-1]}.q/00/g/0/1-x.delta", b"x")
     unnamed = kstreams("reset", "app", given="n\n")
     assert "--log removes its objects too" in unnamed.stderr
     named = kstreams("reset", "app", "--log", "where:LOG", given="y\n")
     assert "And 1 object of its storage." in named.stderr
     assert "and 1 object removed" in named.stdout
-    assert list(log.list("")) == [f"app.{LIFE[::-1]}.q/00/g/0/1-x.delta"]
+    assert list(log.list("")) == [f"app.{EPOCH[::-1]}.q/00/g/0/1-x.delta"]
 
 
 def test_reset_names_the_savepoints_to_delete() -> None:

@@ -33,7 +33,7 @@ class Written(Committing):
         super().__init__(Path("c").absolute(), COUNTS)
         self.checkpoint = begin_logs(self.checkpoint, self.objects, {})
         self.plans = self.checkpoint.plans("in")
-        self.folder = Path(COMMITS.format(epoch=self.checkpoint.incarnation))
+        self.folder = Path(COMMITS.format(epoch=self.checkpoint.checkpoint_id))
         for number in range(5):
             self.put([(f"key-{number}", number)])
             bare, before = self.commits.recent(2)[-1], self.commits.recent(2)[0]
@@ -109,9 +109,9 @@ def another_plan(written: Written) -> None:
     written.plans.write(3, Plan({(0, 0): ()}, {TopicPartition("in", 0): 300}))
 
 
-def another_lineage(written: Written) -> None:
+def another_version_id(written: Written) -> None:
     tasks = {
-        task: replace(pointer, lineage="ab" * 32).to_json()
+        task: replace(pointer, version_id="ab" * 32).to_json()
         for task, pointer in written.commits.at(4).pointers().items()
     }
     written.forge(4, tasks=text_keys(tasks))
@@ -136,7 +136,7 @@ def a_delta_left_out(written: Written) -> None:
         (a_commit_emptied, "it is empty"),
         (a_plan_cut, "plan 2: plan"),
         (another_plan, "plan 3: its batch was committed by another plan"),
-        (another_lineage, "it ends at version"),
+        (another_version_id, "it ends at version"),
         (a_delta_left_out, "there is nothing between version"),
     ],
     ids=lambda given: getattr(given, "__name__", ""),

@@ -295,7 +295,7 @@ def test_unreachable_server_is_an_error(tmp_path: Path) -> None:
 
 
 INFO = {
-    "schema": COUNTS.schema(), "life": "x", "partitions": 1, "routing": None, "version": 3,
+    "schema": COUNTS.schema(), "epoch": "x", "partitions": 1, "routing": None, "version": 3,
     "wall_ms": 5, "versions": [3],
 }  # fmt: skip
 

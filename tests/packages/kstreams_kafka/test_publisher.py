@@ -84,15 +84,15 @@ def test_batch_is_visible_once_although_published_again(query: Query) -> None:
 
 
 def test_published_records_have_staged_partitions_headers_and_ids(query: Query) -> None:
-    (table,) = query.rows(b"a", b"b", prefix="life/out/0")
+    (table,) = query.rows(b"a", b"b", prefix="epoch/out/0")
     outgoing = from_table(table)
-    assert (outgoing.id_prefix, outgoing.first) == ("life/out/0", 0)
+    assert (outgoing.id_prefix, outgoing.first) == ("epoch/out/0", 0)
     query.driver().publish(query.topic, 0, lambda: [table], nobody_else)
     found = read_all(query.kafka, query.topic)
     assert [r.partition for r in found] == sorted(outgoing.partitions.tolist())
     assert sorted(dict(r.headers)["kstreams-id"] or b"" for r in found) == [
-        b"life/out/0/0",
-        b"life/out/0/1",
+        b"epoch/out/0/0",
+        b"epoch/out/0/1",
     ]
 
 

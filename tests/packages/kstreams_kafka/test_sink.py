@@ -32,7 +32,7 @@ pytestmark = [
 ]
 
 MURMUR2 = Murmur2Partitioner()
-PREFIX = "life/orders/0/totals/17"
+PREFIX = "epoch/orders/0/totals/17"
 
 
 def write(connection: Kafka, table: pa.Table, prefix: str = PREFIX) -> int:

@@ -216,15 +216,15 @@ def test_sinks_and_dead_letters_are_written_with_result_ids(
         },
         dead_letters={dead: output_table(dead, [b"c"])},
     )
-    staged = KafkaIO(kafka).write(output, group, BatchId("life/in/0", 7))
+    staged = KafkaIO(kafka).write(output, group, BatchId("epoch/in/0", 7))
     assert staged == ()
     assert [(r.partition, r.key, r.headers) for r in read_all(kafka, topic_name)] == [
-        (1, b"a", (("kstreams-id", b"life/in/0/totals/7/0"),)),
-        (1, b"b", (("kstreams-id", b"life/in/0/totals/7/1"),)),
+        (1, b"a", (("kstreams-id", b"epoch/in/0/totals/7/0"),)),
+        (1, b"b", (("kstreams-id", b"epoch/in/0/totals/7/1"),)),
     ]
     assert [(r.key, r.headers) for r in read_all(kafka, plain)] == [(b"d", (("own", b"1"),))]
     assert [(r.key, r.headers) for r in read_all(kafka, dead)] == [
-        (b"c", (("kstreams-id", b"life/in/0/dead-letter:%s/7/0" % dead.encode()),))
+        (b"c", (("kstreams-id", b"epoch/in/0/dead-letter:%s/7/0" % dead.encode()),))
     ]
 
 

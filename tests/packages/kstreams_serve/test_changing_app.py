@@ -70,12 +70,12 @@ class Changing:
         self._app.put(changes.items())
 
     def _note(self, batch: int) -> None:
-        life = self._app.checkpoint.line("in")
-        self.model[life, batch] = dict(self._present)
+        epoch = self._app.checkpoint.log_name("in")
+        self.model[epoch, batch] = dict(self._present)
 
-    def committed(self, life: str, batch: int | None) -> dict[str, int]:
+    def committed(self, epoch: str, batch: int | None) -> dict[str, int]:
         """Return the rows committed by a batch, once they are recorded here."""
-        name = life, -1 if batch is None else batch
+        name = epoch, -1 if batch is None else batch
         for _ in range(5000):
             if name in self.model:
                 break
@@ -153,10 +153,10 @@ def operation(drawn: random.Random) -> tuple[Callable[[Any], Any], Callable[[dic
     )
 
 
-def life_of(view: RemoteView[Any] | View[Any]) -> str:
+def epoch_of(view: RemoteView[Any] | View[Any]) -> str:
     """Return the epoch that a view has read."""
     reader: Any = view._versions
-    found: str = reader._place.life
+    found: str = reader._place.epoch
     return found
 
 
@@ -203,7 +203,7 @@ def test_every_response_has_the_rows_committed_at_its_version(tmp_path: Path, se
             failed.append(exc)
 
     thread = threading.Thread(target=run)
-    lives: set[str] = set()
+    epochs: set[str] = set()
     checked = paged = 0
     with (
         serving((app.path, COUNTS)) as served,
@@ -213,7 +213,7 @@ def test_every_response_has_the_rows_committed_at_its_version(tmp_path: Path, se
         thread.start()
         try:
             for number in range(20 * READS):
-                if number >= READS and len(lives) > 3:
+                if number >= READS and len(epochs) > 3:
                     break
                 for view in (remote, local):
                     look, expected = operation(drawn)
@@ -221,9 +221,9 @@ def test_every_response_has_the_rows_committed_at_its_version(tmp_path: Path, se
                         found = look(view)
                     except KStreamsError:
                         continue  # between a reset and the next start
-                    life = life_of(view)
-                    assert found == expected(app.committed(life, view.version))
-                    lives.add(life)
+                    epoch = epoch_of(view)
+                    assert found == expected(app.committed(epoch, view.version))
+                    epochs.add(epoch)
                     checked += 1
                 whole = pages(served, drawn) if drawn.random() < 0.2 else None
                 if whole is not None:
@@ -237,4 +237,4 @@ def test_every_response_has_the_rows_committed_at_its_version(tmp_path: Path, se
     assert not failed, failed
     assert checked > READS
     assert paged > READS // 30
-    assert len(lives) > 3
+    assert len(epochs) > 3

@@ -192,7 +192,7 @@ def _task(
     pairs: Mapping[str, int],
 ) -> Pointer:
     key = checkpoint.task_key(group.name, TaskId(group.name, partition))
-    home = open_local_home(BACKEND, checkpoint.app, checkpoint.incarnation)
+    home = open_local_home(BACKEND, checkpoint.app, checkpoint.checkpoint_id)
     specs = group.stores
     versions = TaskVersions(BACKEND, home, LOG.open(), key, [spec.name for spec in specs])
     with versions.checkout(pointer, Attempt(new_attempt(), number)) as checkout:

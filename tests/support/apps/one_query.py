@@ -131,7 +131,7 @@ class WholeQuery:
         self._query = QuerySettings(
             settings,
             epoch=query.epoch,
-            scope=query.scope,
+            state_name=query.state_name,
             log=log,
             groups=self._groups,
             counts=(self._partitions,) * len(self._groups),

@@ -41,13 +41,13 @@ class Query:
         self.settings = QuerySettings(
             app.settings.for_workers(),
             epoch=opened.epoch,
-            scope=opened.scope,
+            state_name=opened.state_name,
             log=opened.log,
             groups=opened.groups,
             counts=tuple(app.tasks[group.name] for group in opened.groups),
             width=1,
             io=feed.io,
-            incarnation=opened.checkpoint.incarnation,
+            checkpoint_id=opened.checkpoint.checkpoint_id,
         )
         self.driver = QueryDriver(
             self.settings,

@@ -71,8 +71,8 @@ def _check_log(harness: Harness) -> None:
         assert {*commits.batches()} <= newest | stay
         named = {name for commit in kept for name in commit.objects()}
         last = max(p.version for p in kept[-1].pointers().values())
-        scope = f"{harness.checkpoint.scope(query)}/"
-        own = {name for name in found if name.startswith(scope)}
+        state_name = f"{harness.checkpoint.state_name(query)}/"
+        own = {name for name in found if name.startswith(state_name)}
         ends = {True: kept[-1].batch, False: last}  # records in loops have a batch's number
         assert {n for n in own if version_of(n) <= ends["/loops/" in n]} == named
         found -= own

@@ -88,11 +88,11 @@ class SinkTraps:
 
     def commit(self, batch: int = 0) -> CommitId:
         """Return a commit of an epoch for this test only."""
-        return commit_of(batch, life=self._life)
+        return commit_of(batch, epoch=self._epoch)
 
     @pytest.fixture(autouse=True)
-    def _lives(self) -> None:
-        self._life = uuid4().hex
+    def _epochs(self) -> None:
+        self._epoch = uuid4().hex
 
     def test_values_refused_by_the_place_are_refused_alone_and_again(self) -> None:
         sink = self.sink(self.address(), give_up_after=_LONG)

@@ -66,7 +66,7 @@ def write(
     """Write results as a batch, and publish them; return the refused rows."""
     sink.prepare()
     writer = sink.open()
-    commit = CommitId("life", "out", task, batch, revision)
+    commit = CommitId("epoch", "out", task, batch, revision)
     try:
         receipts = writer.write(results, commit)
     finally:

@@ -21,9 +21,11 @@ def given(*pairs: tuple[Any, Any], fails: bool = False) -> GivenResults:
     return GivenResults(records, fails)
 
 
-def commit_of(batch: int = 0, *, task: int = 0, revision: int = 0, life: str = "life") -> CommitId:
+def commit_of(
+    batch: int = 0, *, task: int = 0, revision: int = 0, epoch: str = "epoch"
+) -> CommitId:
     """Return a commit of an epoch."""
-    return CommitId(life, "out", task, batch, revision)
+    return CommitId(epoch, "out", task, batch, revision)
 
 
 def write(

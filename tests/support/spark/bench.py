@@ -171,10 +171,10 @@ class Bench:
                 continue
             pointer = Pointer.from_json(text)
             store = MemoryStore(sorted({*pointer.stores, spec.name}))
-            scope = Checkpoint.load(home_of(self.checkpoint)).scope(
+            state_name = Checkpoint.load(home_of(self.checkpoint)).state_name(
                 query_name(topology.pipelines()[query])
             )
-            key = TaskKey(scope, *task)
+            key = TaskKey(state_name, *task)
             DurableLog(home_of(self.checkpoint).log.open(), key).restore(pointer, store)
             found.update(spec.open(Overlay(store)).range())
         return found

@@ -50,7 +50,7 @@ def test_retried_batch_has_same_commit_id_and_is_published_once(tmp_path: Path) 
     assert values(sink) == ["one", "two", "three"]
     earlier, later = sink.commits
     assert earlier.order < later.order
-    assert {commit.life for commit in sink.commits} == {query.driver._settings.life}
+    assert {commit.epoch for commit in sink.commits} == {query.driver._settings.commit_epoch}
 
 
 def test_receipts_left_unpublished_by_crash_are_published_at_next_start(
@@ -75,13 +75,13 @@ def test_receipts_left_unpublished_by_crash_are_published_at_next_start(
 
 
 def test_receipts_of_removed_sink_log_warning(caplog: pytest.LogCaptureFixture) -> None:
-    publish_receipts({}, [Receipts(CommitId("life", "gone", 0, 1), ("a",))])
+    publish_receipts({}, [Receipts(CommitId("epoch", "gone", 0, 1), ("a",))])
     assert "'gone'" in caplog.text
-    assert "life/gone/0/1" in caplog.text
+    assert "epoch/gone/0/1" in caplog.text
 
 
 def test_receipts_are_sent_from_workers_as_plain_data() -> None:
-    commit = CommitId("life", "out", 3, 7, 2)
+    commit = CommitId("epoch", "out", 3, 7, 2)
     status = TaskStatus(TaskId("words", 3), "{}", receipts=(Receipts(commit, ("a", "b")),))
     again = TaskStatus.from_json(Fields(status.to_json()))
     assert again == status
@@ -89,7 +89,7 @@ def test_receipts_are_sent_from_workers_as_plain_data() -> None:
 
 @pytest.mark.parametrize(
     "found",
-    [1, ["life"], ["l", "s", 0, 1, 0, "a"], ["l", "s", -1, 1, 0, []], [1, "s", 0, 1, 0, []]],
+    [1, ["epoch"], ["l", "s", 0, 1, 0, "a"], ["l", "s", -1, 1, 0, []], [1, "s", 0, 1, 0, []]],
 )
 def test_receipts_of_wrong_types_are_rejected(found: object) -> None:
     status = TaskStatus(TaskId("words", 3), "{}").to_json()
@@ -98,9 +98,9 @@ def test_receipts_of_wrong_types_are_rejected(found: object) -> None:
 
 
 def test_commit_id_does_not_depend_on_topology() -> None:
-    one = CommitId("life", "out", 0, 1, fingerprint="a")
-    assert one == CommitId("life", "out", 0, 1, fingerprint="b")
-    assert str(one) == "life/out/0/1"
-    assert str(CommitId("life", "out", 0, 1, 2)) == "life/out/0/1.2"
-    assert CommitId("life", "out", 0, 1, 2).order > one.order
+    one = CommitId("epoch", "out", 0, 1, fingerprint="a")
+    assert one == CommitId("epoch", "out", 0, 1, fingerprint="b")
+    assert str(one) == "epoch/out/0/1"
+    assert str(CommitId("epoch", "out", 0, 1, 2)) == "epoch/out/0/1.2"
+    assert CommitId("epoch", "out", 0, 1, 2).order > one.order
     assert RefusedRow(1, "why", Record(None, None)).code == ""

@@ -170,7 +170,7 @@ def test_record_with_time_in_future_does_not_hold_back_its_partition(tmp_path: P
 
 
 def test_plan_records_horizon_and_held_back_partitions(tmp_path: Path) -> None:
-    plans = PlanLog(DirectoryObjectStore(tmp_path / "plans"), line="epoch")
+    plans = PlanLog(DirectoryObjectStore(tmp_path / "plans"), log_name="epoch")
     holding = Holding(frozenset({TopicPartition("a", 0), TopicPartition("b", 1)}), 17)
     plan = plans.write(3, Plan({(0, 0): ()}, {}, horizon=-5, holding=holding))
     found = plans.at(3)

@@ -91,7 +91,7 @@ def test_positions_of_earlier_format_adopt_present_topic_id(tmp_path: Path) -> N
     planner = planner_on(log, groups_of("a"), a__0=5)
     plan = planner.next()
     assert plan is not None
-    assert plan.topics == {"a": log.topic("a").incarnation}
+    assert plan.topics == {"a": log.topic("a").topic_id}
 
 
 def test_topic_recreated_before_first_read_is_accepted(tmp_path: Path) -> None:

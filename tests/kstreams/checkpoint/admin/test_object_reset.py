@@ -55,10 +55,10 @@ def test_plan_left_by_reset_fences_running_driver(tmp_path: Path) -> None:
         reset("app", checkpoint=place)
 
     again = started(home, "again")
-    assert again.checkpoint.incarnation != older.checkpoint.incarnation
+    assert again.checkpoint.checkpoint_id != older.checkpoint.checkpoint_id
     reset("app", checkpoint=place)
     (left,) = place.open().list("")
-    assert again.checkpoint.incarnation in left
+    assert again.checkpoint.checkpoint_id in left
 
 
 def test_reset_rejects_checkpoint_of_another_app(tmp_path: Path) -> None:
@@ -149,10 +149,10 @@ def test_interrupted_reset_is_completed_by_next_reset(
         reset("app", checkpoint=place)
         begun = True
     again = started(ObjectHome(place), "again")
-    assert (again.checkpoint.incarnation != older.checkpoint.incarnation) == begun
+    assert (again.checkpoint.checkpoint_id != older.checkpoint.checkpoint_id) == begun
     with pytest.raises(FencedError):
         older.plans.write(first, Plan({}))
     names = list(place.open().list(""))
-    left = [name for name in names if older.checkpoint.incarnation in name]
+    left = [name for name in names if older.checkpoint.checkpoint_id in name]
     assert not begun or all(name.startswith("plans/") for name in left), left
     assert len([name for name in names if name.startswith("description/")]) >= 1

@@ -147,7 +147,7 @@ def test_slice_ends_where_it_is_cut() -> None:
     ],
 )  # fmt: skip
 def test_plan_of_wrong_types_is_rejected(tmp_path: Path, field: str, value: object) -> None:
-    directory = PlanLog(DirectoryObjectStore(tmp_path), line="life")
+    directory = PlanLog(DirectoryObjectStore(tmp_path), log_name="epoch")
     content = {**PLAN.to_json(), field: value}
     name = "000000000003.json"
     (tmp_path / name).write_bytes(seal(content, f"plans/life/{name}").data)
@@ -156,6 +156,6 @@ def test_plan_of_wrong_types_is_rejected(tmp_path: Path, field: str, value: obje
 
 
 def test_plans_of_another_epoch_are_rejected(tmp_path: Path) -> None:
-    PlanLog(DirectoryObjectStore(tmp_path), line="one").write(0, PLAN)
+    PlanLog(DirectoryObjectStore(tmp_path), log_name="one").write(0, PLAN)
     with pytest.raises(StateCorruptError, match="copied here from elsewhere"):
-        PlanLog(DirectoryObjectStore(tmp_path), line="two").newest()
+        PlanLog(DirectoryObjectStore(tmp_path), log_name="two").newest()

@@ -96,15 +96,15 @@ def test_cleanup_keeps_objects_of_savepoints_until_deleted(tmp_path: Path) -> No
 def test_cleanup_keeps_objects_of_other_apps_in_shared_log(tmp_path: Path) -> None:
     app = filled(tmp_path, kv())
     strange = [
-        "other.life.a/00/a/0/1-x.delta",
-        f"app.{app.checkpoint.incarnation}0.a/00/a/0/1-x.delta",
-        f"commits/app.{app.checkpoint.incarnation}0.a/1.json",
-        f"{app.checkpoint.incarnation}/x",
+        "other.epoch.a/00/a/0/1-x.delta",
+        f"app.{app.checkpoint.checkpoint_id}0.a/00/a/0/1-x.delta",
+        f"commits/app.{app.checkpoint.checkpoint_id}0.a/1.json",
+        f"{app.checkpoint.checkpoint_id}/x",
     ]
     for name in strange:
         app.objects.put_if_absent(name, b"theirs")
     Savepoints(app.checkpoint, app.objects).create("mine", FakeClock())
-    own = set(epoch_objects(app.objects, "app", app.checkpoint.incarnation))
+    own = set(epoch_objects(app.objects, "app", app.checkpoint.checkpoint_id))
     assert own == names(app) - set(strange)
     app.upgrade(topology(topics=(B,)), reset={"s"})
     remove_leftovers(app.checkpoint, app.objects)
@@ -114,13 +114,13 @@ def test_cleanup_keeps_objects_of_other_apps_in_shared_log(tmp_path: Path) -> No
 def test_cleanup_keeps_objects_of_app_named_like_app_with_checkpoint_id(tmp_path: Path) -> None:
     app = filled(tmp_path, kv())
     theirs = [
-        f"app.{app.checkpoint.incarnation}.0123456789ab.a/00/a/0/1-x.delta",
-        f"commits/app.{app.checkpoint.incarnation}.0123456789ab.a/1.json",
-        f"savepoints/app.{app.checkpoint.incarnation}.0123456789ab/x.json",
+        f"app.{app.checkpoint.checkpoint_id}.0123456789ab.a/00/a/0/1-x.delta",
+        f"commits/app.{app.checkpoint.checkpoint_id}.0123456789ab.a/1.json",
+        f"savepoints/app.{app.checkpoint.checkpoint_id}.0123456789ab/x.json",
     ]
     for name in theirs:
         app.objects.put_if_absent(name, b"theirs")
-    own = set(epoch_objects(app.objects, "app", app.checkpoint.incarnation))
+    own = set(epoch_objects(app.objects, "app", app.checkpoint.checkpoint_id))
     assert own == names(app) - set(theirs)
     app.upgrade(topology(topics=(B,)), reset={"s"})
     remove_leftovers(app.checkpoint, app.objects)

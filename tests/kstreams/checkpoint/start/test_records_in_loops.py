@@ -178,7 +178,7 @@ def test_upgrade_rejects_unreadable_records_in_loop_unless_drained(
     assert list(made.shape["words"]["loops"]) == ["other"]
 
 
-def test_new_generation_continues_with_records_in_loop(
+def test_new_epoch_continues_with_records_in_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
@@ -191,7 +191,7 @@ def test_new_generation_continues_with_records_in_loop(
 
     made = upgraded(harness, topology, reset=frozenset({VISITS.name}))
 
-    assert made.generations == {"words": 1}
+    assert made.epoch_numbers == {"words": 1}
     seed = made.commits("words", harness.log.open()).last()
     assert seed is not None
     assert {part.name for part in seed.loops} == named
@@ -215,14 +215,14 @@ def test_cleanup_removes_loop_objects_of_old_epochs_and_reset_finds_all(
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
     objects, checkpoint = harness.log.open(), harness.checkpoint
-    stray = f"{loops_prefix(checkpoint.scope('words'), 'over')}{0:020d}-aa-0.loop"
+    stray = f"{loops_prefix(checkpoint.state_name('words'), 'over')}{0:020d}-aa-0.loop"
     objects.put_if_absent(stray, b"")
     kept = set(loop_objects(harness)) - {stray}
 
     remove_leftovers(checkpoint, objects)
 
     assert set(loop_objects(harness)) == kept
-    assert kept <= set(epoch_objects(objects, "crash", checkpoint.incarnation))
+    assert kept <= set(epoch_objects(objects, "crash", checkpoint.checkpoint_id))
 
 
 def test_command_line_lists_and_verifies_records_in_loop(

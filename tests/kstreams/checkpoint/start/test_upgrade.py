@@ -138,14 +138,14 @@ def test_upgrade_without_change_does_nothing(tmp_path: Path) -> None:
     assert app.upgrade(topology(kv()), reset={"s"}) == before
 
 
-def test_change_without_effect_on_state_keeps_generation(tmp_path: Path) -> None:
+def test_change_without_effect_on_state_keeps_epoch(tmp_path: Path) -> None:
     app = filled(tmp_path, kv())
     made = app.upgrade(topology(kv(), kv("t")))
-    assert (made.generations, app.last().batch) == ({}, 3)
+    assert (made.epoch_numbers, app.last().batch) == ({}, 3)
     assert dict(app.live(kv()).range()) == {"a": 1, "b": 2}
 
 
-def test_added_source_begins_generation_with_previous_state_and_offsets(tmp_path: Path) -> None:
+def test_added_source_begins_epoch_with_previous_state_and_offsets(tmp_path: Path) -> None:
     first = topology(kv())
     app = filled(tmp_path, kv(), first=first)
     builder = TopologyBuilder("shape")
@@ -153,10 +153,10 @@ def test_added_source_begins_generation_with_previous_state_and_offsets(tmp_path
     builder.add_processor("keep-a", filter_(lambda k, v: True), a, stores=[kv()])
     builder.add_processor("keep-b", filter_(lambda k, v: True), b, stores=[kv()])
     made = app.upgrade(builder.build())
-    assert made.generations == {"a": 1}
+    assert made.epoch_numbers == {"a": 1}
     made.done_notes("a").begin(3)
     assert (tmp_path / "generations" / "1" / "a" / "done" / "3").exists()
-    assert made.epoch("a") != made.incarnation
+    assert made.epoch("a") != made.checkpoint_id
     assert (app.last().batch, text_keys(app.last().positions)) == (SEED, {"a/0": 7, "a/1": 7})
     assert app.last().topics == {"a": "id-of-a"}
     assert dict(app.live(kv()).range()) == {"a": 1, "b": 2}
@@ -165,7 +165,7 @@ def test_added_source_begins_generation_with_previous_state_and_offsets(tmp_path
 def test_new_query_begins_empty_and_existing_query_is_kept(tmp_path: Path) -> None:
     app = filled(tmp_path, kv())
     made = app.upgrade(topology(kv(), topics=[A, B]))
-    assert (made.generations, set(made.queries)) == ({}, {"a", "b"})
+    assert (made.epoch_numbers, set(made.queries)) == ({}, {"a", "b"})
     assert made.commits("b", app.objects).last() is None
 
 

@@ -222,16 +222,16 @@ class Dying:
     def _check_log(self) -> None:
         """Check that objects of the latest versions exist, and recent unreferenced ones do not."""
         named, newest = set(), 0
-        scopes = set()
+        state_names = set()
         for record in self._records():
-            scopes.add(record.scope)
+            state_names.add(record.state_name)
             pointer = Pointer.from_json(record.pointer or "")
             named |= {ref.name for ref in pointer.objects()}
             newest = max(newest, pointer.version)
-        (scope,) = scopes
+        (state_name,) = state_names
         found = {
             name
-            for name in self.log.open().list(f"{scope}/")
+            for name in self.log.open().list(f"{state_name}/")
             if name.rpartition(".")[2] in ("delta", "run", "chunk")
         }
         assert named <= found

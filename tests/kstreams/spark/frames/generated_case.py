@@ -192,7 +192,7 @@ def store_rows(
             continue
         version = Pointer.from_json(record.pointer)
         store = MemoryStore(sorted({*version.stores, spec.name}))
-        task = TaskKey(record.scope, group.name, task_of(key))
+        task = TaskKey(record.state_name, group.name, task_of(key))
         DurableLog(log.open(), task).restore(version, store)
         opened: Any = spec.open(Overlay(store))
         found.update(opened.range())

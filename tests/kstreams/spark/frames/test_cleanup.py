@@ -32,7 +32,7 @@ def run(log: ResidentObjects, cleaning: Cleaning, batches: int, *, batch_ms: int
     for batch in range(batches):
         delta(log, batch + 1, "dead")
         new = pointer.with_delta(delta(log, batch + 1, "won"), b"\0" * 32, ())
-        new = Pointer(new.version, new.lineage, deltas=new.deltas[-3:])
+        new = Pointer(new.version, new.version_id, deltas=new.deltas[-3:])
         if cleaning.is_due(batch, last):
             pointers = [pointer, new]
             cleaning.clean(log, TASK, pointers, batch=batch, wall_ms=batch * batch_ms)

@@ -222,9 +222,9 @@ class OverlayMachine(RuleBasedStateMachine):
             return
         self.base.write(self.overlay.changes())
         cache = RowCache(limit)
-        cache.keep(TASK, "lineage", self.overlay)
+        cache.keep(TASK, "version", self.overlay)
         assert cache.size_bytes <= limit
-        self.overlay = Overlay(self.base, cache.take(TASK, "lineage"))
+        self.overlay = Overlay(self.base, cache.take(TASK, "version"))
         self.store = self.overlay.store("s", self.key, self.value)
         self.scans.clear()
 

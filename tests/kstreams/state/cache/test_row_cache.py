@@ -33,7 +33,7 @@ class Counting(MemoryStore):
 def batch(
     base: Counting,
     cache: RowCache,
-    lineages: tuple[str, str],
+    version_ids: tuple[str, str],
     puts: dict[str, int],
     *,
     task: TaskKey = TASKS[0],
@@ -41,12 +41,12 @@ def batch(
 ) -> int:
     """Add to keys in a batch between two versions; return the number of keys read."""
     before = base.reads
-    overlay = Overlay(base, cache.take(task, lineages[0]))
+    overlay = Overlay(base, cache.take(task, version_ids[0]))
     store = overlay.store("s", TEXT, value)
     for key, more in puts.items():
         store.put(key, (store.get(key) or 0) + more)
     base.write(overlay.changes())
-    cache.keep(task, lineages[1], overlay)
+    cache.keep(task, version_ids[1], overlay)
     return base.reads - before
 
 

@@ -19,7 +19,7 @@ from kstreams.state.log.pointer import Pointer
 from kstreams.state.log.staged import Staged
 from tests.support.storage.counting_object_store import ObjectDict
 
-PREFIX = "commits/app.life.query"
+PREFIX = "commits/app.epoch.query"
 COMMIT = Commit(
     7,
     "run",
@@ -31,10 +31,10 @@ COMMIT = Commit(
     CommitName(SEED, "ab" * 32),
     "cd" * 32,
     staged=Staged(
-        "app.life.query/epoch", "t", (LoopPart("out", 0, 0, "a/loops/e/1", 0, 40, 2, "0" * 16),)
+        "app.epoch.query/epoch", "t", (LoopPart("out", 0, 0, "a/loops/e/1", 0, 40, 2, "0" * 16),)
     ),
 )
-BEGIN = Beginning("app", "life", "query")
+BEGIN = Beginning("app", "epoch", "query")
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_begun_log_must_exist(objects: ObjectDict) -> None:
     assert log.last() is None
     assert CommitLog(objects, PREFIX).begin(BEGIN) == digest
     with pytest.raises(LogMismatchError, match="has begun as Beginning"):
-        log.begin(replace(BEGIN, incarnation="other"))
+        log.begin(replace(BEGIN, checkpoint_id="other"))
     objects.delete([f"{PREFIX}/begin.json"])
     for look in (log.last, log.batches, log.beginning, lambda: list(log.all())):
         with pytest.raises(LogMismatchError, match="it is empty, but not"):

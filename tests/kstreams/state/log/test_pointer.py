@@ -18,24 +18,24 @@ def test_empty_pointer_has_no_objects() -> None:
     assert Pointer.from_json(pointer.to_json()) == pointer
 
 
-def test_lineage_is_chain_of_all_digests() -> None:
+def test_version_id_is_chain_of_all_digests() -> None:
     one, two = sha256(b"1").digest(), sha256(b"2").digest()
     pointer = Pointer.empty().with_delta(_ref(1), one, ("b",)).with_delta(_ref(2), two, ("a", "b"))
     first = sha256(bytes(32) + one).digest()
-    assert pointer.lineage == sha256(first + two).hexdigest()
+    assert pointer.version_id == sha256(first + two).hexdigest()
     assert (pointer.version, pointer.stores) == (2, ("a", "b"))
 
 
-def test_different_attempts_have_different_lineages() -> None:
+def test_different_attempts_have_different_version_ids() -> None:
     base = Pointer.empty()
     one, two = (base.with_delta(_ref(1), sha256(name).digest(), ()) for name in (b"a", b"b"))
-    assert one.lineage != two.lineage
+    assert one.version_id != two.version_id
 
 
 def test_pointer_survives_conversion_to_text() -> None:
     pointer = Pointer(
         version=9,
-        lineage="ab" * 32,
+        version_id="ab" * 32,
         snapshot=(_ref(1), ObjectRef("other/place/x.chunk", "f" * 16, 7)),
         deltas=(_ref(8), _ref(9)),
         stores=("ä", "b"),
@@ -60,4 +60,4 @@ def test_upkeep_changes_only_objects_of_pointer() -> None:
     assert merged.with_snapshot((_ref(7),), base=1).deltas == (_ref(9),)
     cut = pointer.with_snapshot((_ref(7),))
     assert (cut.snapshot, cut.deltas, cut.base) == ((_ref(7),), (), 5)
-    assert (cut.version, cut.lineage, cut.meta) == (5, "ab" * 32, {"n": 1})
+    assert (cut.version, cut.version_id, cut.meta) == (5, "ab" * 32, {"n": 1})

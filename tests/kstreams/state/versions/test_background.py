@@ -150,10 +150,10 @@ def test_task_has_one_snapshot_in_progress(line: Line) -> None:
     assert len(versions) == 1
 
 
-def test_snapshot_of_lost_lineage_is_never_published(line: Line) -> None:
+def test_snapshot_of_lost_branch_is_never_published(line: Line) -> None:
     line.objects.gate.set()
     lost = line.loses_a_version()
-    assert line.pointer.lineage != lost.lineage
+    assert line.pointer.version_id != lost.version_id
     line.commit()
     assert line.pointer.base == 0
     assert line.restored() == line.model
@@ -247,7 +247,7 @@ def test_mergers_are_merged_again(merging: Line) -> None:
     assert len(merging.pointer.deltas) <= 12
 
 
-def test_merger_of_lost_lineage_is_never_published(merging: Line) -> None:
+def test_merger_of_lost_branch_is_never_published(merging: Line) -> None:
     merging.objects.gate.set()
     lost = merging.loses_a_version()
     (run,) = merging.objects.made()

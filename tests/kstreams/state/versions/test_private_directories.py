@@ -45,7 +45,7 @@ def test_named_directory_is_created_private_to_user(tmp_path: Path) -> None:
     assert [mode(p) for p in (home, *home.parents[:3])] == [0o700] * 4
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3], ids=["user", "app", "life"])
+@pytest.mark.parametrize("depth", [1, 2, 3], ids=["user", "app", "epoch"])
 def test_link_in_path_is_not_followed(shared: Path, tmp_path: Path, depth: int) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
@@ -66,7 +66,7 @@ def test_file_in_path_raises_typed_error(shared: Path) -> None:
 
 
 @AS_ROOT
-@pytest.mark.parametrize("depth", [1, 2, 3], ids=["user", "app", "life"])
+@pytest.mark.parametrize("depth", [1, 2, 3], ids=["user", "app", "epoch"])
 def test_directory_of_another_user_is_not_used(shared: Path, depth: int) -> None:
     steps = (f"kstreams-{os.getuid()}", "app", CHECKPOINT_ID)[:depth]
     place = shared.joinpath(*steps)

@@ -62,7 +62,7 @@ def test_two_attempts_from_one_pointer_are_isolated(worker: _Worker) -> None:
     second = worker.versions().checkout(base, Attempt("second", 2))
     other = second.commit({"s": StoreChanges([(b"k", b"second"), (b"m", b"2")])}, {})
     one = first.commit({"s": StoreChanges([(b"k", b"first")])}, {})
-    assert one.lineage != other.lineage
+    assert one.version_id != other.version_id
     assert worker.read(one) == [(b"k", b"first")]
     assert worker.read(other) == [(b"k", b"second"), (b"m", b"2")]
     assert worker.read(base) == [(b"k", b"base")]
@@ -70,7 +70,7 @@ def test_two_attempts_from_one_pointer_are_isolated(worker: _Worker) -> None:
 
 def test_equal_changes_of_two_attempts_make_two_versions(worker: _Worker) -> None:
     pointers = [worker.commit(Pointer.empty(), (b"k", b"v")) for _ in range(2)]
-    assert pointers[0].lineage != pointers[1].lineage
+    assert pointers[0].version_id != pointers[1].version_id
 
 
 def test_retry_after_failure_is_warm(worker: _Worker) -> None:
@@ -88,7 +88,7 @@ def test_batch_without_changes_keeps_version_warm(worker: _Worker) -> None:
         with worker.versions().checkout(base, Attempt(new_attempt(), 2)) as checkout:
             assert checkout.warm
             after = checkout.commit({"s": StoreChanges([])}, {"n": number})
-        assert (after.lineage, after.version, after.meta) == (base.lineage, 1, {"n": number})
+        assert (after.version_id, after.version, after.meta) == (base.version_id, 1, {"n": number})
 
 
 def test_restored_version_is_kept_for_retry(worker: _Worker, tmp_path: Path) -> None:

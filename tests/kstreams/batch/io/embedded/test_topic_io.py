@@ -108,7 +108,7 @@ def _group() -> PartitionGroup:
 
 
 def _published(log: EmbeddedLog, io: EmbeddedIO, output: TaskOutput) -> list[list[bytes]]:
-    outputs = io.write(output, _group(), BatchId("life/in/0", 3))
+    outputs = io.write(output, _group(), BatchId("epoch/in/0", 3))
     for _ in range(2):  # as at a restart after a crash
         publish(log, outputs, 3)
     return [

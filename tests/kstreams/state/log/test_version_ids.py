@@ -1,4 +1,4 @@
-"""The lineage of a version is recomputed from its objects, to detect missing or wrong ones."""
+"""The version id of a version is recomputed from its objects, to detect missing or wrong ones."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from kstreams import INT64, TEXT, key_value_store
 from kstreams.state.log.durable import checked_link
-from kstreams.state.log.lineage import Link, line_problem
 from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.version_ids import Link, line_problem
 from tests.support.apps.committing_app import Committing
 
 SPEC = key_value_store("counts", key=TEXT, value=INT64)
@@ -44,16 +44,16 @@ def long_one(app: Committing) -> Pointer:
     )
 
 
-def test_lineage_of_each_version_is_valid(app: Committing) -> None:
+def test_version_id_of_each_version_is_valid(app: Committing) -> None:
     found = list(pointers_of(app))
     assert len(found) == 3 * BATCHES
     assert {line_problem(pointer, links_of(app, pointer)) for pointer in found} == {""}
     long_one(app)
 
 
-def test_wrong_lineage_is_detected(app: Committing) -> None:
+def test_wrong_version_id_is_detected(app: Committing) -> None:
     pointer = long_one(app)
-    forged = replace(pointer, lineage="ab" * 32)
+    forged = replace(pointer, version_id="ab" * 32)
     assert "it ends at version" in line_problem(forged, links_of(app, pointer))
     later = replace(pointer, version=pointer.version + 1)
     assert "it ends at version" in line_problem(later, links_of(app, pointer))
@@ -71,7 +71,7 @@ def test_delta_of_another_attempt_is_detected(app: Committing) -> None:
     pointer = long_one(app)
     links = links_of(app, pointer)
     own = pointer.deltas[-2].name
-    links[own] = replace(links[own], lineage="cd" * 32)
+    links[own] = replace(links[own], version_id="cd" * 32)
     assert "does not follow what comes before it" in line_problem(pointer, links)
 
 
@@ -80,7 +80,7 @@ def test_wrong_snapshot_is_detected(app: Committing) -> None:
     links = links_of(app, pointer)
     first = pointer.deltas[0].name
     links[first] = replace(links[first], first=pointer.base + 1)
-    forged = replace(pointer, base_lineage="cd" * 32)
+    forged = replace(pointer, base_version_id="cd" * 32)
     assert "does not follow what comes before it" in line_problem(forged, links)
 
 
@@ -89,5 +89,5 @@ def test_fields_missing_in_earlier_format_are_not_checked(app: Committing) -> No
     links = links_of(app, pointer)
     run = next(ref.name for ref in pointer.deltas if ref.name.endswith(".run"))
     links[run] = Link(0, links[run].version, "", "")
-    assert line_problem(replace(pointer, base_lineage=""), links) == ""
-    assert line_problem(replace(pointer, lineage="ab" * 32), links) != ""
+    assert line_problem(replace(pointer, base_version_id=""), links) == ""
+    assert line_problem(replace(pointer, version_id="ab" * 32), links) != ""

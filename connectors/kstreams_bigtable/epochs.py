@@ -13,21 +13,21 @@ __all__ = ("base_of", "claim", "micros_of")
 _REVISIONS = 8
 """Times that a batch has, in milliseconds, which is how fine they are: batches take longer."""
 _APART_MS = 60_000
-"""The minimum time between the starts of two lives, which tolerates clock differences."""
+"""The minimum time between the starts of two epochs, which tolerates clock differences."""
 _SERVER_TIME = -1
 _NOW, _ORDER = b"now", b"order"
 
 
-def base_of(service: Service, fence: str, table: str, life: str) -> int:
-    """Return the first timestamp of a life in a table, in ms; the same for all tasks of the life.
+def base_of(service: Service, fence: str, table: str, epoch: str) -> int:
+    """Return the first timestamp of an epoch in a table, in ms; all tasks get the same.
 
     The first task that asks sets it by the server's clock, later than the starts of all earlier
-    lives and than everything that others have written so far.
+    epochs and than everything that others have written so far.
 
     Raises:
         SinkError: The table of fences was cleared in the meantime.
     """
-    row, column = f"lives/{table}".encode(), f"life/{life}".encode()
+    row, column = f"epochs/{table}".encode(), f"epoch/{epoch}".encode()
     for _ in range(3):
         known = service.cells(fence, row)
         if column in known:
@@ -39,7 +39,7 @@ def base_of(service: Service, fence: str, table: str, life: str) -> int:
         there = types.RowFilter(column_qualifier_regex_filter=_exactly(column))
         service.unless(fence, row, there, [_set(column, b"%d" % base, 0)])
     raise SinkError(
-        f"the first row of epoch {life!r} was removed from {fence!r}",
+        f"the first row of epoch {epoch!r} was removed from {fence!r}",
         hint="only the library may write to that table.",
     )
 

@@ -1,4 +1,4 @@
-"""From which timestamp on a life writes: later than all that wrote before it began."""
+"""From which timestamp on an epoch writes: later than all that wrote before it began."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ from kstreams_cassandra.cluster import Database
 from kstreams_cassandra.rows import quoted
 from kstreams_cassandra.sdk import SimpleStatement, errors
 
-__all__ = ("base_of", "make_lives", "timestamp_of")
+__all__ = ("base_of", "create_epochs_table", "timestamp_of")
 
 _REVISIONS = 64
 """Timestamps that a batch has, in microseconds: batches take longer."""
 _APART_US = 60_000_000
-"""The minimum time between the starts of two lives, which tolerates clock differences."""
+"""The minimum time between the starts of two epochs, which tolerates clock differences."""
 
 
-def make_lives(database: Database, keyspace: str, lives: str) -> None:
-    """Make the table of lives, unless it is there."""
+def create_epochs_table(database: Database, keyspace: str, epochs: str) -> None:
+    """Make the table of epochs, unless it is there."""
     database.session.execute(
-        f"CREATE TABLE IF NOT EXISTS {quoted(keyspace)}.{quoted(lives)} "
-        "(written text, life text, base bigint, PRIMARY KEY (written, life))"
+        f"CREATE TABLE IF NOT EXISTS {quoted(keyspace)}.{quoted(epochs)} "
+        "(written text, epoch text, base bigint, PRIMARY KEY (written, epoch))"
     )
 
 
-def base_of(database: Database, keyspace: str, lives: str, table: str, life: str) -> int:
-    """Return the first timestamp of a life in a table; the same for all tasks of the life.
+def base_of(database: Database, keyspace: str, epochs: str, table: str, epoch: str) -> int:
+    """Return the first timestamp of an epoch in a table; the same for all tasks of the epoch.
 
     The first task that asks sets it by the cluster's clock, later than the starts of all earlier
-    lives and than everything that others have written so far.
+    epochs and than everything that others have written so far.
 
     Raises:
-        SinkError: The table of lives was dropped in the meantime.
+        SinkError: The table of epochs was dropped in the meantime.
     """
-    place = f"{quoted(keyspace)}.{quoted(lives)}"
+    place = f"{quoted(keyspace)}.{quoted(epochs)}"
     for _ in range(3):
         found = _bases(database, place, table)
-        if life in found:
-            return found[life]
+        if epoch in found:
+            return found[epoch]
         row: Any = database.session.execute(
             "SELECT toUnixTimestamp(now()) AS at FROM system.local"
         ).one()
         base = max([row.at * 1000, *(each + _APART_US for each in found.values())])
         database.session.execute(
-            f"INSERT INTO {place} (written, life, base) VALUES (%s, %s, %s) "  # noqa: S608  # quoted
+            f"INSERT INTO {place} (written, epoch, base) VALUES (%s, %s, %s) "  # noqa: S608  # quoted
             "IF NOT EXISTS",
-            (table, life, base),
+            (table, epoch, base),
         )
     raise SinkError(
-        f"the first row of epoch {life!r} was removed from {lives!r}",
+        f"the first row of epoch {epoch!r} was removed from {epochs!r}",
         hint="only the library may write to that table.",
     )
 
@@ -62,7 +62,7 @@ def timestamp_of(base: int, commit: CommitId) -> int:
 
 def _bases(database: Database, place: str, table: str) -> dict[str, int]:
     asked = SimpleStatement(
-        f"SELECT life, base FROM {place} WHERE written = %s",  # noqa: S608  # quoted
+        f"SELECT epoch, base FROM {place} WHERE written = %s",  # noqa: S608  # quoted
         consistency_level=errors.ConsistencyLevel.SERIAL,
     )
-    return {row.life: row.base for row in database.session.execute(asked, (table,))}
+    return {row.epoch: row.base for row in database.session.execute(asked, (table,))}

@@ -12,27 +12,27 @@ from kstreams.state.backend.task_key import new_attempt
 from kstreams.state.backend.working import Pair, StoreChanges, WorkingStore
 from kstreams.state.log.commits import SEED
 from kstreams.state.log.durable import Attempt, DurableLog
-from kstreams.state.log.pointer import Pointer, lineage_after
+from kstreams.state.log.pointer import Pointer, version_id_after
 from kstreams.state.log.snapshot import write_snapshot
 
-__all__ = ("copy_store", "epochs_after", "first_generation", "next_generation", "rewritten")
+__all__ = ("copy_store", "epochs_after", "first_epoch_number", "next_epoch_number", "rewritten")
 
 _ROWS_AT_ONCE = 10_000
 
 
-def next_generation(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
-    """Return a number that no attempt at a generation has used, were it killed half-way."""
-    return _unused(checkpoint, query, checkpoint.generations.get(query, 0) + 1, objects)
+def next_epoch_number(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
+    """Return a number that no attempt at an epoch has used, were it killed half-way."""
+    return _unused(checkpoint, query, checkpoint.epoch_numbers.get(query, 0) + 1, objects)
 
 
-def first_generation(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
+def first_epoch_number(checkpoint: Checkpoint, query: str, objects: ObjectStore) -> int:
     """Return such a number for a query that the checkpoint never had: 0, if it is free."""
     return _unused(checkpoint, query, 0, objects)
 
 
 def _unused(checkpoint: Checkpoint, query: str, number: int, objects: ObjectStore) -> int:
     bare = replace(checkpoint, begun={})
-    while replace(bare, generations={query: number}).commits(query, objects).batches():
+    while replace(bare, epoch_numbers={query: number}).commits(query, objects).batches():
         number += 1
     return number
 
@@ -66,7 +66,7 @@ def rewritten(
     version = replace(
         pointer,
         version=pointer.version + 1,
-        lineage=lineage_after(pointer.lineage, sha256(attempt.name.encode()).digest()),
+        version_id=version_id_after(pointer.version_id, sha256(attempt.name.encode()).digest()),
         snapshot=(),
         deltas=(),
         stores=names,
