@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 from kstreams._types import K
 from kstreams.aggregators.aggregator import aggregator_parameters
 from kstreams.parameters import Parameters, parameters_of
 from kstreams.processors.closure import ClosureProcessor
-from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.processors.column_form import Input, Need, NodeForm, Output, Reason
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.emission import AtMostEvery, Emission, Every, OncePerBatch
 from kstreams.processors.processor import BaseProcessor
 from kstreams.processors.supplier import StoreParameters
@@ -43,7 +45,7 @@ class WindowedSupplier(Generic[K, V, A]):
 
     plan: AggregationPlan
     by_records: Callable[[AggregationPlan], ClosureProcessor[K, V, Windowed[K], A]]
-    by_columns: Callable[[AggregationPlan, ColumnSource], ColumnProcessor | str]
+    by_columns: Callable[[AggregationPlan, Input], ColumnProcessor | Reason]
 
     def __call__(self) -> BaseProcessor[K, V, Windowed[K], A]:
         """Return a new processor."""
@@ -71,11 +73,6 @@ class WindowedSupplier(Generic[K, V, A]):
         return found
 
     @property
-    def execution(self) -> Execution:
-        """Return how the node is to run."""
-        return self.plan.execution
-
-    @property
     def window_emission(self) -> Emission:
         """Return when results are forwarded."""
         return self.plan.emit
@@ -86,13 +83,16 @@ class WindowedSupplier(Generic[K, V, A]):
         return self.plan.emits_on_close and never_closes(self.plan.windows)
 
     @property
-    def at_batch_end(self) -> bool:
-        """Return whether all results are those of a batch; late records go at once."""
-        return isinstance(self.plan.emit, OncePerBatch) and self.plan.routes is None
-
-    def column_processor(self, source: ColumnSource) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        return self.by_columns(self.plan, source)
+    def column_form(self) -> NodeForm:
+        """Return the form of an aggregation; without late records, all results are of a batch."""
+        plan = self.plan
+        return NodeForm(
+            (Need.RECORDS,),
+            partial(self.by_columns, plan),
+            output=Output.RESULTS,
+            execution=plan.execution,
+            at_batch_end=isinstance(plan.emit, OncePerBatch) and plan.routes is None,
+        )
 
     def problems(self) -> tuple[str, ...]:
         """Return the problems of the definition."""

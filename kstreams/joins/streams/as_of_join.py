@@ -14,7 +14,8 @@ from kstreams.joins.joiner import Joiner
 from kstreams.joins.streams.due_index import Upcoming
 from kstreams.joins.table_rows import TableRows, derivation
 from kstreams.joins.tables.history import history_reader, versions_of
-from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.processors.column_form import Input, Need, NodeForm, Reason
+from kstreams.processors.columns import ColumnProcessor, Execution
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.queue.rows import Queued, QueueRows
@@ -51,8 +52,14 @@ class AsOfJoin:
     waiting: StoreSpec[Any]
     execution: Execution = "auto"
 
-    def column_lookup(self, source: ColumnSource | None) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of a join that looks up rows of its table."""
+        needs = Need.RECORDS | Need.COLUMNS, Need.ROWS
+        return NodeForm(needs, self._by_columns, execution=self.execution)
+
+    def _by_columns(self, left: Input, right: Input) -> ColumnProcessor | Reason:
+        source = left.source
         found = derivation(self.history)
         if found is None:
             return "its table is a join without a store"

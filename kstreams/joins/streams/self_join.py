@@ -15,7 +15,8 @@ from kstreams.joins.joiner import Joiner
 from kstreams.joins.streams.closing import Closing
 from kstreams.joins.streams.partners import partner_finder, remembering
 from kstreams.joins.within import Within
-from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
+from kstreams.processors.column_form import Input, Need, NodeForm, Reason
+from kstreams.processors.columns import ColumnProcessor, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.join.coding import CLOCKS, SETTLED
@@ -72,11 +73,17 @@ class SelfJoin:
         """Return the store."""
         return self.stores
 
-    def column_join(self, left: ColumnSource, right: ColumnSource) -> ColumnProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        if not has_key_codes(left.key):
-            return f"keys of {left.key.name} are compared by their objects"
-        return SelfJoinColumns(self.within, self.joiner, self.store, (left, left))
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of a join of records of two sides."""
+        needs = Need.RECORDS, Need.RECORDS
+        return NodeForm(needs, self._by_columns, execution=self.execution)
+
+    def _by_columns(self, left: Input, right: Input) -> ColumnProcessor | Reason:
+        if not has_key_codes(left.records.key):
+            return f"keys of {left.records.key.name} are compared by their objects"
+        sources = left.records, left.records
+        return SelfJoinColumns(self.within, self.joiner, self.store, sources)
 
 
 class _SelfJoin(ClosureJoinProcessor[Any, Any, Any, Any, Any]):

@@ -15,7 +15,8 @@ from kstreams.joins.joiner import Joiner
 from kstreams.joins.streams.closing import Closing
 from kstreams.joins.streams.partners import GONE, partner_finder, remembering, settle
 from kstreams.joins.within import Within
-from kstreams.processors.columns import ColumnJoinProcessor, ColumnSource, Execution
+from kstreams.processors.column_form import Input, Need, NodeForm, Reason
+from kstreams.processors.columns import ColumnProcessor, Execution
 from kstreams.processors.context import ProcessorContext, PunctuationType
 from kstreams.record import Record
 from kstreams.state.stores.join.coding import CLOCKS, SETTLED, WAITING
@@ -73,14 +74,20 @@ class StreamJoin:
         """Return the store."""
         return self.stores
 
-    def column_join(self, left: ColumnSource, right: ColumnSource) -> ColumnJoinProcessor | str:
-        """Return a new processor that works by columns, or why there is none."""
-        if not has_key_codes(left.key):
-            return f"keys of {left.key.name} are compared by their objects"
-        if left.punctuated or right.punctuated:
+    @property
+    def column_form(self) -> NodeForm:
+        """Return the form of a join of records of two sides."""
+        needs = Need.RECORDS, Need.RECORDS
+        return NodeForm(needs, self._by_columns, execution=self.execution)
+
+    def _by_columns(self, left: Input, right: Input) -> ColumnProcessor | Reason:
+        if not has_key_codes(left.records.key):
+            return f"keys of {left.records.key.name} are compared by their objects"
+        if left.punctuated:
             return "a node after it has a stream-time punctuator"
+        sources = left.records, right.records
         return StreamJoinColumns(
-            self.within, self.joiner, self.store, (left, right), of_itself=self.of_itself
+            self.within, self.joiner, self.store, sources, of_itself=self.of_itself
         )
 
 

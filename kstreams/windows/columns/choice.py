@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from kstreams.aggregators.columns.available import form_or_reason
 from kstreams.aggregators.columns.stamped import StampedForm
-from kstreams.processors.columns import ColumnProcessor, ColumnSource
+from kstreams.processors.column_form import Input, Reason
+from kstreams.processors.columns import ColumnProcessor
 from kstreams.processors.emission import AtMostEvery, Every, OnClose
 from kstreams.windows.columns.assignment import assigner
 from kstreams.windows.columns.session import SessionWindowColumns
@@ -17,8 +18,9 @@ from kstreams.windows.plan import AggregationPlan
 __all__ = ("column_processor",)
 
 
-def column_processor(plan: AggregationPlan, source: ColumnSource) -> ColumnProcessor | str:
+def column_processor(plan: AggregationPlan, rows: Input) -> ColumnProcessor | Reason:
     """Return a new processor of a windowed aggregation by columns, or why there is none."""
+    source = rows.records
     assigns = assigner(plan.windows)
     form = form_or_reason(
         plan.aggregator,
@@ -33,7 +35,7 @@ def column_processor(plan: AggregationPlan, source: ColumnSource) -> ColumnProce
         return "at_most_every() looks at each record by itself"
     if isinstance(plan.emit, Every) and isinstance(plan.windows, (SessionWindows, SlidingWindows)):
         return f"every() of {type(plan.windows).__name__} has no column form"
-    if source.punctuated and isinstance(plan.emit, (OnClose, Every)):
+    if rows.punctuated and isinstance(plan.emit, (OnClose, Every)):
         return "a stream-time punctuator below it could run before its results, or after them"
     if isinstance(plan.windows, SessionWindows):
         return SessionWindowColumns(plan, source, form)

@@ -134,7 +134,7 @@ def test_a_call_that_takes_too_long_is_cancelled() -> None:
     ("raised", "why"),
     [
         (asyncio.CancelledError(), "cancelled itself"),
-        (SystemExit(3), "end the process"),
+        (SystemExit(3), "ends the process"),
         (asyncio.TimeoutError("the client's own"), "the client's own"),
     ],
     ids=["cancelled", "exit", "timeout"],

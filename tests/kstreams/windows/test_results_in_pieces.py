@@ -37,7 +37,7 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_json import json_serde
-from tests.kstreams.graph.columns.test_execution import execution as execution_of
+from tests.kstreams.graph.execution.test_execution import execution as execution_of
 from tests.kstreams.windows.both_executions import EMISSIONS, cuts_of, rows_of
 from tests.kstreams.windows.running import SOURCE, Row, store_for
 
