@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Generic, TypeVar
@@ -10,16 +9,13 @@ from typing import Generic, TypeVar
 from kstreams._types import K
 from kstreams.aggregators.aggregator import aggregator_parameters
 from kstreams.parameters import Parameters, parameters_of
-from kstreams.processors.closure import ClosureProcessor
-from kstreams.processors.column_form import Input, Need, NodeForm, Output, Reason
-from kstreams.processors.columns import ColumnProcessor
+from kstreams.processors.column_form import Need, NodeForm, Output
 from kstreams.processors.emission import AtMostEvery, Emission, Every, OncePerBatch
 from kstreams.processors.processor import BaseProcessor
 from kstreams.processors.supplier import StoreParameters
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
-from kstreams.windows.kinds.hopping import HoppingWindows
-from kstreams.windows.kinds.unlimited import never_closes
+from kstreams.windows.engine import WindowEngine, engine_of, never_closes
 from kstreams.windows.plan import AggregationPlan, Routes
 
 __all__ = ("WindowedSupplier",)
@@ -39,17 +35,17 @@ class WindowedSupplier(Generic[K, V, A]):
 
     Args:
         plan: The aggregation.
-        by_records: Makes a processor that aggregates by records.
-        by_columns: Makes one that aggregates by columns, or says why there is none.
     """
 
     plan: AggregationPlan
-    by_records: Callable[[AggregationPlan], ClosureProcessor[K, V, Windowed[K], A]]
-    by_columns: Callable[[AggregationPlan, Input], ColumnProcessor | Reason]
 
     def __call__(self) -> BaseProcessor[K, V, Windowed[K], A]:
         """Return a new processor."""
-        return self.by_records(self.plan)
+        return self._engine.by_records(self.plan)
+
+    @property
+    def _engine(self) -> WindowEngine:
+        return engine_of(self.plan.windows)
 
     @property
     def stores(self) -> tuple[StoreSpec[object], ...]:
@@ -88,7 +84,7 @@ class WindowedSupplier(Generic[K, V, A]):
         plan = self.plan
         return NodeForm(
             (Need.RECORDS,),
-            partial(self.by_columns, plan),
+            partial(self._engine.column_processor, plan),
             output=Output.RESULTS,
             execution=plan.execution,
             at_batch_end=isinstance(plan.emit, OncePerBatch) and plan.routes is None,
@@ -96,18 +92,7 @@ class WindowedSupplier(Generic[K, V, A]):
 
     def problems(self) -> tuple[str, ...]:
         """Return the problems of the definition."""
-        windows = self.plan.windows
-        if not isinstance(windows, HoppingWindows):
-            return ()
-        count = windows.windows_of_a_record
-        if count <= windows.max_windows:
-            return ()
-        problem = (
-            f"by windows of {windows.size} at an advance of {windows.advance} each record is "
-            f"aggregated in {count:,} windows, and {windows.max_windows:,} is the most: advance "
-            f"by more, or allow it with HoppingWindows(..., max_windows={count:_})"
-        )
-        return (problem,)
+        return self._engine.problems
 
     def routed(self, routes: Routes) -> WindowedSupplier[K, V, A]:
         """Return this supplier with children named for results and late records."""

@@ -17,7 +17,7 @@ from kstreams.state.stores.buffer.store import BufferStore
 from kstreams.state.stores.kind import check_kind
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
-from kstreams.windows.kinds.unlimited import never_closes
+from kstreams.windows.engine import never_closes
 from kstreams.windows.records.suppress import SuppressProcessor
 from kstreams.windows.suppression import UntilTimeLimit, UntilWindowCloses
 
