@@ -40,18 +40,14 @@ class ExecutionPlanner:
 
     def __init__(self, group: PartitionGroup, *, intercepted: bool = False) -> None:
         self._nodes = {node.name: node for node in group.processors}
-        self._forms = {
+        offered = {
             name: form
             for name, node in self._nodes.items()
             if (form := column_form_of(node.supplier)) is not None
         }
-        self._neighbors = Neighbors(group, self._forms, intercepted=intercepted)
-        self._tables = Tables(self._nodes, self._forms, self._neighbors)
-        self._forms |= {
-            name: form.looked_up
-            for name, form in self._forms.items()
-            if form.looked_up is not None and self._tables.is_looked_up(self._nodes[name])
-        }
+        self._neighbors = Neighbors(group, offered, intercepted=intercepted)
+        self._tables = Tables(self._nodes, offered, self._neighbors)
+        self._forms = {name: self._chosen(name, form) for name, form in offered.items()}
         self._last = max((self._neighbors.places[name] for name in self._nodes), default=-1)
         self._made: dict[tuple[str, bool], ColumnProcessor | Reason] = {}
         self._together = {name for name, form in self._forms.items() if form.takes_changes}
@@ -82,6 +78,12 @@ class ExecutionPlanner:
             obstacles = {name: why for name, why in found.items() if isinstance(why, Reason)}
             if not obstacles:
                 return
+
+    def _chosen(self, name: str, form: NodeForm) -> NodeForm:
+        """Return the form of a node: of a table that is looked up the form for that."""
+        if form.looked_up is not None and self._tables.is_looked_up(self._nodes[name]):
+            return form.looked_up
+        return form
 
     def column_processor(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | None:
         """Return a new column processor for a node; None runs it by records.
@@ -132,9 +134,14 @@ class ExecutionPlanner:
         return "auto" if form is None else form.execution
 
     def _found(self, node: ProcessorNode, *, punctuated: bool) -> ColumnProcessor | Reason:
-        """Return a column processor, or the reason why there is none: the same at each call."""
+        """Return a column processor, or the reason why there is none: the same at each call.
+
+        A table depends on itself if a join looks it up for a stream of its own changes. Such a
+        table runs by records, as its processor by columns would forward no changes.
+        """
         place = node.name, punctuated
         if place not in self._made:
+            self._made[place] = ""  # for calls of a node that depends on itself
             self._made[place] = self._make(node, punctuated=punctuated)
         return self._made[place]
 
