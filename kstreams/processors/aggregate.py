@@ -19,7 +19,7 @@ from kstreams.processors.column_form import Input, Need, NodeForm, Output, Reaso
 from kstreams.processors.columns import ColumnProcessor, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.processors.emission import EachUpdate, OncePerBatch, once_per_batch
-from kstreams.processors.supplier import StoreParameters
+from kstreams.processors.supplier import OneStoreSupplier, StoreParameters
 from kstreams.record import Record
 from kstreams.serde.base import Serde
 from kstreams.state.stores.kind import check_kind
@@ -41,7 +41,7 @@ A_co = TypeVar("A_co", covariant=True)
 
 
 @dataclass(frozen=True)
-class AggregateSupplier(Generic[K, V_contra, A_co]):
+class AggregateSupplier(OneStoreSupplier, Generic[K, V_contra, A_co]):
     """Makes the processors of `aggregate` and `reduce`, and brings their store.
 
     Hand it to `TopologyBuilder.add_processor`, or to `TopologyBuilder.aggregate_table`.
@@ -55,16 +55,6 @@ class AggregateSupplier(Generic[K, V_contra, A_co]):
     def __call__(self) -> ClosureProcessor[K, V_contra, K, A_co]:
         """Return a new processor."""
         return _Aggregate(self.aggregator, self.store, self.emit)
-
-    @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return (self.store,)
-
-    @property
-    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return self.stores
 
     @property
     def store_parameters(self) -> StoreParameters:

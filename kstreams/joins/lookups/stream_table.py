@@ -10,10 +10,11 @@ from kstreams.joins.columns.stream_table import StreamTableColumns
 from kstreams.joins.join_processor import ClosureJoinProcessor, found_in_store
 from kstreams.joins.join_terms import Terms
 from kstreams.joins.joiner import Joiner
-from kstreams.joins.table_rows import TableRows, derivation
+from kstreams.joins.lookup_form import lookup_form
+from kstreams.joins.table_rows import RowMaker, TableRows
 from kstreams.joins.tables.history import history_reader
-from kstreams.processors.column_form import Input, Need, NodeForm, Reason
-from kstreams.processors.columns import ColumnProcessor, Execution
+from kstreams.processors.column_form import NodeForm
+from kstreams.processors.columns import ColumnProcessor, ColumnSource, Execution
 from kstreams.processors.context import ProcessorContext
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
@@ -48,18 +49,12 @@ class StreamTableJoin:
     @property
     def column_form(self) -> NodeForm:
         """Return the form of a join that looks up rows of its table."""
-        needs = Need.RECORDS | Need.COLUMNS, Need.ROWS
-        return NodeForm(needs, self._by_columns, execution=self.execution)
+        return lookup_form(self.rows, self.execution, self._columns)
 
-    def _by_columns(self, left: Input, right: Input) -> ColumnProcessor | Reason:
-        source = left.source
-        found = derivation(self.rows)
-        if found is None:
-            return "its table is a join without a store"
-        stored, maker = found
-        if source is not None and source.key != self.rows.key:
-            return f"keys come as {source.key.name}, and the table's are {self.rows.key.name}"
-        return StreamTableColumns(stored.store, self.joiner, source, maker)
+    def _columns(
+        self, store: StoreSpec[Any], source: ColumnSource | None, maker: RowMaker | None
+    ) -> ColumnProcessor:
+        return StreamTableColumns(store, self.joiner, source, maker)
 
     def __call__(self) -> _StreamTableJoin:
         """Return a new processor."""

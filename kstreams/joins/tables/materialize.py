@@ -14,6 +14,7 @@ from kstreams.processors.closure import ClosureProcessor, HandsOn
 from kstreams.processors.column_form import Input, Need, NodeForm, Output, Reason
 from kstreams.processors.columns import ColumnProcessor, ColumnSource
 from kstreams.processors.context import ProcessorContext
+from kstreams.processors.supplier import OneStoreSupplier
 from kstreams.record import Record
 from kstreams.state.stores.spec import StoreSpec
 
@@ -21,7 +22,7 @@ __all__ = ("Materialize",)
 
 
 @dataclass(frozen=True)
-class Materialize:
+class Materialize(OneStoreSupplier):
     """Makes the processors that put records into a table's store, and brings the store.
 
     A null value deletes the row. Null keys are dropped as `null-key`; rows older than a
@@ -76,16 +77,6 @@ class Materialize:
         else:
             reason = None
         return TableChanges(self.store, source) if reason is None else reason
-
-    @property
-    def stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return (self.store,)
-
-    @property
-    def keyed_stores(self) -> tuple[StoreSpec[Any], ...]:
-        """Return the store."""
-        return self.stores
 
     @property
     def valued_stores(self) -> tuple[StoreSpec[Any], ...]:
