@@ -26,13 +26,13 @@ class Need(Flag):
 
     Attributes:
         RECORDS: Encoded records of sources and repartition edges directly above.
-        DECODED: The same records as typed keys and values, if all nodes below take columns.
+        DECODED: These records as typed keys and values, if all nodes below take columns.
         COLUMNS: Tables of the column processor directly above.
         RESULTS: Tables of the aggregation directly above, if only edges and topics are below.
         BATCH_END: Records that a node above forwards when the batch ends, and none before.
-        CHANGES: Changes of a table that runs by columns.
-        ROWS: None: the node reads rows of the table above, which runs by columns. With `CHANGES`
-            it takes the changes too.
+        CHANGES: Changes of a table that runs by columns. With `ROWS`, the node reads rows of the
+            table too.
+        ROWS: No rows: the node reads rows of the table above, which runs by columns.
     """
 
     RECORDS = auto()
@@ -88,7 +88,7 @@ class Input:
 
 @dataclass(frozen=True)
 class NodeForm:
-    """How a node runs by columns.
+    """The needs and the output of a node by columns, and its processor.
 
     Args:
         needs: The rows that each input takes: of a join the left one, then the right one.

@@ -11,23 +11,23 @@ A supplier states the column form of its node as data: a `Need` for each input, 
 function that makes the processor (`kstreams.processors.column_form`). The planner imports no
 supplier. For each node, and at most once, it
 
-1. finds a need that the parents meet, for each input (`ExecutionPlanner._met`). The answer depends
-   on nodes above alone, so that a node is planned after its parents;
-2. looks for nodes around that could tell the executions apart (`Neighbors`, `Tables`);
-3. lets the form make the processor, or give a reason of its own: serdes, stores, emissions.
+1. finds a need that the parents meet, for each input. The parents are planned before the node;
+2. looks for other nodes that would see a difference between the executions: they use the same
+   store, or receive records from other nodes too;
+3. calls the function of the form. It returns the processor, or a reason that only the supplier
+   knows, such as a serde, a store or an emission.
 
 Tables and the joins that take their changes depend on each other. The planner assumes that all
-these joins run by columns, plans, and removes the joins for which it finds a reason, until it finds
-none. Each round removes a join, so that this ends.
+these joins run by columns, plans them, and removes those with a reason, until it finds none. Each
+round removes a join, so that the search ends.
 
-- `planner`: `ExecutionPlanner`, which the task, `Topology.describe` and `Topology.build` ask.
-- `neighbors`: the nodes of a group by their place. `tables`: its tables and their readers.
+- `planner`: `ExecutionPlanner`, used by tasks, `TopologyBuilder.build` and `Topology.describe`.
+- `neighbors`: the nodes around a node. `tables`: the tables of a group and their readers.
 - `reasons`: the texts. `shared_ancestors`: nodes from which records reach both inputs of a join.
 
-Needs are flags in place of a class for each role (aggregation, operator, table, join of two
-tables), as most suppliers take several kinds of rows: a table takes records or columns, an operator
-columns, results or decoded records. One order of these in one method replaces a rule for each role.
-A method of the form that gets the group would spread the rules about neighbors over the suppliers.
+Rejected: a form class for each role (aggregation, operator, table, join of two tables), as most
+nodes take several kinds of rows, and flags state them in one order for all roles; and a method of
+the form that examines the group, as the rules about other nodes would then be in each supplier.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ _HINT = "leave execution='auto', which runs it by records then."
 class ExecutionPlanner:
     """Chooses the execution of a group's nodes.
 
-    The topology decides, but for two things that only a run knows: whether a node has a
-    stream-time punctuator, and whether an interceptor cannot be around column processors.
+    The choice follows from the topology, except for two facts that only a run knows: whether a node
+    has a stream-time punctuator, and whether an interceptor cannot wrap column processors.
 
     Args:
         group: The nodes.
@@ -80,7 +80,7 @@ class ExecutionPlanner:
                 return
 
     def _chosen(self, name: str, form: NodeForm) -> NodeForm:
-        """Return the form of a node: of a table that is looked up the form for that."""
+        """Return the form of a node; for a table that is looked up, its form for look-ups."""
         if form.looked_up is not None and self._tables.is_looked_up(self._nodes[name]):
             return form.looked_up
         return form
@@ -93,7 +93,7 @@ class ExecutionPlanner:
             punctuated: Whether a node after it has a stream-time punctuator.
 
         Raises:
-            TopologyError: The node asks for columns, and cannot have them; says why.
+            TopologyError: The node asks for columns and cannot run by them; the reason is named.
         """
         asked = self._asked(node)
         if asked == "records":
@@ -106,16 +106,16 @@ class ExecutionPlanner:
         return None
 
     def problem(self, node: ProcessorNode) -> str | None:
-        """Return why a node that asks for columns cannot have them, as far as that is known."""
+        """Return the problem of a node that asks for columns and cannot run by them, or None."""
         if self._asked(node) != "columns":
             return None
         found = self._found(node, punctuated=False)
         return None if isinstance(found, ColumnProcessor) else f"{_refusal(node, found)}: {_HINT}"
 
     def summary(self, node: ProcessorNode) -> str | None:
-        """Return a node's execution and the reason; None for nodes that have no other.
+        """Return a node's execution and the reason; None for nodes that have one execution only.
 
-        A fact that only a run knows is a condition.
+        A fact that only a run knows is shown as a condition.
         """
         if self._asked(node) == "records":
             return "records (asked for)"
@@ -172,7 +172,7 @@ class ExecutionPlanner:
         return inputs
 
     def _met(self, node: ProcessorNode, parents: Sequence[str], need: Need) -> Need | Reason:
-        """Return the need that parents meet, the first in this order, or why they meet none."""
+        """Return the first need that parents meet, in the order below, or why they meet none."""
         reason: Reason | None
         if Need.CHANGES in need:
             reason = self._changes_reason(parents[0], need)
@@ -234,9 +234,10 @@ class ExecutionPlanner:
         return None
 
     def _lookups_reason(self, table: ProcessorNode) -> Reason | None:
-        """Return why a table cannot run by columns with the joins that look it up.
+        """Return why a table cannot run by columns together with the joins that look it up.
 
-        Each of them has to, whatever the table does: they run by columns together.
+        The table forwards nothing then, so that each of its readers has to be such a join, and each
+        join has to run by columns if the table does.
         """
         for name in sorted(self._tables.readers(table)):
             if not self._tables.looks_up(name):
@@ -254,7 +255,7 @@ class ExecutionPlanner:
     def _takes_results(self, node: ProcessorNode) -> bool:
         """Return whether a node is between an aggregation by columns and edges or topics.
 
-        The aggregation runs by columns, whatever punctuators other nodes have.
+        The aggregation has to run by columns for any punctuators of other nodes.
         """
         above = self._nodes.get(node.parents[0])
         if len(node.parents) > 1 or above is None or not self._neighbors.encode_at_once(node):
