@@ -105,8 +105,9 @@ class Neighbors:
     ) -> Reason | None:
         """Return which node below a node gets records from elsewhere too.
 
-        Such a node could tell the executions apart: by columns, records of one parent come before
-        or after those of the other one. Nodes that forward when a batch ends do so by records too.
+        Such a node would get its records in another order: by columns, all records of one parent
+        come before those of the other one. A node that forwards when a batch ends is no problem: it
+        does so by records too.
 
         Args:
             node: The node.
