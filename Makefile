@@ -71,6 +71,7 @@ check-pyright: setup
 check-imports: setup
 	$(call stage,check: import contracts)
 	@$(BIN)/lint-imports --no-cache # its cache misses that an imported module has come
+	@$(PYTEST) -q tests/test_dependencies.py tests/test_import_graph.py
 
 .PHONY: check-audit
 check-audit: setup ## known vulnerabilities of the locked packages, where the index has them
@@ -165,7 +166,7 @@ bench-parts: setup ## run the benchmarks of the library's parts, without a broke
 
 .PHONY: lock
 lock: setup ## write requirements/*.txt anew (UPGRADE=1 takes newer versions)
-	@$(BIN)/uv pip compile pyproject.toml --group dev --extra all $(LOCK_OPTIONS) \
+	@$(RUN_PYTHON) -m devtools.workspace requirements | $(BIN)/uv pip compile - --group dev $(LOCK_OPTIONS) \
 	    --constraints requirements/constraints.txt --output-file requirements/lock.txt
 	@sed -n 's/^java = \["\(.*\)"\]$$/\1/p' pyproject.toml | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --output-file requirements/java.txt
 	@echo ziglang | $(BIN)/uv pip compile - $(LOCK_OPTIONS) --output-file requirements/ziglang.txt
@@ -184,8 +185,10 @@ prose: setup ## count habits of unclear English (ARGS='--since main --show' for 
 	@$(RUN_PYTHON) -m devtools.prose $(ARGS)
 
 .PHONY: build
-build: setup ## build the sdist and the wheel into dist/
-	@$(RUN_PYTHON) -m build --no-isolation
+build: setup ## build the sdists and wheels of kstreams-spark and its plugins into dist/
+	@for file in pyproject.toml */kstreams_*/pyproject.toml; do \
+	    $(RUN_PYTHON) -m build --no-isolation --outdir dist $$(dirname $$file) || exit 1; \
+	done
 
 .PHONY: wheels
 wheels: setup ## build wheels of native/ for every platform into dist/ (WHEELS=manylinux_2_17_aarch64 chooses)

@@ -1,7 +1,8 @@
 """Move modules and rewrite every reference: `python -m devtools.move_modules OLD=NEW...`.
 
 OLD and NEW are dotted names, such as `kstreams.task.joint=kstreams.task.two_input_join`. A package
-moves with its modules. The tests of a module (`tests/kstreams/task/test_joint.py`) move too.
+moves with its modules and the folder of its tests. The tests of a module
+(`tests/kstreams/task/test_joint.py`) move too.
 References are imports, dotted names in strings and configuration, and paths in documentation.
 Run `make format` afterward, because imports sort differently.
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 import argparse
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 __all__ = ("main", "rewritten")
@@ -40,9 +41,12 @@ def rewritten(text: str, moves: Mapping[str, str], folders: Mapping[str, str] | 
     text = _replaced(text, r"(?<![\w.])", moves, r"(?!\w)")
     if folders:
         text = _replaced(text, r"(?<![\w/])", folders, r"(?![\w.])")
-    paths = {_path(old): _path(new) for old, new in moves.items()}
-    below = {_path(_below_root(old)): _path(_below_root(new)) for old, new in moves.items()}
-    return _replaced(text, r"(?<![\w/])", {**below, **paths}, r"\b")
+    paths: dict[str, str] = {}
+    for old, new in moves.items():
+        paths[_path(old)] = _path(new)
+        for before, after in zip(_shortened(old), _shortened(new), strict=False):
+            paths.setdefault(_path(before), _path(after))
+    return _replaced(text, r"(?<![\w/])", paths, r"\b")
 
 
 def _replaced(text: str, before: str, names: Mapping[str, str], after: str) -> str:
@@ -70,8 +74,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             moves[f"tests.{old}"] = f"tests.{given.into}.{new}"
     else:
         for old, new in tuple(moves.items()):
-            _move(old, new)
-            moves[_test_of(old)] = _test_of(new)
+            if (ROOT / _folder(old)).is_dir():
+                folders |= _move_package(old, new)
+                moves[f"tests.{old}"] = f"tests.{new}"
+            else:
+                _move(old, new)
+                moves[_test_of(old)] = _test_of(new)
     for path in _tracked():
         if path.suffix in _SUFFIXES or path.name == "Makefile":
             before = path.read_text("utf-8")
@@ -82,14 +90,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _move_out(old: str, new: str, folder: str) -> dict[str, str]:
     """Move a package and its tests to a folder of packages; return the moved folders."""
-    source = old.replace(".", "/")
-    moved = {source: f"{folder}/{new}", f"tests/{source}": f"tests/{folder}/{new}"}
+    source = _folder(old)
+    return _move_folders({source: f"{folder}/{new}", f"tests/{source}": f"tests/{folder}/{new}"})
+
+
+def _move_package(old: str, new: str) -> dict[str, str]:
+    """Move a package and its tests; return the moved folders, also as pages write them."""
+    source, target = _folder(old), _folder(new)
+    moved = _move_folders({source: target, f"tests/{source}": f"tests/{target}"})
+    return {_folder(_below_root(old)): _folder(_below_root(new)), **moved}
+
+
+def _move_folders(moved: Mapping[str, str]) -> dict[str, str]:
     for before, after in moved.items():
         if (ROOT / before).is_dir():
             if (ROOT / after).exists():
                 raise SystemExit(f"move_modules: {after} already exists")
             _git_move(ROOT / before, ROOT / after)
-    return moved
+    return dict(moved)
 
 
 def _split_import(match: re.Match[str], moves: Mapping[str, str]) -> str:
@@ -108,9 +126,7 @@ def _split_import(match: re.Match[str], moves: Mapping[str, str]) -> str:
 
 
 def _move(old: str, new: str) -> None:
-    source, target = ROOT / old.replace(".", "/"), ROOT / new.replace(".", "/")
-    if not source.is_dir():
-        source, target = source.with_suffix(".py"), target.with_suffix(".py")
+    source, target = ROOT / _path(old), ROOT / _path(new)
     if not source.exists():
         raise SystemExit(f"move_modules: there is no {source.relative_to(ROOT)}")
     if target.exists():
@@ -143,11 +159,21 @@ def _tracked() -> list[Path]:
 
 
 def _path(module: str) -> str:
-    return f"{module.replace('.', '/')}.py"
+    return f"{_folder(module)}.py"
+
+
+def _folder(package: str) -> str:
+    return package.replace(".", "/")
+
+
+def _shortened(module: str) -> Iterator[str]:
+    """Yield the names that documentation pages use: below `kstreams`, `tests`, `tests.kstreams`."""
+    yield _below_root(module)
+    if module.startswith("tests."):
+        yield _below_root(_below_root(module))
 
 
 def _below_root(module: str) -> str:
-    """Return the name below the top-level package, as documentation pages write it."""
     return module.partition(".")[2]
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from kstreams import INT64, TEXT, DeadLetter, Topic, Topology, TopologyBuilder
-from kstreams.batch.latency import LATENCY_BOUNDS_MS, Latency
+from kstreams.batch.messages.latency import LATENCY_BOUNDS_MS, Latency
 from kstreams.batch.report import AppState, BatchReport, TaskReport
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.savepoints import Savepoints

@@ -1,4 +1,4 @@
-"""The library as a user has it: its wheel, built and installed in a virtual environment."""
+"""The library as a user has it: its wheels, built and installed in a virtual environment."""
 
 from __future__ import annotations
 
@@ -7,14 +7,41 @@ import sys
 import sysconfig
 from pathlib import Path
 
-__all__ = ("installed_wheel",)
+from devtools.workspace import ROOT, packages
 
-ROOT = Path(__file__).parents[1]
+__all__ = ("build_wheels", "installed_wheels")
+
+_BUILD = """
+import os, sys
+from hatchling.build import build_wheel
+
+for project in sys.argv[2:]:
+    os.chdir(project)
+    build_wheel(sys.argv[1])
+"""
+"""Calls the build backend of many projects in one process, in the way that pip calls it."""
 
 
-def installed_wheel(folder: Path) -> Path:
+def build_wheels(folder: Path) -> list[Path]:
     """
-    Build the wheel, and install it where dependencies are those of this environment.
+    Build the wheels of the core and of the other packages of the workspace.
+
+    Args:
+        folder: The folder of the wheels.
+
+    Returns:
+        The wheels.
+
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    projects = [ROOT, *(package.folder for package in packages())]
+    _run("-c", _BUILD, str(folder), *map(str, projects))
+    return sorted(folder.glob("kstreams_*.whl"))
+
+
+def installed_wheels(folder: Path) -> Path:
+    """
+    Build the wheels, and install them where dependencies are those of this environment.
 
     Args:
         folder: An empty one.
@@ -23,29 +50,20 @@ def installed_wheel(folder: Path) -> Path:
         The folder of the virtual environment; its Python is `bin/python`.
 
     """
-    _run("build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT))
+    wheels = build_wheels(folder)
     environment = folder / "env"
-    _run("venv", "--without-pip", str(environment))
-    (wheel,) = folder.glob("kstreams_spark-*.whl")
-    (site,) = environment.glob("lib/python*/site-packages")
-    _run(
-        "uv",
-        "pip",
-        "install",
-        "--target",
-        str(site),
-        "--no-deps",
-        "--offline",
-        "--compile-bytecode",
-        str(wheel),
-    )
-    # A path named in a .pth file is searched, but its own .pth files, the one of the
+    _run("-m", "venv", "--without-pip", str(environment))
+    python = environment / "bin" / "python"
+    options = ["--no-deps", "--offline", "--compile-bytecode"]
+    _run("-m", "uv", "pip", "install", "--python", str(python), *options, *map(str, wheels))
+    # A path named in a .pth file is searched, but its own .pth files, the ones of the
     # sources here among them, are not read.
+    (site,) = environment.glob("lib/python*/site-packages")
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
     return environment
 
 
-def _run(module: str, *arguments: str) -> None:
-    command = [sys.executable, "-m", module, *arguments]
+def _run(*arguments: str) -> None:
+    command = [sys.executable, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from importlib.metadata import version as version_of
+from typing import TYPE_CHECKING
+
+from pygments.lexers.special import TextLexer
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 project = "kstreams"
 author = "The kstreams authors"
@@ -28,3 +34,8 @@ napoleon_numpy_docstring = False
 napoleon_use_ivar = True
 napoleon_custom_sections = ["Source"]
 default_role = "code"
+
+
+def setup(app: Sphinx) -> None:
+    """Show Mermaid diagrams as their source, since the site loads no scripts from other hosts."""
+    app.add_lexer("mermaid", TextLexer)

@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from kstreams.graph.building.builder import TopologyBuilder
     from kstreams.graph.nodes import Node
     from kstreams.graph.topology import Topology
-    from kstreams.kafka.options import Kafka
     from kstreams.processors.aggregate import aggregate
     from kstreams.processors.context import ProcessorContext
     from kstreams.processors.filter import filter_
@@ -63,6 +62,7 @@ if TYPE_CHECKING:
     from kstreams.state.stores.timestamped.kind import timestamped_store
     from kstreams.topic import Topic
     from kstreams.views.view import View
+    from kstreams_kafka.options import Kafka
 else:  # a checker would take any name then
     __getattr__ = lazy_names(
         __name__,
@@ -78,7 +78,7 @@ else:  # a checker would take any name then
             "Emitter": "kstreams.emitter",
             "FixedKeyProcessor": "kstreams.processors.processor",
             "KStreamsError": "kstreams.errors.base",
-            "Kafka": "kstreams.kafka.options",
+            "Kafka": "kstreams_kafka.options",
             "Node": "kstreams.graph.nodes",
             "Processor": "kstreams.processors.processor",
             "ProcessorContext": "kstreams.processors.context",

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kstreams.batch.latency import Latency
+from kstreams.batch.messages.latency import Latency
 from kstreams.batch.report import AppState, BatchReport, TaskReport
 from kstreams.batch.task_moves import TaskMove
 from kstreams.checkpoint.savepoint.fork import ForkSource

@@ -55,17 +55,17 @@ from kstreams.partitioner import (
 from kstreams.topic import Topic, TopicChoice, topic_by
 
 if TYPE_CHECKING:
-    from kstreams.kafka.admin import KafkaAdmin, TopicDescription
-    from kstreams.kafka.options import Kafka
-    from kstreams.kafka.writer import KafkaWriter
+    from kstreams_kafka.admin import KafkaAdmin, TopicDescription
+    from kstreams_kafka.options import Kafka
+    from kstreams_kafka.writer import KafkaWriter
 else:  # a checker would take any name then
     __getattr__ = lazy_names(
         __name__,
         {
-            "Kafka": "kstreams.kafka.options",
-            "KafkaAdmin": "kstreams.kafka.admin",
-            "KafkaWriter": "kstreams.kafka.writer",
-            "TopicDescription": "kstreams.kafka.admin",
+            "Kafka": "kstreams_kafka.options",
+            "KafkaAdmin": "kstreams_kafka.admin",
+            "KafkaWriter": "kstreams_kafka.writer",
+            "TopicDescription": "kstreams_kafka.admin",
         },
     )
 

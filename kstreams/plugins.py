@@ -17,13 +17,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 from types import MappingProxyType
 from typing import Literal
 
 from kstreams.errors import PluginError
+from kstreams.user_code import library_distributions
 
-__all__ = ("PluginGroup", "load_plugin", "plugin_names")
+__all__ = ("PluginGroup", "load_plugin", "missing_extra", "plugin_names")
 
 PluginGroup = Literal[
     "kstreams.stores",
@@ -72,6 +73,26 @@ def load_plugin(group: PluginGroup, name: str) -> object:
         raise PluginError(f"{_claim(first)} is not there for {name!r} in {group}: {exc}") from exc
 
 
+def missing_extra(name: str) -> str:
+    """Return the extra of `kstreams-spark` whose package offers a plugin and is not installed.
+
+    Args:
+        name: The name of the plugin. It begins with the name of the extra: `redis-stream`.
+
+    Returns:
+        The extra; empty if there is none for the plugin, or its package is installed.
+    """
+    extra = name.partition("-")[0]
+    package = f"kstreams-{extra}"
+    if package not in library_distributions():
+        return ""
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return extra
+    return ""
+
+
 @cache
 def _found(group: PluginGroup) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Collect entry points by name; two that mean the same count once."""
@@ -86,6 +107,9 @@ def _claim(point: EntryPoint) -> str:
 
 
 def _guess(name: str, found: Mapping[str, object]) -> str:
+    extra = missing_extra(name)
+    if extra:
+        return f"pip install 'kstreams-spark[{extra}]'."
     near = difflib.get_close_matches(name, found, 1)
     if near:
         return f"did you mean {near[0]!r}?"

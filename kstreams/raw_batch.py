@@ -25,6 +25,7 @@ from kstreams.serde.objects import objects_of
 __all__ = (
     "HEADERS_TYPE",
     "HOPS",
+    "ID_HEADER",
     "INPUT_SCHEMA",
     "NO_LIMIT",
     "ORIGIN",
@@ -55,6 +56,9 @@ HEADERS_TYPE = _headers_type(named=False)
 """The Arrow type of a headers column; null means no headers. A header without a name marks
 unreadable headers: its value is the name that is not UTF-8.
 """
+
+ID_HEADER = "kstreams-id"
+"""The name of the header with a record's id, which is the same on every copy of the record."""
 
 INPUT_SCHEMA = pa.schema(
     [

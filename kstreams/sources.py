@@ -55,9 +55,6 @@ from kstreams.log import (
     Piece,
     ReadOnce,
 )
-from kstreams.made_logs.bounded_log import BoundedLog, bounded
-from kstreams.made_logs.item_log import ItemLog, items
-from kstreams.made_logs.rate_log import RateLog, rate
 from kstreams_files.csv_rows import Csv
 from kstreams_files.files import FileData, FileInfo, Files
 from kstreams_files.finished import FinishedFiles, MoveTo, WhenRead
@@ -71,6 +68,9 @@ from kstreams_files.objects import ObjectFiles
 from kstreams_files.parquet import Parquet
 from kstreams_files.whole import Whole
 from kstreams_files.zipped import Zip
+from kstreams_generated_logs.bounded_log import BoundedLog, bounded
+from kstreams_generated_logs.item_log import ItemLog, items
+from kstreams_generated_logs.rate_log import RateLog, rate
 
 __all__ = (
     "Bounded",

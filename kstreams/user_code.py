@@ -2,35 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import sysconfig
 import traceback
 from collections.abc import Iterator
 from functools import cache
 from importlib.machinery import PathFinder
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 from types import ModuleType
 
 from kstreams.quoting import kind_of, safe_end
 
-__all__ = ("is_script", "library_folders", "library_packages", "runpy_scripts", "user_traceback_of")
+__all__ = (
+    "is_script",
+    "library_distributions",
+    "library_folders",
+    "library_packages",
+    "runpy_scripts",
+    "user_traceback_of",
+)
 
 _MAIN = ("__main__", "__mp_main__")
 
-_NOT_OFFERED = (
-    "kstreams",
-    "kstreams_dead_letters",
-    "kstreams_explain",
-    "kstreams_files",
-    "kstreams_forecast",
-    "kstreams_intake",
-    "kstreams_msgspec",
-    "kstreams_rows",
-    "kstreams_serve",
-    "kstreams_webhook",
-)
-"""Packages of the library that have no entry points."""
+_SAME_VERSION = re.compile(r"(kstreams-[\w-]+)(\[[\w,-]+\])?==")
+"""A requirement of `kstreams-spark` on a package that has the same version."""
 _MOST = 30_000
 """Characters of a traceback."""
 
@@ -78,12 +75,21 @@ def runpy_scripts() -> Iterator[ModuleType]:
 @cache
 def library_packages() -> frozenset[str]:
     """Return the names of this library's own packages and of its plugins."""
+    plugins = (name.replace("-", "_") for name in library_distributions())
+    return frozenset({"kstreams", *plugins})
+
+
+@cache
+def library_distributions() -> frozenset[str]:
+    """Return the names for pip of this library's plugins and other packages except the core.
+
+    The names are the same whether the packages are installed or not.
+    """
     try:
-        entries = distribution("kstreams-spark").entry_points
+        required = requires("kstreams-spark") or ()
     except PackageNotFoundError:
-        return frozenset(_NOT_OFFERED)
-    plugins = {entry.module.partition(".")[0] for entry in entries}
-    return frozenset({*_NOT_OFFERED, *plugins})
+        return frozenset()
+    return frozenset(match[1] for match in map(_SAME_VERSION.match, required) if match)
 
 
 def _shorten(shown: traceback.TracebackException, seen: set[int]) -> None:

@@ -1,1 +1,1 @@
-"""What the library promises, tried."""
+"""Tests of the library, its plugins and the tools of the repository."""

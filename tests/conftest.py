@@ -1,4 +1,4 @@
-"""Fixtures that every test may ask for."""
+"""Fixtures for all tests, and the settings of Hypothesis and Spark."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from devtools.spark_home import QUICK_JAVA
 
 pytest_plugins = ["tests.servers.fixtures"]
 
-# A busy machine makes any one example slow now and then: that is no finding. The gate draws
-# the same examples each time, so that a red one means the change; `make explore` draws others.
+# A busy machine makes single examples slow, so there is no deadline. The gate draws the same
+# examples each time, so that a failure is due to the change; `make explore` draws others.
 settings.register_profile("gate", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("gate")
 
 
-# Spark's launcher takes them for the JVM of every driver that a test starts.
+# Spark's launcher applies these options to the JVM of every driver that a test starts.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest tests, in both of two processes: each gets half of the list."""
+    """Run the longest tests first, in each of the two processes that share the tests."""
     long = sorted((item for item in items if "kill" in item.keywords), key=lambda i: i.nodeid)
     rest = [item for item in items if "kill" not in item.keywords]
     half = len(rest) // 2

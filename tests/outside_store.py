@@ -1,4 +1,4 @@
-"""A storage as a package from outside offers it: by an entry point with the scheme of its URLs."""
+"""An object store that is registered by an entry point, as an installed package would be."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SCHEME = "outside"
 
 @dataclass(frozen=True)
 class Outside:
-    """Settings by a URL, as they are offered."""
+    """Settings of an object store, made from a URL."""
 
     url: str
 
     @property
     def place(self) -> str:
-        """What messages call it."""
+        """The name of the store in messages."""
         return self.url
 
     def open(self) -> ObjectStore:
@@ -33,12 +33,12 @@ class Outside:
 
 
 def url_of(path: Path) -> str:
-    """Return the URL of a checkpoint there."""
+    """Return the URL of a checkpoint in a directory."""
     return f"{SCHEME}://{path.absolute()}"
 
 
 def offer(patch: pytest.MonkeyPatch) -> None:
-    """Let the library find it among the installed packages."""
+    """Add the entry point of the store to those of the installed packages."""
     point = EntryPoint(SCHEME, f"{__name__}:{Outside.__name__}", "kstreams.stores")
 
     def found(group: str) -> EntryPoints:

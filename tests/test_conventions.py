@@ -1,4 +1,4 @@
-"""What all modules have in common: how they log, how hints end, how large they are."""
+"""Conventions of all modules: names of loggers, ends of hints, module sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _trees() -> dict[str, ast.Module]:
 
 
 def _texts(node: ast.expr) -> Iterator[ast.Constant | ast.JoinedStr]:
-    """Yield the last text of each way that an expression can turn out."""
+    """Yield the last text of each value that an expression can have."""
     if isinstance(node, ast.JoinedStr) or (
         isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value
     ):
@@ -36,7 +36,7 @@ def _texts(node: ast.expr) -> Iterator[ast.Constant | ast.JoinedStr]:
 
 
 def _name(node: ast.expr) -> str:
-    """Return the name that an expression goes by: of a constant, or of a called function."""
+    """Return the name of a variable, an attribute or a called function."""
     match node:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name
@@ -46,7 +46,9 @@ def _name(node: ast.expr) -> str:
 
 
 def _hints(tree: ast.Module) -> Iterator[ast.expr]:
-    """Yield what is given as a hint, and what the names say that are given as one."""
+    """Yield the expressions given as hints, and the values of variables and functions used as
+    hints.
+    """
     given = [
         keyword.value
         for node in ast.walk(tree)
@@ -72,11 +74,11 @@ def _ends_as_a_sentence(text: ast.Constant | ast.JoinedStr) -> bool:
     if isinstance(last, ast.Constant):
         return str(last.value).endswith(_SENTENCE_ENDS)
     assert isinstance(last, ast.FormattedValue)
-    name = _name(last.value)  # another hint, added to the first
+    name = _name(last.value)  # another hint, appended to the first
     return name == "hint" or name.endswith(("HINT", "WAY_ON"))
 
 
-def test_every_hint_ends_as_a_sentence_does() -> None:
+def test_hint_ends_as_a_sentence() -> None:
     wrong = [
         f"{file}:{text.lineno}"
         for file, tree in _trees().items()
@@ -87,7 +89,7 @@ def test_every_hint_ends_as_a_sentence_does() -> None:
     assert wrong == []
 
 
-def test_every_logger_is_below_kstreams_and_named_as_its_module() -> None:
+def test_logger_is_named_as_its_module_below_kstreams() -> None:
     core = "_LOG = logging.getLogger(__name__)"
     package = "_LOG = logging.getLogger(__name__.replace('_', '.', 1))"  # kstreams.serve.routes
     wrong = [
@@ -101,7 +103,7 @@ def test_every_logger_is_below_kstreams_and_named_as_its_module() -> None:
     assert wrong == []
 
 
-def test_few_modules_are_tiny() -> None:
+def test_tiny_modules_are_few() -> None:
     tiny = [
         str(file.relative_to(_ROOT))
         for file in sorted(
@@ -112,7 +114,7 @@ def test_few_modules_are_tiny() -> None:
     assert len(tiny) <= _MOST_TINY, tiny
 
 
-def test_no_text_tells_a_hint_without_ending_it() -> None:
+def test_hint_line_in_a_text_ends_as_a_sentence() -> None:
     wrong = [
         f"{file}:{node.lineno}"
         for file, tree in _trees().items()

@@ -1,4 +1,4 @@
-"""The words counter that apps of several tests run; it needs the installed library alone."""
+"""A word count topology for the apps of several tests; needs only the installed library."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 
 class CountWords(FixedKeyProcessor[str, None, int]):
-    """Forwards how often a word has come."""
+    """Forward the number of occurrences of each word."""
 
     def __init__(self, store: StoreSpec[KeyValueStore[str, int]]) -> None:
         self.store = store
@@ -50,7 +50,7 @@ def count_words(
     totals: Topic[str, int],
     store: StoreSpec[KeyValueStore[str, int]] = COUNTS,
 ) -> tuple[Node[str, None], Node[str, int]]:
-    """Add lines -> split -> by-word -> count -> totals; return the words, and their counts."""
+    """Add lines -> split -> by-word -> count -> totals; return the words and their counts."""
     words = builder.add_processor(
         "split",
         flat_map(lambda _, line: ((word, None) for word in line.split())),

@@ -10,15 +10,15 @@ import pyarrow as pa
 
 from benchmarks.measured import Times
 from devtools.servers.kafka import KafkaBroker
-from kstreams.kafka.options import Kafka
-from kstreams.kafka.publisher import Publisher
-from kstreams.kafka.sink import placed_rows, write_rows
-from kstreams.kafka.staged_rows import to_table
 from kstreams.partitioner import Murmur2Partitioner
 from kstreams.raw_batch import OUTPUT_SCHEMA
 from kstreams.state.log.directory import DirectoryObjectStore
 from kstreams.state.log.durable import Attempt
 from kstreams.state.log.loop_objects import read_loops, write_loops
+from kstreams_kafka.options import Kafka
+from kstreams_kafka.publisher import Publisher
+from kstreams_kafka.sink import placed_rows, write_rows
+from kstreams_kafka.staged_rows import to_table
 
 __all__ = ("deliveries",)
 

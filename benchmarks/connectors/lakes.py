@@ -15,9 +15,9 @@ from benchmarks.connectors.postgres import AT
 from benchmarks.measured import Times
 from kstreams import Record
 from kstreams.sinks import CommitId, Sink
-from kstreams.testing.sink import GivenResults
 from kstreams_delta import DeltaTable
 from kstreams_iceberg import IcebergTable
+from kstreams_testing.sink import GivenResults
 
 __all__ = ("tables",)
 

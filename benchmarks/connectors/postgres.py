@@ -15,8 +15,8 @@ from devtools.servers.postgres import PostgresServer, new_schema
 from kstreams import INT64, TEXT, Record, Topic, TopologyBuilder, filter_
 from kstreams.sinks import CommitId
 from kstreams.testing import TopologyTestDriver
-from kstreams.testing.sink import GivenResults
 from kstreams_postgres import PostgresTable
+from kstreams_testing.sink import GivenResults
 
 __all__ = ("rates", "small_batches")
 

@@ -14,9 +14,9 @@ from devtools.servers.redis import RedisServer
 from kstreams import NONE, TEXT, Record
 from kstreams.sinks import CommitId, Sink
 from kstreams.sources import Log
-from kstreams.testing.sink import GivenResults
 from kstreams_rabbitmq import RabbitStream, RabbitStreamLog
 from kstreams_redis import RedisStream, RedisStreamLog
+from kstreams_testing.sink import GivenResults
 
 __all__ = ("in_and_out",)
 

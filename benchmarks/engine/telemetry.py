@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from benchmarks.engine.one_task import CASES, KEYS, Bench, Sizes, drawn, queues
-from kstreams.batch.latency import Ages, Latency
+from kstreams.batch.messages.latency import Ages, Latency
 from kstreams.batch.report import BatchReport, TaskReport
 from kstreams.checkpoint.storage.directory_home import DirectoryHome
 from kstreams.clock import SystemClock

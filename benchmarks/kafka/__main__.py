@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import Kafka
-from kstreams.kafka.range_reader import OffsetRange, RangeReader
-from kstreams.kafka.sink import write_rows
 from kstreams.partitioner import Murmur2Partitioner
 from kstreams.raw_batch import HEADERS_TYPE, OUTPUT_SCHEMA
+from kstreams_kafka.range_reader import OffsetRange, RangeReader
+from kstreams_kafka.sink import write_rows
 
 ROWS, BATCHES, PARTITIONS, ROUNDS = 90_000, 4, 4, 3
 

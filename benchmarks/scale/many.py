@@ -30,7 +30,7 @@ from devtools.processes import command, session
 from devtools.servers.s3 import ACCESS_KEY, SECRET_KEY, Bucket, S3Server
 from devtools.servers.silent_logger import SILENT
 from devtools.servers.spark_cluster import SparkCluster
-from devtools.wheel import installed_wheel
+from devtools.wheel import installed_wheels
 
 __all__ = ("BATCHES", "ManyPartitions", "measure_many")
 
@@ -97,7 +97,7 @@ def measure_many(
     try:
         with (
             S3Server(home / "s3") as storage,
-            SparkCluster(home / "cluster", installed_wheel(_folder(home / "wheel"))) as spark,
+            SparkCluster(home / "cluster", installed_wheels(_folder(home / "wheel"))) as spark,
         ):
             Bucket(storage.url, "many")
             s3 = {

@@ -74,7 +74,7 @@ def _runs(runs: Outcome) -> Iterator[str]:
     yield ""
     yield (
         f"{_about(runs.machine)}, {runs.settings.get('started', '')}. W1, 4 partitions and 100,000 "
-        f"keys where nothing else is said, {rounds_of(runs)}; "
+        f"keys unless a row names others, {rounds_of(runs)}; "
         "every result was read back and checked."
     )
     yield ""
@@ -97,7 +97,7 @@ def _runs(runs: Outcome) -> Iterator[str]:
 def _named(runs: Outcome) -> Iterator[tuple[str, Cell]]:
     usual = workload_by("W1")
     peers = {peer: f"{number} core{'s' if number > 1 else ''}" for number, peer in CORES.items()}
-    peers[EXECUTORS] = "two executors of one core, processes of their own"
+    peers[EXECUTORS] = "two executors of one core, separate processes"
     peers[NATIVE] = "Spark's own window count"
     labels = {usual.of_partitions(n).label: f", {n} partition{'s'[: n > 1]}" for n in PARTITIONS}
     labels |= {of_keys(number).label: f", {number:,} keys" for number in KEYS}
@@ -129,7 +129,7 @@ def _memory(runs: Outcome) -> Iterator[str]:
     if ours is not None and native is not None:
         yield (
             f"- Memory with {KEYS[-1]:,} keys: {ours.median / native.median:.2f} times that of "
-            "Spark's own job (at most 1.5 is wanted)."
+            "Spark's own job (the goal is at most 1.5)."
         )
 
 
@@ -151,7 +151,7 @@ def _past(runs: Outcome) -> Iterator[str]:
 def _state(state: StateCost) -> Iterator[str]:
     yield "### State"
     yield ""
-    yield f"{_about(state.machine)}. W2, batches of {TOUCHED:,} records, each of another key."
+    yield f"{_about(state.machine)}. W2, batches of {TOUCHED:,} records with distinct keys."
     yield ""
     for note in state.notes:
         yield f"- {note}"
@@ -172,7 +172,7 @@ def _state(state: StateCost) -> Iterator[str]:
 def _growth(points: Sequence[Point], touched: Touched) -> Iterator[str]:
     first = points[0]
     same = touched == "same"
-    yield f"Batches touch {'the same keys each time' if same else 'keys drawn from all'}:"
+    yield f"Batches change {'the same keys each time' if same else 'keys drawn from all keys'}:"
     yield ""
     yield _row(_GROWTH_HEADS)
     yield _row(["---", *["---:"] * (len(_GROWTH_HEADS) - 1)])
@@ -192,21 +192,22 @@ def _measured(many: ManyCost) -> Iterator[str]:
     yield ""
     yield (
         f"{_about(many.machine)}. On a Spark cluster: a master, two workers of a core and a "
-        "driver on machines that share no file, the checkpoint on an S3 server; all of it on "
+        "driver on machines that share no files, the checkpoint on an S3 server; all of them on "
         f"this one machine. A count by key, batches of {run.records:,} records of all partitions."
     )
     yield ""
     yield "| | |"
     yield "| --- | ---: |"
-    yield f"| first commit of a new app, from Spark's session on | {run.first_s:.1f} s |"
+    first = "first commit of a new app, from the start of Spark's session"
+    yield f"| {first} | {run.first_s:.1f} s |"
     yield f"| a batch | {run.batch_s:.1f} s |"
-    yield f"| its processor time, without broker and storage | {run.cpu_s:.1f} s |"
-    yield f"| objects that it writes | {run.puts:,.0f} |"
+    yield f"| processor time of a batch, without broker and storage | {run.cpu_s:.1f} s |"
+    yield f"| objects written by a batch | {run.puts:,.0f} |"
     empty = f"for comparison, a job of {run.partitions:,} empty Python tasks"
     yield f"| {empty} | {run.empty_s:.1f} s |"
     yield f"| first commit on machines without state, all restored | {run.restore_s:.1f} s |"
-    yield f"| memory of the driver's Python at most | {run.python_bytes / 1e6:,.0f} MB |"
-    yield f"| memory of the driver's JVM at most | {run.jvm_bytes / 1e6:,.0f} MB |"
+    yield f"| peak memory of the driver's Python | {run.python_bytes / 1e6:,.0f} MB |"
+    yield f"| peak memory of the driver's JVM | {run.jvm_bytes / 1e6:,.0f} MB |"
     yield ""
 
 
@@ -214,9 +215,9 @@ def _many(costs: Costs) -> Iterator[str]:
     yield "### Other rates, by arithmetic"
     yield ""
     yield (
-        f"By a straight line through the runs above a partition costs "
+        f"By a straight line through the runs above, a partition costs "
         f"{1000 * costs.task_core_s:.0f} core ms a batch and {costs.partition_bytes / 1e6:.1f} MB, "
-        f"a record {1e6 * costs.record_core_s:.1f} core us, all else included, and a core "
+        f"a record {1e6 * costs.record_core_s:.1f} core us, fixed costs included, and a core "
         f"{costs.core_bytes / 1e6:,.0f} MB. With records of all {MANY:,} partitions in each batch, "
         f"and cores that are busy {BUSY:.0%} of the time:"
     )

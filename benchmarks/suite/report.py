@@ -44,11 +44,11 @@ def _lines(outcome: Outcome, plots: str | None) -> Iterator[str]:
     yield (
         f"{about['cpu']}, {about['cores']} cores, Python {about['python']}, "
         f"load {about['load']} at the start and {about.get('load_after', '?')} at the end, "
-        f"{asked.get('started', '')}. Rates are {rounds_of(outcome)}, peers "
-        "rotated; every result was read back and checked before its time counted. Records/s "
-        "from the end of a tenth of the records, the warm-up, to the last durable result. "
-        f"Memory: peak PSS of all processes. Lag at {RATE:,} records/s. What each workload asks, "
-        "and how figures are taken, is in `benchmarks/README.md`."
+        f"{asked.get('started', '')}. Rates are {rounds_of(outcome)}, with peers "
+        "rotated; every result was read back and checked before its time was accepted. Records/s "
+        "from the end of the warm-up, a tenth of the records, to the last durable result. "
+        f"Memory: peak PSS of all processes. Lag at {RATE:,} records/s. `benchmarks/README.md` "
+        "describes the workloads and the method."
     )
     yield ""
     for note in outcome.notes:
@@ -101,7 +101,7 @@ def _too_short(cell: Cell) -> str:
         return ""
     return (
         f"timed for less than {ENOUGH_S:.0f} s and {ENOUGH_RECORDS:,} records: too short to be "
-        "warm, so that its rate is not compared"
+        "warm, so its rate is not compared"
     )
 
 

@@ -74,7 +74,7 @@ def settle(results: Results) -> Results:
 
 WORKLOAD = Workload(
     name="Q12",
-    title="NEXMark Q12, bids of a bidder in 10 s of processing time",
+    title="NEXMark Q12, bids per bidder in 10 s of processing time",
     dataset=BIDS,
     records=3_000_000,
     shape="window",

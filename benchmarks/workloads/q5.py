@@ -66,7 +66,7 @@ def expected(table: pa.Table) -> Expected:
 
 WORKLOAD = Workload(
     name="Q5",
-    title="NEXMark Q5, hot items: hopping 10/2 s count, then the most of each window",
+    title="NEXMark Q5, hot items: hopping 10/2 s count, then the maximum of each window",
     dataset=BIDS,
     records=3_000_000,
     shape="window",

@@ -89,7 +89,7 @@ def expected(auctions: pa.Table, persons: pa.Table) -> Expected:
 
 WORKLOAD = Workload(
     name="Q8",
-    title="NEXMark Q8, who is new in 10 s and sells in them: windowed join",
+    title="NEXMark Q8, persons who are new and sell within the same 10 s: windowed join",
     dataset=AUCTIONS,
     besides=(PERSONS,),
     shape="window",

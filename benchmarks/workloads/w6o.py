@@ -37,7 +37,7 @@ def expected(shown: pa.Table, clicks: pa.Table) -> Expected:
 
 WORKLOAD = Workload(
     name="W6o",
-    title="impressions and clicks within 10 s, with or without: outer interval join",
+    title="impressions and clicks within 10 s, matched or unmatched: outer interval join",
     dataset=IMPRESSIONS,
     besides=(AD_CLICKS,),
     shape="event",

@@ -68,7 +68,7 @@ def expected(messages: pa.Table, blocked: pa.Table, translations: pa.Table) -> E
 
 WORKLOAD = Workload(
     name="W7",
-    title="goka's filter: a join with who is blocked, a look-up of a translation",
+    title="goka's filter: a join with blocked users, a look-up of a translation",
     dataset=MESSAGES,
     besides=(BLOCKED, TRANSLATIONS),
     shape="event",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from kstreams.sinks import CommitId, Guarantee, Writer
+from typing_extensions import override
+
+from kstreams.sinks import CommitId, Guarantee, Sink, Writer
 from kstreams_amqp.broker import FAILURES, Broker
 from kstreams_amqp.publishing import Publishing
 from kstreams_amqp.writer import AmqpWriter, Form
@@ -21,7 +23,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, repr=False)
-class AmqpExchange(Generic[K, V]):
+class AmqpExchange(Sink[K, V]):
     """Publishes each result as a persistent message, and waits until the broker confirms it.
 
     After a crash, messages may be published again, each with the same `message-id` property: the
@@ -68,8 +70,8 @@ class AmqpExchange(Generic[K, V]):
         return f"AmqpExchange(exchange={self.exchange!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"amqp exchange {self.exchange or '(default)'}"
 
     @property
@@ -90,8 +92,8 @@ class AmqpExchange(Generic[K, V]):
         except FAILURES as exc:
             raise broker.faults().error(exc) from None
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer, which has a connection of its own."""
         form = Form(self.body, self.routing_key, self.content_type, self.max_bytes)
         return AmqpWriter(Broker(self.url), self.exchange, form, self.give_up_after)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from typing_extensions import override
+
 from kstreams.intakes import Intake, LastMessage, Receiver
 from kstreams_amqp.broker import Broker
 from kstreams_amqp.receiver import AmqpReceiver
@@ -54,8 +56,8 @@ class AmqpQueue(Intake):
             )
 
     @property
+    @override
     def name(self) -> str:
-        """Names it in headers of its records."""
         return self.named or f"amqp queue {self.queue}"
 
     def open(self, last: LastMessage | None) -> Receiver:

@@ -6,6 +6,8 @@ import queue
 from collections.abc import Sequence
 from datetime import timedelta
 
+from typing_extensions import override
+
 from kstreams.intakes import Delivery, Receiver
 from kstreams_amqp.broker import FAILURES, Broker
 from kstreams_amqp.consuming import Consuming
@@ -38,8 +40,8 @@ class AmqpReceiver(Receiver):
         self._consuming: Consuming | None = None
         self._open()
 
+    @override
     def receive(self, limit: int, wait: timedelta) -> Sequence[Delivery]:
-        """Return messages that the broker has sent."""
         consuming = self._consuming or self._open()
         found: list[Delivery] = []
         try:

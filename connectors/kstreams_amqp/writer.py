@@ -10,9 +10,10 @@ from typing import Generic, TypeVar
 
 import pika
 from pika.delivery_mode import DeliveryMode
+from typing_extensions import override
 
 from kstreams import Record
-from kstreams.sinks import CommitId, Results
+from kstreams.sinks import CommitId, Results, Writer
 from kstreams_amqp.broker import Broker
 from kstreams_amqp.publishing import Message, Publishing
 from kstreams_rows.refusing import refused
@@ -39,7 +40,7 @@ class Form(Generic[K, V]):
     max_bytes: int
 
 
-class AmqpWriter(Generic[K, V]):
+class AmqpWriter(Writer[K, V]):
     """A `Writer` with its own connection.
 
     Args:
@@ -78,8 +79,8 @@ class AmqpWriter(Generic[K, V]):
             results.refuse(refused(message.row, records[message.row], why))
         return []
 
+    @override
     def close(self) -> None:
-        """Close the connection."""
         publishing, self._publishing = self._publishing, None
         if publishing is not None:
             publishing.close()

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from kstreams.sinks import CommitId, Guarantee, Writer
+from typing_extensions import override
+
+from kstreams.sinks import CommitId, Guarantee, Sink, Writer
 from kstreams_bigtable.rows import Cells, RowMaker
 from kstreams_bigtable.service import Access, Service
 from kstreams_bigtable.writer import RowsWriter
@@ -22,7 +24,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, repr=False)
-class BigtableRows(Generic[K, V]):
+class BigtableRows(Sink[K, V]):
     """Writes one row per key to a Bigtable table, effectively once.
 
     The last result of a key in a batch is written; None deletes the row. A column that is left out
@@ -90,13 +92,13 @@ class BigtableRows(Generic[K, V]):
         return f"BigtableRows({names}, fence={self.fence!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"bigtable {self.instance}/{self.table}"
 
     @property
+    @override
     def guarantee(self) -> Guarantee:
-        """Effectively once."""
         return "effectively-once"
 
     def prepare(self) -> None:
@@ -110,8 +112,8 @@ class BigtableRows(Generic[K, V]):
             service.retried(lambda: service.cells(self.table, b"\0"))
             service.retried(lambda: self._fenced(service))
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer, which has channels of its own."""
         return RowsWriter(self._service(), self.table, self.fence, RowMaker(self.key, self.row))
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from kstreams.sinks import CommitId, Results
+from typing_extensions import override
+
+from kstreams.sinks import CommitId, Results, Writer
 from kstreams_bigtable.lives import base_of, claim, micros_of
 from kstreams_bigtable.rows import Row, RowMaker, mutations
 from kstreams_bigtable.service import Service
@@ -26,7 +28,7 @@ _ROWS_AT_ONCE = 1_000
 _BYTES_AT_ONCE = 4 * 1024 * 1024
 
 
-class RowsWriter(Generic[K, V]):
+class RowsWriter(Writer[K, V]):
     """A `Writer` with channels of its own.
 
     Args:
@@ -44,8 +46,8 @@ class RowsWriter(Generic[K, V]):
         self._asked = False
         self._life: tuple[str, int] = ("", 0)
 
+    @override
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Write a batch's results, once."""
         records = results.records()
         found, wrong = made(records, self._known().change)
         refusals = Refusals(results, "Bigtable")
@@ -58,8 +60,8 @@ class RowsWriter(Generic[K, V]):
         refusals.tell([refused(n, records[n], why) for n, why in sorted(said.items())])
         return ()
 
+    @override
     def close(self) -> None:
-        """Close the channels."""
         self._service.close()
 
     def _written(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from kstreams.sinks import CommitId, Guarantee, Writer
+from typing_extensions import override
+
+from kstreams.sinks import CommitId, Guarantee, Sink, Writer
 from kstreams_cassandra.cluster import Access, Database
 from kstreams_cassandra.lives import make_lives
 from kstreams_cassandra.rows import Columns
@@ -23,7 +25,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, repr=False)
-class CassandraTable(Generic[K, V]):
+class CassandraTable(Sink[K, V]):
     """Writes one row per key to a Cassandra table, effectively once.
 
     The last result of a key in a batch is written; None deletes the row. All writes of a batch have
@@ -84,13 +86,13 @@ class CassandraTable(Generic[K, V]):
         return f"CassandraTable({self.table!r}, key={self.key!r}, lives={self.lives!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"cassandra table {self.table}"
 
     @property
+    @override
     def guarantee(self) -> Guarantee:
-        """Effectively once."""
         return "effectively-once"
 
     def prepare(self) -> None:
@@ -107,8 +109,8 @@ class CassandraTable(Generic[K, V]):
         finally:
             database.close()
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer, which has a session of its own."""
         return TableWriter(self._database(), self._names(), self.key, self.row)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:

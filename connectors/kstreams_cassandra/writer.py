@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from kstreams.sinks import CommitId, RefusedRow, Results
+from typing_extensions import override
+
+from kstreams.sinks import CommitId, RefusedRow, Results, Writer
 from kstreams_cassandra.cluster import Database
 from kstreams_cassandra.lives import base_of, timestamp_of
 from kstreams_cassandra.rows import Columns, Row, RowMaker, quoted
@@ -30,7 +32,7 @@ _NOT_BOUND = (TypeError, ValueError, OverflowError, AttributeError, KeyError)
 """The exceptions the driver raises for values that do not fit their column."""
 
 
-class TableWriter(Generic[K, V]):
+class TableWriter(Writer[K, V]):
     """A `Writer` with a session of its own.
 
     Args:
@@ -55,8 +57,8 @@ class TableWriter(Generic[K, V]):
         self._life: tuple[str, int] = ("", 0)
         self._statements: tuple[object, dict[tuple[str, ...], PreparedStatement]] = (None, {})
 
+    @override
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Write a batch's results, once."""
         records = results.records()
         maker = self._database.retried(self._made)
         found, wrong = made(records, maker.change)
@@ -75,8 +77,8 @@ class TableWriter(Generic[K, V]):
         )
         return ()
 
+    @override
     def close(self) -> None:
-        """Close the session."""
         self._database.close()
 
     def _written(

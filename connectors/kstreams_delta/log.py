@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from typing_extensions import override
+
 from kstreams_delta.files import add_action
 from kstreams_delta.sdk import deltalake
 from kstreams_delta.storage import DeltaFiles
@@ -31,12 +33,12 @@ class DeltaLog(TableLog[deltalake.DeltaTable]):
         self._files = files
 
     @property
+    @override
     def files(self) -> DeltaFiles:
-        """The storage of the table's files."""
         return self._files
 
+    @override
     def published(self, lane: str) -> int | None:
-        """Return the number of the batch that the table has of a task."""
         return self.table.transaction_version(_app_id(lane))
 
     def append(self, entries: Mapping[str, Sequence[str]], batches: Mapping[str, int]) -> None:

@@ -10,10 +10,12 @@ from typing import TypeVar
 
 import pyarrow as pa
 from pyarrow.fs import FileSelector, FileType, PyFileSystem
+from typing_extensions import override
 
 from kstreams.errors import SinkError
 from kstreams_delta.sdk import DeltaStorageHandler, deltalake, exceptions
 from kstreams_rows.retrying import Faults, hidden, retried
+from kstreams_rows.staging import Files
 
 __all__ = ("DeltaFiles", "Storage")
 
@@ -85,38 +87,38 @@ class Storage:
         return DeltaFiles(DeltaStorageHandler(self.uri, dict(self.options)))
 
 
-class DeltaFiles:
+class DeltaFiles(Files):
     """Files of a table, by the library that writes its log."""
 
     def __init__(self, handler: DeltaStorageHandler) -> None:
         self._handler = handler
         self._system = PyFileSystem(handler)
 
+    @override
     def write(self, name: str, data: bytes) -> None:
-        """Write a file of a new name, whole."""
         stream = self._handler.open_output_stream(name)
         # It takes bytes alone, and pyarrow would give it a buffer: one that is buffered does not.
         with pa.BufferedOutputStream(stream, len(data) + 1) as buffered:
             buffered.write(data)
 
+    @override
     def read(self, name: str) -> bytes:
-        """Return a file's bytes."""
         with self._handler.open_input_file(name) as file:
             return bytes(file.read())
 
+    @override
     def list(self, folder: str) -> list[str]:
-        """Return the names of files in a folder."""
         selector = FileSelector(folder, allow_not_found=True)
         found = self._system.get_file_info(selector)
         return sorted(each.path for each in found if each.type is FileType.File)
 
+    @override
     def exists(self, name: str) -> bool:
-        """Return whether the file exists."""
         (found,) = self._system.get_file_info([name])
         return bool(found.type is FileType.File)
 
+    @override
     def delete(self, name: str) -> None:
-        """Delete a file; one that is not there is no error."""
         with suppress(FileNotFoundError):
             self._system.delete_file(name)
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams_delta.files import DeltaFormat
 from kstreams_delta.log import DeltaLog
@@ -82,8 +83,8 @@ class DeltaTable(FileTable[K, V]):
         return f"DeltaTable({self.uri!r}, {columns!r}, partition_by={self.partition_by!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"delta table {self.uri}"
 
     @cached_property

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from kstreams.sinks import CommitId, Guarantee, Writer
+from typing_extensions import override
+
+from kstreams.sinks import CommitId, Guarantee, Sink, Writer
 from kstreams_dynamodb.items import Attributes
 from kstreams_dynamodb.schema import check_table, make_fence
 from kstreams_dynamodb.service import Access, Service
@@ -22,7 +24,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, repr=False)
-class DynamoTable(Generic[K, V]):
+class DynamoTable(Sink[K, V]):
     """Writes one item per key to a DynamoDB table, exactly once.
 
     The last result of a key in a batch is written; None deletes the item. A row is the whole item:
@@ -83,13 +85,13 @@ class DynamoTable(Generic[K, V]):
         return f"DynamoTable({self.table!r}, key={self.key!r}, fence={self.fence!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"dynamodb table {self.table}"
 
     @property
+    @override
     def guarantee(self) -> Guarantee:
-        """Exactly once."""
         return "exactly-once"
 
     def prepare(self) -> None:
@@ -106,8 +108,8 @@ class DynamoTable(Generic[K, V]):
         finally:
             service.close()
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer, which has a client of its own."""
         return TableWriter(self._service(), self.table, self.fence, self.key, self.row)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from typing_extensions import override
 
 from kstreams import Record
 from kstreams.errors import SinkError
-from kstreams.sinks import CommitId, Results
+from kstreams.sinks import CommitId, Results, Writer
 from kstreams_dynamodb.items import Attributes, Item, ItemMaker, Key, formed_key
 from kstreams_dynamodb.schema import LANE, POSITION, check_table
 from kstreams_dynamodb.sdk import exceptions
@@ -32,7 +34,7 @@ _ITEMS_AT_ONCE = 99
 _BYTES_AT_ONCE = 3_500_000
 
 
-class TableWriter(Generic[K, V]):
+class TableWriter(Writer[K, V]):
     """A `Writer`, and the place that it writes to.
 
     Args:
@@ -57,8 +59,8 @@ class TableWriter(Generic[K, V]):
         self._key = key
         self._row = row
 
+    @override
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Write a batch's results, once."""
         maker = self._maker
         found, wrong = made(results.records(), lambda record: self._change(maker, record))
         Refusals(results, "DynamoDB").tell(wrong)
@@ -66,8 +68,8 @@ class TableWriter(Generic[K, V]):
         self._service.retried(lambda: write_once(self, commit, rows))
         return ()
 
+    @override
     def close(self) -> None:
-        """Close the connections."""
         self._service.close()
 
     def position(self, lane: str) -> Position | None:

@@ -9,6 +9,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 
 import httpx
+from typing_extensions import override
 
 from kstreams.errors import IntakeError, IntakeUnavailableError
 from kstreams.intakes import Intake, LastMessage, Receiver
@@ -68,8 +69,8 @@ class EventStream(Intake):
         return f"EventStream(url={shown(self.url)!r})"
 
     @property
+    @override
     def name(self) -> str:
-        """Names it in headers of its records."""
         return self.named or f"events {shown(self.url)}"
 
     def open(self, last: LastMessage | None) -> Receiver:

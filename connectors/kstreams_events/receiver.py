@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
+from typing_extensions import override
+
 from kstreams.errors import IntakeUnavailableError, KStreamsError
 from kstreams.intakes import Delivery, Gaps, LastMessage, Receiver
 from kstreams_events.line import Line, Message
@@ -64,8 +66,8 @@ class StreamReceiver(Receiver):
         """The number and length of disconnections during which messages may have been lost."""
         return self._gaps
 
+    @override
     def receive(self, limit: int, wait: timedelta) -> Sequence[Delivery]:
-        """Return messages that have come."""
         if self._again:
             found = [self._again.popleft() for _ in range(min(limit, len(self._again)))]
             self._open |= {each.receipt: each for each in found}
@@ -93,8 +95,8 @@ class StreamReceiver(Receiver):
         kept = [self._open.pop(each.receipt) for each in deliveries if each.receipt in self._open]
         self._again.extend(kept)
 
+    @override
     def close(self) -> None:
-        """Close the connection."""
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()

@@ -7,6 +7,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
 
+from typing_extensions import override
 from websockets.exceptions import (
     ConnectionClosed,
     ConnectionClosedError,
@@ -74,8 +75,8 @@ class WebSocket(Intake):
         return f"WebSocket(url={shown(self.url)!r})"
 
     @property
+    @override
     def name(self) -> str:
-        """Names it in headers of its records."""
         return self.named or f"websocket {shown(self.url)}"
 
     def open(self, last: LastMessage | None) -> Receiver:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
+
+from typing_extensions import override
 
 from kstreams import Record
-from kstreams.sinks import CommitId, Guarantee, Writer
+from kstreams.sinks import CommitId, Guarantee, Sink, Writer
 from kstreams_http.writer import PostWriter
 from kstreams_rows.http import HttpServer, shown_url
 
@@ -26,7 +28,7 @@ _JSON = "application/json"
 
 
 @dataclass(frozen=True, repr=False)
-class HttpPost(Generic[K, V]):
+class HttpPost(Sink[K, V]):
     """Posts each result to an HTTP server, in order, at least once.
 
     Each request has the header `Idempotency-Key: <life>/<sink>/<task>/<batch>/<number>`. A repeated
@@ -101,20 +103,20 @@ class HttpPost(Generic[K, V]):
         return f"HttpPost({shown_url(self.url)!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"POST {shown_url(self.url)}"
 
     @property
+    @override
     def guarantee(self) -> Guarantee:
-        """At least once."""
         return "at-least-once"
 
     def prepare(self) -> None:
         """Do nothing: there is no request that changes nothing."""
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer, which has a connection of its own."""
         return PostWriter(self._server(), self.give_up_after, self.body, self._bodies)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:

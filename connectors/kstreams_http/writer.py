@@ -6,11 +6,13 @@ import http.client
 import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
+from typing_extensions import override
+
 from kstreams import Record
-from kstreams.sinks import CommitId, RefusedRow, Results
+from kstreams.sinks import CommitId, RefusedRow, Results, Writer
 from kstreams_rows.encoding import made
 from kstreams_rows.http import BusyError, HttpServer, RefusedError
 from kstreams_rows.refusing import Refusals, refused
@@ -27,7 +29,7 @@ _WRONG = frozenset({401, 403, 404, 405, 407, 410})
 """Status codes that mean a wrong address or missing rights, not a rejected body."""
 
 
-class PostWriter(Generic[K, V]):
+class PostWriter(Writer[K, V]):
     """A `Writer` with one connection.
 
     Args:
@@ -57,8 +59,8 @@ class PostWriter(Generic[K, V]):
             "see that the address, the headers and the rights are right.",
         )
 
+    @override
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Post a batch's results."""
         records = results.records()
         if self._bodies is not None:
             wrong = self._together(self._bodies, records, (0, len(records)), commit)
@@ -71,8 +73,8 @@ class PostWriter(Generic[K, V]):
         Refusals(results, "the HTTP server").tell(sorted(wrong, key=lambda each: each.row))
         return ()
 
+    @override
     def close(self) -> None:
-        """Close the connection."""
         self._server.close()
 
     def _together(

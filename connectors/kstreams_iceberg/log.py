@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 
+from typing_extensions import override
+
 from kstreams.errors import SinkError
 from kstreams_iceberg.files import files_of
 from kstreams_iceberg.sdk import Table, manifest
@@ -36,12 +38,12 @@ class IcebergLog(TableLog[Table]):
         super().__init__(open, Table.refresh, check)
 
     @property
+    @override
     def files(self) -> IcebergFiles:
-        """The storage of the table's files."""
         return IcebergFiles(self.table)
 
+    @override
     def published(self, lane: str) -> int | None:
-        """Return the number of the batch that the table has of a task."""
         sink, task = _place(lane)
         return self._batches(sink).get(task)
 

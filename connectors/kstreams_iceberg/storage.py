@@ -8,10 +8,12 @@ from datetime import timedelta
 from typing import TypeVar
 
 from pyarrow.fs import FileSelector, FileType
+from typing_extensions import override
 
 from kstreams.errors import SinkError
 from kstreams_iceberg.sdk import Catalog, FileIO, PyArrowFileIO, Table, exceptions, load_catalog
 from kstreams_rows.retrying import Faults, hidden, retried
+from kstreams_rows.staging import Files
 
 __all__ = ("IcebergFiles", "Storage")
 
@@ -112,7 +114,7 @@ class Storage:
         return found
 
 
-class IcebergFiles:
+class IcebergFiles(Files):
     """Files of a table: manifests of attempts below its place, data files by their locations.
 
     Args:
@@ -125,29 +127,29 @@ class IcebergFiles:
         arrow = table.io if isinstance(table.io, PyArrowFileIO) else None
         self._arrow = arrow or PyArrowFileIO(table.io.properties)
 
+    @override
     def write(self, name: str, data: bytes) -> None:
-        """Write a file of a new name, whole."""
         with self._io.new_output(self._at(name)).create(overwrite=True) as stream:
             stream.write(data)
 
+    @override
     def read(self, name: str) -> bytes:
-        """Return a file's bytes."""
         with self._io.new_input(self._at(name)).open() as stream:
             return bytes(stream.read())
 
+    @override
     def list(self, folder: str) -> list[str]:
-        """Return the names of files in a folder."""
         scheme, host, path = PyArrowFileIO.parse_location(self._at(folder))
         system = self._arrow.fs_by_scheme(scheme, host)
         found = system.get_file_info(FileSelector(path, allow_not_found=True))
         return sorted(f"{folder}/{each.base_name}" for each in found if each.type is FileType.File)
 
+    @override
     def exists(self, name: str) -> bool:
-        """Return whether the file exists."""
         return self._io.new_input(self._at(name)).exists()
 
+    @override
     def delete(self, name: str) -> None:
-        """Delete a file; one that is not there is no error."""
         with suppress(FileNotFoundError):
             self._io.delete(self._at(name))
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TypeVar
 
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams_iceberg.files import IcebergFormat
 from kstreams_iceberg.log import IcebergLog
@@ -86,8 +87,8 @@ class IcebergTable(FileTable[K, V]):
         return f"IcebergTable({self.table!r}, {columns!r}, partition_by={self.partition_by!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"iceberg table {self.table}"
 
     @cached_property

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from kstreams.sinks import CommitId, Guarantee, Writer
+from typing_extensions import override
+
+from kstreams.sinks import CommitId, Guarantee, Sink, Writer
 from kstreams_mongodb.documents import Fields
 from kstreams_mongodb.server import Server, check_address
 from kstreams_mongodb.writer import CollectionWriter
@@ -21,7 +23,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, repr=False)
-class MongoCollection(Generic[K, V]):
+class MongoCollection(Sink[K, V]):
     """Writes one document per key to a MongoDB collection, effectively once.
 
     The last result of a key in a batch is written; None deletes the document. A row is the whole
@@ -65,30 +67,25 @@ class MongoCollection(Generic[K, V]):
         return f"MongoCollection({self.collection!r}, fence={self.fence!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"mongodb collection {self.collection}"
 
     @property
+    @override
     def guarantee(self) -> Guarantee:
-        """Effectively once."""
         return "effectively-once"
 
+    @override
     def prepare(self) -> None:
-        """See that the server answers and lets the sink in.
-
-        Raises:
-            SinkUnavailableError: It does not answer.
-            SinkError: The address, the password or a right is wrong.
-        """
         server = Server(self.url, self.give_up_after)
         try:
             server.retried(lambda: server.collection(self._fences).find_one({"_id": ""}))
         finally:
             server.close()
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer, which has a client of its own."""
         server = Server(self.url, self.give_up_after)
         return CollectionWriter(server, self.collection, self._fences, self.id, self.row)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
+
+from typing_extensions import override
 
 from kstreams import Record
-from kstreams.sinks import CommitId, RefusedRow, Results
+from kstreams.sinks import CommitId, RefusedRow, Results, Writer
 from kstreams_mongodb.documents import Document, Fields, change_of, order_of, request_of
 from kstreams_mongodb.sdk import errors
 from kstreams_mongodb.server import PASSING, Server
@@ -30,7 +32,7 @@ _ROWS_AT_ONCE = 1_000
 _BYTES_AT_ONCE = 16 * 1024 * 1024
 
 
-class CollectionWriter(Generic[K, V]):
+class CollectionWriter(Writer[K, V]):
     """A `Writer` with its own client.
 
     Args:
@@ -55,8 +57,8 @@ class CollectionWriter(Generic[K, V]):
         self._name = name
         self._row = row
 
+    @override
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Write a batch's results, once."""
         records = results.records()
         found, wrong = made(records, lambda record: change_of(record, self._name, self._row))
         refusals = Refusals(results, "MongoDB")
@@ -71,8 +73,8 @@ class CollectionWriter(Generic[K, V]):
             refusals.tell([_refused(records[n], n, error) for n, error in sorted(reasons.items())])
         return ()
 
+    @override
     def close(self) -> None:
-        """Close the connections."""
         self._server.close()
 
     def _claim(self, commit: CommitId) -> bool:

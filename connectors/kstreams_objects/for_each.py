@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, TypeVar
+
+from typing_extensions import override
 
 from kstreams import Record
 from kstreams.errors import InvalidNameError
-from kstreams.sinks import CommitId, RefusedRow, Results, Writer
+from kstreams.sinks import CommitId, RefusedRow, Results, Sink, Writer
 from kstreams_objects.place import Place, as_place
 from kstreams_objects.staged import StagedFiles, Stager, checked_path, storage_errors
 from kstreams_rows.encoding import made
@@ -27,7 +29,7 @@ _PATH_BYTES = 900
 
 
 @dataclass(frozen=True, repr=False)
-class FileForEach(StagedFiles, Generic[K, V]):
+class FileForEach(StagedFiles, Sink[K, V]):
     """Writes each result as a file of its own, exactly once; the last one of a path stays.
 
     Files are staged below `_staged/` while the batch runs, and get their names when the batch is
@@ -62,13 +64,13 @@ class FileForEach(StagedFiles, Generic[K, V]):
         """Show all but the functions, and no secret."""
         return f"FileForEach({as_place(self.place).place!r})"
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer."""
         with storage_errors():
             return _EachWriter(self)
 
 
-class _EachWriter(Generic[K, V]):
+class _EachWriter(Writer[K, V]):
     """A `Writer` that stages a file for each result."""
 
     def __init__(self, sink: FileForEach[K, V]) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from typing_extensions import override
+
 from kstreams_rows.columnar import Columns, check_names
 
 __all__ = ("Columns", "CsvTable", "Encoded", "FileFormat", "JsonLines")
@@ -44,7 +46,7 @@ class FileFormat(Protocol):
 
 
 @dataclass(frozen=True)
-class JsonLines:
+class JsonLines(FileFormat):
     """A JSON object a line, in UTF-8.
 
     Dates, decimals and bytes have no form in JSON: a row with one is refused. So are nan and
@@ -61,13 +63,13 @@ class JsonLines:
         """`.jsonl`, or `.jsonl.gz`."""
         return _extension(".jsonl", self.gzip)
 
+    @override
     def encode(self, rows: Sequence[Columns]) -> Encoded:
-        """Make a file."""
         return _lines(rows, _json_line, b"", compressed=self.gzip)
 
 
 @dataclass(frozen=True)
-class CsvTable:
+class CsvTable(FileFormat):
     """Comma-separated values by RFC 4180, in UTF-8, with a header line.
 
     Texts, numbers, and values with a text form (dates, decimals) are supported. None is an empty
@@ -94,8 +96,8 @@ class CsvTable:
         """`.csv`, or `.csv.gz`."""
         return _extension(".csv", self.gzip)
 
+    @override
     def encode(self, rows: Sequence[Columns]) -> Encoded:
-        """Make a file."""
         return _lines(rows, self._line, _csv_line(self.columns), compressed=self.gzip)
 
     def _line(self, row: Columns) -> bytes:

@@ -8,15 +8,16 @@ from typing import Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from typing_extensions import override
 
-from kstreams_objects.formats import Columns, Encoded
+from kstreams_objects.formats import Columns, Encoded, FileFormat
 from kstreams_rows.columnar import columnar
 
 __all__ = ("Parquet",)
 
 
 @dataclass(frozen=True)
-class Parquet:
+class Parquet(FileFormat):
     """Parquet files with one schema.
 
     A row is rejected if it has a column that the schema lacks, a value that does not fit its
@@ -44,8 +45,8 @@ class Parquet:
         """`.parquet`."""
         return ".parquet"
 
+    @override
     def encode(self, rows: Sequence[Columns]) -> Encoded:
-        """Make a file of the rows that fit."""
         table, refused = columnar(rows, self.schema)
         if not table.num_rows:
             return Encoded(None, refused)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
+
+from typing_extensions import override
 
 from kstreams import Record
-from kstreams.sinks import CommitId, RefusedRow, Results, Writer
+from kstreams.sinks import CommitId, RefusedRow, Results, Sink, Writer
 from kstreams_objects.formats import Columns, FileFormat
 from kstreams_objects.place import Place, as_place
 from kstreams_objects.staged import StagedFiles, Stager, checked_path, storage_errors
@@ -25,7 +27,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, repr=False)
-class Objects(StagedFiles, Generic[K, V]):
+class Objects(StagedFiles, Sink[K, V]):
     """Writes a task's results of a batch as one file, exactly once.
 
     The file is staged below `_staged/` while the batch runs, and gets its name when the batch is
@@ -61,13 +63,13 @@ class Objects(StagedFiles, Generic[K, V]):
         """Show all but the functions, and no secret."""
         return f"Objects({as_place(self.place).place!r}, format={self.format!r})"
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer."""
         with storage_errors():
             return _ObjectsWriter(self)
 
 
-class _ObjectsWriter(Generic[K, V]):
+class _ObjectsWriter(Writer[K, V]):
     """A `Writer` that stages files."""
 
     def __init__(self, sink: Objects[K, V]) -> None:

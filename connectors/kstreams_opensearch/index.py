@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from kstreams.sinks import CommitId, Guarantee, Writer
+from typing_extensions import override
+
+from kstreams.sinks import CommitId, Guarantee, Sink, Writer
 from kstreams_opensearch.lines import Fields
 from kstreams_opensearch.service import Service
 from kstreams_opensearch.writer import IndexWriter
@@ -22,7 +24,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, repr=False)
-class SearchIndex(Generic[K, V]):
+class SearchIndex(Sink[K, V]):
     """Writes one document per key to an OpenSearch or Elasticsearch index, effectively once.
 
     The last result of a key in a batch is written; None deletes the document. A row is the whole
@@ -71,13 +73,13 @@ class SearchIndex(Generic[K, V]):
         return f"SearchIndex({self.index!r}, own={self.own!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"search index {self.index}"
 
     @property
+    @override
     def guarantee(self) -> Guarantee:
-        """Effectively once."""
         return "effectively-once"
 
     def prepare(self) -> None:
@@ -93,8 +95,8 @@ class SearchIndex(Generic[K, V]):
         finally:
             service.close()
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer, which has a connection of its own."""
         return IndexWriter(self._service(), self.index, self.id, self.row)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
+
+from typing_extensions import override
 
 from kstreams import Record
 from kstreams.errors import SinkError
-from kstreams.sinks import CommitId, RefusedRow, Results
+from kstreams.sinks import CommitId, RefusedRow, Results, Writer
 from kstreams_opensearch.lines import Fields, change_of, lines_of, version_of
 from kstreams_opensearch.service import Service
 from kstreams_rows.encoding import Change, fitting, in_rounds, made
@@ -27,7 +29,7 @@ _BYTES_AT_ONCE = 5 * 1024 * 1024
 _NOT_THERE, _NEWER = 404, 409
 
 
-class IndexWriter(Generic[K, V]):
+class IndexWriter(Writer[K, V]):
     """A `Writer` with its own connection.
 
     Args:
@@ -50,8 +52,8 @@ class IndexWriter(Generic[K, V]):
         self._row = row
         self._life: tuple[str, int] = ("", 0)
 
+    @override
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Write a batch's results, once."""
         records = results.records()
         found, wrong = made(records, lambda record: change_of(record, self._name, self._row))
         refusals = Refusals(results, "OpenSearch")
@@ -64,8 +66,8 @@ class IndexWriter(Generic[K, V]):
         refusals.tell([_refused(records[n], n, error) for n, error in sorted(reasons.items())])
         return ()
 
+    @override
     def close(self) -> None:
-        """Close the connection."""
         self._service.close()
 
     def _written(

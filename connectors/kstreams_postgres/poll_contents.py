@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from kstreams.errors import DataLossError, SourceError, StateCorruptError
+from kstreams.errors import DataLossError, SourceError
 from kstreams.sources import Piece
 from kstreams_postgres.claiming import reader_of
 from kstreams_postgres.connecting import Connection, Database
+from kstreams_postgres.place_text import place_numbers, place_text
 from kstreams_postgres.poll import (
     Mark,
     PollNames,
@@ -24,8 +24,6 @@ from kstreams_postgres.slot import table_name
 
 __all__ = ("PollContents", "PollPlace")
 
-_FORM = re.compile(r"(\d{1,19})-(\d{1,19}):(\d{1,18})-(\d{1,18})")
-
 
 class PollPlace(NamedTuple):
     """Rows of some transactions, in text `NUMBER-NUMBER:OFFSET-OFFSET`."""
@@ -37,19 +35,16 @@ class PollPlace(NamedTuple):
 
     def __str__(self) -> str:
         """Return the place as text."""
-        return f"{self.low}-{self.high}:{self.first}-{self.stop}"
+        return place_text(*self)
 
     @classmethod
     def parse(cls, text: str) -> PollPlace:
-        """Read it again.
+        """Read a place from its text.
 
         Raises:
-            StateCorruptError: It is none.
+            StateCorruptError: The text is no place.
         """
-        found = _FORM.fullmatch(text)
-        if found is None:
-            raise StateCorruptError(f"a plan names {text[:80]!r}, which is no place in a table")
-        return cls(*map(int, found.groups()))
+        return cls(*place_numbers(text, "table"))
 
 
 class PollContents:

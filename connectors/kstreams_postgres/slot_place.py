@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
-from kstreams.errors import StateCorruptError
+from kstreams_postgres.place_text import place_numbers, place_text
 
 __all__ = ("COPY", "SlotPlace")
 
 COPY = "copy"
 """The place of the rows that existed before the slot."""
-
-_FORM = re.compile(r"(\d{1,19})-(\d{1,19}):(\d{1,18})-(\d{1,18})")
 
 
 class SlotPlace(NamedTuple):
@@ -32,16 +29,13 @@ class SlotPlace(NamedTuple):
 
     def __str__(self) -> str:
         """Return the place as text."""
-        return f"{self.start_lsn}-{self.stop_lsn}:{self.first}-{self.stop}"
+        return place_text(*self)
 
     @classmethod
     def parse(cls, text: str) -> SlotPlace:
-        """Read it again.
+        """Read a place from its text.
 
         Raises:
-            StateCorruptError: It is none.
+            StateCorruptError: The text is no place.
         """
-        found = _FORM.fullmatch(text)
-        if found is None:
-            raise StateCorruptError(f"a plan names {text[:80]!r}, which is no place in a slot")
-        return cls(*map(int, found.groups()))
+        return cls(*place_numbers(text, "slot"))

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Generic, Literal, TypeVar
+from typing import Literal, TypeVar
+
+from typing_extensions import override
 
 from kstreams import Record
-from kstreams.sinks import CommitId, Guarantee, Writer
+from kstreams.sinks import CommitId, Guarantee, Sink, Writer
 from kstreams_postgres.catalog import Names, create_missing, described
 from kstreams_postgres.connecting import Database
 from kstreams_postgres.row_making import Columns, Given, PerBatch, PerRecord
@@ -27,7 +29,7 @@ Visible = Literal["at-write", "at-commit"]
 
 
 @dataclass(frozen=True, repr=False)
-class PostgresTable(Generic[K, V]):
+class PostgresTable(Sink[K, V]):
     """Writes one row per key to a PostgreSQL table, or appends rows to it, exactly once.
 
     Without a key, rows are appended, and `None` for a row skips the result. With a key, the last
@@ -117,8 +119,8 @@ class PostgresTable(Generic[K, V]):
         )
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"postgresql table {self.table}"
 
     @property
@@ -143,8 +145,8 @@ class PostgresTable(Generic[K, V]):
         finally:
             database.close()
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer, which has a connection of its own."""
         given: Given[K, V]
         given = PerRecord(self.row) if self._rows is None else PerBatch(self._rows)
         return PostgresWriter(self._database(), self._names(), self.key, given, stages=self._stages)

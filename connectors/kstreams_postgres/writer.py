@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import TypeVar
 
-from kstreams.sinks import CommitId, RefusedRow, Results
+from typing_extensions import override
+
+from kstreams.sinks import CommitId, RefusedRow, Results, Writer
 from kstreams_postgres.bulk import BulkWriter
 from kstreams_postgres.catalog import Names, Table, described
 from kstreams_postgres.connecting import Connection, Database
@@ -22,7 +24,7 @@ V = TypeVar("V")
 """Type of the results' values."""
 
 
-class PostgresWriter(Generic[K, V]):
+class PostgresWriter(Writer[K, V]):
     """A `Writer` with one connection.
 
     Args:
@@ -49,14 +51,14 @@ class PostgresWriter(Generic[K, V]):
         self._stages = stages
         self._known: tuple[Connection, Table, BulkWriter, RowMaker] | None = None
 
+    @override
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Write a batch's results, once."""
         made = list(self._given.made(results.records()))  # user code, before any lock
         refusals = Refusals(results, "PostgreSQL")
         return self._database.retried(lambda c: self._write(c, refusals, commit, made))
 
+    @override
     def close(self) -> None:
-        """Close the connection."""
         self._database.close()
 
     def _write(

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
-from typing import Generic, TypeVar
+from typing import TypeVar
+
+from typing_extensions import override
 
 from kstreams.errors import SinkError
-from kstreams.sinks import CommitId, Guarantee, Writer
+from kstreams.sinks import CommitId, Guarantee, Sink, Writer
 from kstreams_rabbitmq.address import Address
 from kstreams_rabbitmq.places import Places
 from kstreams_rabbitmq.publishing import publish
@@ -29,7 +31,7 @@ _FRAME_ROOM = 4096
 
 
 @dataclass(frozen=True, repr=False)
-class RabbitStream(Generic[K, V]):
+class RabbitStream(Sink[K, V]):
     """Appends results to a RabbitMQ stream after their commit, exactly once and in order.
 
     A task's messages are staged in a separate stream until the batch commits. Then they are
@@ -82,13 +84,13 @@ class RabbitStream(Generic[K, V]):
         return f"RabbitStream(stream={self.stream!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"rabbitmq stream {self.stream}"
 
     @property
+    @override
     def guarantee(self) -> Guarantee:
-        """Exactly once."""
         return "exactly-once"
 
     def prepare(self) -> None:
@@ -115,8 +117,8 @@ class RabbitStream(Generic[K, V]):
             create = schema.Create(first.number(), self.staged, [bound])
             first.request(schema.CreateResponse, create, codes=(_OK, _EXISTS))
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer, which has a connection of its own."""
         return StreamWriter(self._places(), self.staged, self.body, self.max_bytes)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
+
+from typing_extensions import override
 
 from kstreams import Record
 from kstreams.errors import SinkError
-from kstreams.sinks import CommitId, Results
+from kstreams.sinks import CommitId, Results, Writer
 from kstreams_rabbitmq.messages import written
 from kstreams_rabbitmq.places import Places
 from kstreams_rabbitmq.staging import Staged
@@ -24,7 +26,7 @@ V = TypeVar("V")
 _MOST_TASKS = 200
 
 
-class StreamWriter(Generic[K, V]):
+class StreamWriter(Writer[K, V]):
     """A `Writer` with one connection.
 
     Args:
@@ -58,8 +60,8 @@ class StreamWriter(Generic[K, V]):
         staged = self._places.retried(lambda: Staged.put(self._places, self._staged, messages))
         return (str(staged),)
 
+    @override
     def close(self) -> None:
-        """Close the connection."""
         self._places.close()
 
     def _message(self, record: Record[Any, Any]) -> bytes | None:

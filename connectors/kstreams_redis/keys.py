@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from datetime import timedelta
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
+
+from typing_extensions import override
 
 from kstreams import Record
-from kstreams.sinks import CommitId, Guarantee, Results, Writer
+from kstreams.sinks import CommitId, Guarantee, Results, Sink, Writer
 from kstreams_redis.server import Script, Server, check_sink, check_url
 from kstreams_redis.values import Scalar, Value, as_bytes, as_fields
 from kstreams_rows.encoding import Change, fitting, lasts, made
@@ -51,7 +53,7 @@ return 1
 
 
 @dataclass(frozen=True, repr=False)
-class RedisKeys(Generic[K, V]):
+class RedisKeys(Sink[K, V]):
     """Writes the last value of each key to Redis, exactly once.
 
     The last result of a key in a batch is written; None, and a hash without fields, delete the key.
@@ -99,33 +101,28 @@ class RedisKeys(Generic[K, V]):
         return f"RedisKeys(prefix={self.prefix!r}, fence={self.fence!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"redis keys {self.prefix}*"
 
     @property
+    @override
     def guarantee(self) -> Guarantee:
-        """Exactly once."""
         return "exactly-once"
 
+    @override
     def prepare(self) -> None:
-        """See that the server answers.
-
-        Raises:
-            SinkUnavailableError: It does not.
-            SinkError: It is one of a cluster, or does not let the sink in.
-        """
         check_sink(self.url, self.give_up_after)
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer, which has a connection of its own."""
         return _KeysWriter(self)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
         """Do nothing: rows are seen when they are written."""
 
 
-class _KeysWriter(Generic[K, V]):
+class _KeysWriter(Writer[K, V]):
     """A `Writer`, and the place that it writes to."""
 
     def __init__(self, sink: RedisKeys[K, V]) -> None:
@@ -134,16 +131,16 @@ class _KeysWriter(Generic[K, V]):
         expires = sink.expire_after or timedelta(0)
         self._expire_ms = int(expires / timedelta(milliseconds=1))
 
+    @override
     def write(self, results: Results[K, V], commit: CommitId) -> Sequence[str]:
-        """Write a batch's results, once."""
         found, wrong = made(results.records(), self._encoded)
         Refusals(results, "Redis").tell(wrong)
         rows = lasts(found)
         self._server.retried(lambda: write_once(self, commit, rows))
         return ()
 
+    @override
     def close(self) -> None:
-        """Close the connection."""
         self._server.close()
 
     def position(self, lane: str) -> Position | None:

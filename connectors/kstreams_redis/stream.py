@@ -11,9 +11,11 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
+from typing_extensions import override
+
 from kstreams import Record
 from kstreams.errors import SinkError
-from kstreams.sinks import CommitId, Guarantee, Results, Writer
+from kstreams.sinks import CommitId, Guarantee, Results, Sink, Writer
 from kstreams_redis.server import Script, Server, check_sink, check_url
 from kstreams_redis.values import Fields, as_fields
 from kstreams_rows.encoding import Change, fitting, made
@@ -54,7 +56,7 @@ return 1
 
 
 @dataclass(frozen=True, repr=False)
-class RedisStream(Generic[K, V]):
+class RedisStream(Sink[K, V]):
     """Appends results to a Redis stream after their commit, exactly once and in order.
 
     A task's entries are staged in a separate list, and added to the stream when the batch commits,
@@ -95,26 +97,21 @@ class RedisStream(Generic[K, V]):
         return f"RedisStream(stream={self.stream!r}, fence={self.fence!r})"
 
     @property
+    @override
     def label(self) -> str:
-        """The label of this node in pictures of the topology."""
         return f"redis stream {self.stream}"
 
     @property
+    @override
     def guarantee(self) -> Guarantee:
-        """Exactly once."""
         return "exactly-once"
 
+    @override
     def prepare(self) -> None:
-        """See that the server answers.
-
-        Raises:
-            SinkUnavailableError: It does not.
-            SinkError: It is one of a cluster, or does not let the sink in.
-        """
         check_sink(self.url, self.give_up_after)
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer, which has a connection of its own."""
         return _StreamWriter(self)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:
@@ -169,7 +166,7 @@ class _Shown(Generic[K, V]):
         return bool(done)
 
 
-class _StreamWriter(Generic[K, V]):
+class _StreamWriter(Writer[K, V]):
     """A `Writer` that stages entries."""
 
     def __init__(self, sink: RedisStream[K, V]) -> None:
@@ -185,8 +182,8 @@ class _StreamWriter(Generic[K, V]):
             return ()
         return (self._server.retried(lambda: self._stage(entries, commit)),)
 
+    @override
     def close(self) -> None:
-        """Close the connection."""
         self._server.close()
 
     def _stage(self, found: Sequence[Change[int, bytes]], commit: CommitId) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 import pyarrow as pa
+from typing_extensions import override
 
-from kstreams.sinks import CommitId, Guarantee, Writer
+from kstreams.sinks import CommitId, Guarantee, Sink, Writer
 from kstreams_rows.column_types import schema_of
 from kstreams_rows.publishing import TableLog, publish_once
 from kstreams_rows.table_writer import TableFormat, TableWriter
@@ -36,15 +37,15 @@ class TableStorage(Protocol):
         ...
 
 
-class FileTable(ABC, Generic[K, V]):
+class FileTable(Sink[K, V]):
     """The common base of table sinks, which are dataclasses of their settings."""
 
     rows: type | pa.Schema
     row: Callable[[K, V], object | None]
 
     @property
+    @override
     def guarantee(self) -> Guarantee:
-        """Exactly once."""
         return "exactly-once"
 
     def prepare(self) -> None:
@@ -56,8 +57,8 @@ class FileTable(ABC, Generic[K, V]):
         """
         self._where().retried(self._prepare)
 
+    @override
     def open(self) -> Writer[K, V]:
-        """Open a writer."""
         return TableWriter(self._format, self.row, self._where().retried)
 
     def publish(self, receipts: Mapping[CommitId, Sequence[str]]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
 from kstreams import Record
-from kstreams.sinks import CommitId, Results
+from kstreams.sinks import CommitId, Results, Writer
 from kstreams_rows.column_types import ToColumns
 from kstreams_rows.columnar import Columns, columnar
 from kstreams_rows.encoding import made
@@ -66,7 +66,7 @@ class TableFormat(Protocol):
         ...
 
 
-class TableWriter(Generic[K, V]):
+class TableWriter(Writer[K, V]):
     """A `Writer` that stages files.
 
     Args:

@@ -1,4 +1,4 @@
-"""Errors of an SFTP server, by what its operator must do next."""
+"""Errors of an SFTP server, by the next step of its operator."""
 
 from __future__ import annotations
 

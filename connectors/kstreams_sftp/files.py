@@ -10,8 +10,18 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
+from typing_extensions import override
+
 from kstreams.errors import FileChangedError, SourceError
-from kstreams.sources import FileData, FileInfo, FileLog, Format, WhenRead, is_unfinished
+from kstreams.sources import (
+    FileData,
+    FileInfo,
+    FileLog,
+    FinishedFiles,
+    Format,
+    WhenRead,
+    is_unfinished,
+)
 from kstreams.state import ObjectStoreSettings
 from kstreams_sftp.paths import exists, make_parents
 from kstreams_sftp.session import Session
@@ -60,13 +70,13 @@ def sftp_folder(
         name: The name of the log, for its positions in checkpoints.
         place: The server and the directory.
         format: The format of the files.
-        index: Where the offsets of files are stored: `Directory(path)`, or objects in S3. It cannot
+        index: The store of the offsets of files: `Directory(path)`, or objects in S3. It cannot
             be the server, because SFTP cannot create a file atomically.
         pattern: The pattern of file names: `*.csv`.
         recursive: Whether to read subdirectories.
-        partitions: How many tasks can read at once, each another file; must never change.
-        steady_for: How long a file must have had the same size and time before it is read, if its
-            writer does not rename it. The first poll waits that long.
+        partitions: Number of tasks that read at once, each another file; must never change.
+        steady_for: Time for which a file must have had the same size and modification time before
+            it is read, if its writer does not rename it. The first poll waits that long.
         look_every: The interval between polls for new files.
         when_read: The policy for a file after the commit of its results: `"leave"`, `"delete"` or
             `MoveTo("_done")`; see `FileLog`.
@@ -88,7 +98,7 @@ def sftp_folder(
 
 
 @dataclass(frozen=True)
-class _SftpFiles:
+class _SftpFiles(FinishedFiles):
     """A `Files` of a server's directory."""
 
     place: Sftp
@@ -100,8 +110,8 @@ class _SftpFiles:
         """Server, directory and pattern."""
         return f"{self.place.place}, {self.pattern}"
 
+    @override
     def list(self) -> Iterator[FileInfo]:
-        """Yield the files that there are."""
         yield from _session(self.place).run("list the files", self._all)
 
     def _all(self, client: Client) -> Sequence[FileInfo]:
@@ -125,13 +135,8 @@ class _SftpFiles:
             elif stat.S_ISREG(mode) and fnmatchcase(entry.filename, self.pattern):
                 yield _info(name, entry)
 
+    @override
     def open(self, file: FileInfo) -> FileData:
-        """Open a file at its version.
-
-        Raises:
-            FileChangedError: It has another version, or is gone.
-            SourceError: It lies elsewhere, or cannot be read.
-        """
         if is_unfinished(file.name):
             raise SourceError(f"file {file.name!r} is none that {self.place.place} is read for")
         data = _SftpData(self.place, file)
@@ -142,12 +147,8 @@ class _SftpFiles:
             raise
         return data
 
+    @override
     def take_away(self, file: FileInfo, to: str) -> None:
-        """Delete a file at its version, or give it another path below the directory.
-
-        Raises:
-            SourceError: It may not be taken away, or there is another file of that path.
-        """
         path = _path(self.place, file.name)
 
         def retire(client: Client) -> bool:
@@ -191,8 +192,8 @@ class _SftpData(FileData):
         self.name = file.name
         self.size = file.size
 
+    @override
     def read(self, start: int, length: int) -> bytes:
-        """Return bytes from `start` on; fewer where the file ends earlier."""
         wanted = min(length, self.size - start)
         if wanted <= 0:
             return b""
@@ -244,14 +245,14 @@ class _SftpData(FileData):
                 hint=_CHANGED,
             )
 
+    @override
     def check(self) -> None:
-        """Raise `FileChangedError` if the file has changed."""
         self._session.run(
             f"look at {self.name!r}", lambda client: self._compare(self._handle(client).stat())
         )
 
+    @override
     def close(self) -> None:
-        """Close the file."""
         opened, self._opened = self._opened, None
         if opened is not None:
             opened[1].close()

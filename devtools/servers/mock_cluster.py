@@ -10,7 +10,7 @@ from types import TracebackType
 
 import confluent_kafka.cimpl
 
-from kstreams.kafka.native.client import PRODUCER
+from kstreams_kafka.native.client import PRODUCER
 
 _P, _I32, _TEXT, _SIZE = ctypes.c_void_p, ctypes.c_int32, ctypes.c_char_p, ctypes.c_size_t
 _TEXT_BYTES = 512

@@ -4,7 +4,7 @@ Spark standalone: a master, workers and drivers, each on a machine of its own.
 The machines (`devtools.servers.machine`) share Spark's and the library's programs and the
 network, and no file. What an app keeps must be on Kafka and in an object store::
 
-    with SparkCluster(folder, installed_wheel(folder / "wheel")) as cluster:
+    with SparkCluster(folder, installed_wheels(folder / "wheel")) as cluster:
         cluster.add_worker()
         driver = cluster.add_machine("driver")
         driver.path("app.py").write_text(...)

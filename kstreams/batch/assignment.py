@@ -34,7 +34,7 @@ class TaskAssignment:
         """Return the partition of each task.
 
         Args:
-            loads: By task, how many records it is to read.
+            loads: The number of records to read, by task.
         """
         costs = [_TASK + loads.get(task, 0) for task in range(len(self._homes))]
         best = self._even(costs)
@@ -44,7 +44,7 @@ class TaskAssignment:
         return self._homes
 
     def _even(self, costs: Sequence[int]) -> list[int]:
-        """Give the dearest first, each to where least is."""
+        """Assign tasks by descending cost, each to the partition with the least cost."""
         homes = list(self._homes)
         partitions = [(0, partition) for partition in range(self._width)]
         heapify(partitions)

@@ -1,4 +1,4 @@
-"""Run the tasks of a batch, whatever their workers are, until all have done what its plan says."""
+"""Run the tasks of a batch on any kind of workers, with a new plan if tasks reject their input."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 
 from kstreams.batch.assignment import TaskAssignment
 from kstreams.batch.calls import calls_of, shares_of
-from kstreams.batch.envelope import Content
-from kstreams.batch.limits import QueryLimits, merged_counts
-from kstreams.batch.oversized_batch import Refusal
-from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.stage_run import Message
-from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.messages.envelope import Content
+from kstreams.batch.messages.oversized_batch import Refusal, merged_counts
+from kstreams.batch.messages.task_status import TaskStatus
+from kstreams.batch.planning.limits import QueryLimits
+from kstreams.batch.planning.planner import BatchPlanner
+from kstreams.batch.worker.stage_run import Message
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import VersionGoneError
@@ -111,7 +111,7 @@ class BatchRun:
             plan = smaller
 
     def _complete(self, batch: int, plan: Plan) -> Plan:
-        """Let a batch that another topology has planned read the tables that this one reads."""
+        """Return the plan with versions of all global tables; another topology may lack some."""
         missing = self._tables.missing(plan.globals)
         if not missing:
             return plan
@@ -122,7 +122,7 @@ class BatchRun:
     def _granted(
         self, batch: int, plan: Plan, last: Commit | None, said: Sequence[Content]
     ) -> Plan:
-        """Let tasks pass more records through their limits, as far as the limits let them."""
+        """Return the plan with larger shares of limits for the tasks that exceeded their share."""
         settings, limits = self._settings, self._limits
         arrived = merged_counts(
             (task, {node: count})
@@ -139,7 +139,7 @@ class BatchRun:
         return self._plans.replace(batch, plan.granting(found, tasks))
 
     def _repinned(self, batch: int, plan: Plan, gone: VersionGoneError) -> Plan:
-        """Let a batch read the newest versions of global tables, as the user has allowed."""
+        """Return the plan with the newest versions of global tables, as `repin` allows."""
         found = plan.repinned(self._tables.pin())
         self._fence()
         _LOG.warning("query %s, batch %d: %s; planned again", self._settings.name, batch, gone)

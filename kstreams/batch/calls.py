@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from kstreams.batch.envelope import Envelope
-from kstreams.batch.limits import Granted, QueryLimits
-from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_call import TaskCall
+from kstreams.batch.messages.envelope import Envelope
+from kstreams.batch.messages.task_call import TaskCall
+from kstreams.batch.planning.limits import Granted, QueryLimits
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.ids import TaskId
 from kstreams.state.log.commits import Commit

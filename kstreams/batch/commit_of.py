@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.batch.totals import totals_after
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.totals import totals_of
 from kstreams.ids import TopicPartition

@@ -58,7 +58,7 @@ class PackageFile:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A file or folder that stays at home, and why."""
+    """A file or folder that is not sent, and the reason."""
 
     name: str
     why: str
@@ -173,7 +173,7 @@ def _walk(folder: Path, root: Path, above: tuple[Path, ...]) -> Iterator[tuple[P
 
 
 def _refused(entry: os.DirEntry[str], root: Path) -> str:
-    """Return why an entry of a package's folder is left out; empty when it goes."""
+    """Return the reason why an entry of a package's folder is left out; empty if it is sent."""
     name = entry.name
     if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(root):
         return "a link that leads out of the package"
@@ -189,7 +189,7 @@ def _refused(entry: os.DirEntry[str], root: Path) -> str:
 
 
 def _asked(path: Path, root: Path, patterns: Sequence[str]) -> Iterator[Path]:
-    """Yield the files at a path that was left out which somebody asked for."""
+    """Yield the requested files below a path that is left out."""
     for file in sorted(path.rglob("*")) if path.is_dir() else (path,):
         below = file.relative_to(root).as_posix()
         if file.is_file() and any(fnmatchcase(below, pattern) for pattern in patterns):

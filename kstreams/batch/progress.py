@@ -32,7 +32,7 @@ PUBLISH: Final = "publish"
 """Committed output is published."""
 
 BATCH_PHASES: Final = (WAIT, PLAN, JOB, COMMIT, PUBLISH)
-"""All of them, in their order."""
+"""All phases, in order."""
 
 
 class Doing(NamedTuple):
@@ -90,11 +90,11 @@ class BatchProgress:
             self._enter(phase, batch)
 
     def planning(self) -> None:
-        """Begin to plan a batch, or to see that there is nothing to plan."""
+        """Start the time of planning, which may find nothing to plan."""
         self._began = time.perf_counter()
 
     def planned(self, batch: int) -> None:
-        """Take in that a batch has its plan."""
+        """End the time of planning: a batch has its plan."""
         with self._mutex:
             seconds = time.perf_counter() - self._began
             self._plans[batch] = seconds
@@ -102,7 +102,7 @@ class BatchProgress:
                 self._seconds[WAIT] = self._seconds.get(WAIT, 0.0) - seconds
 
     def planned_s(self, batch: int) -> float:
-        """Return how long it took to plan a batch that is under way, seconds."""
+        """Return the seconds that the planning of the current batch took."""
         with self._mutex:
             return self._plans.get(batch, 0.0)
 

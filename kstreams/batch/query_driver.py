@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import replace
 
 from kstreams.batch.commit_of import commit_of, held_back
-from kstreams.batch.feed import Feed
-from kstreams.batch.limits import QueryLimits
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.commit_pipeline import CommitPipeline
+from kstreams.batch.io.feed import Feed
+from kstreams.batch.io.sink_publishing import prepare_sinks, publish_receipts
+from kstreams.batch.io.sink_writers import sinks_of
+from kstreams.batch.messages.task_status import TaskStatus
+from kstreams.batch.planning.limits import QueryLimits
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.batch.progress import COMMIT, PUBLISH, BatchProgress
 from kstreams.batch.report import BatchReport
 from kstreams.batch.reporting import report_of
-from kstreams.batch.sink_publishing import prepare_sinks, publish_receipts
-from kstreams.batch.sink_writers import sinks_of
-from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.sweeping import MIN_AGE, Sweep
 from kstreams.batch.task_moves import TaskPlaces
-from kstreams.batch.task_status import TaskStatus
 from kstreams.batch.task_timers import TaskTimers
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.opening import OpenedQuery
-from kstreams.checkpoint.takeover import kept_with, take_over
 from kstreams.clock import Clock, WatchedClock
-from kstreams.errors import FencedError, KStreamsError
 from kstreams.global_tables.versions import QueryTables
 from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import SEED, Commit
@@ -49,8 +46,8 @@ class QueryDriver:
 
     Args:
         settings: The settings of the query.
-        opened: Its checkpoint and positions.
-        feed: Its input and output.
+        opened: The checkpoint and the positions of the query.
+        feed: The input and output of the query.
         clock: The clock of the app.
         fence: Raises `FencedError` if a newer driver has the checkpoint.
         run: The id of this driver.
@@ -58,7 +55,6 @@ class QueryDriver:
 
     Attributes:
         feed: The input and output, to close with the query.
-        last: The last commit; None before any.
         progress: The activity of the query, for any thread.
 
     Raises:
@@ -88,6 +84,7 @@ class QueryDriver:
             name: sink for group in settings.groups for name, sink in sinks_of(group).items()
         }
         self.tables = tables or QueryTables()
+        self._commits = CommitPipeline(opened, run)
         resumed = opened.resumed
         self.planner = BatchPlanner(
             feed,
@@ -101,15 +98,7 @@ class QueryDriver:
         )
         self.timers = TaskTimers(settings.groups, settings.counts, self._clock, resumed.last)
         self._limits = QueryLimits(settings.groups, settings.counts)
-        self.last = resumed.last
         self._stop_sources()
-        self._pending = -1 if resumed.pending is None else resumed.pending
-        self._takes_over = opened.checkpoint.home.takes_over
-        self._inherited = self._pending if self._takes_over else -1
-        self._recorded: Plan | None = None  # the plan of the pending batch, if it was read
-        self._not_ahead: KStreamsError | None = None  # why the next batch has no plan
-        self._kept = resumed.kept
-        self._began = self._takes_over and self._pending < 0  # by the plan that took over
         self._closing = False
         self._places = TaskPlaces()
         self._looped_bytes = 0
@@ -120,8 +109,18 @@ class QueryDriver:
         return self._settings.name
 
     @property
+    def last(self) -> Commit | None:
+        """The last commit; None before any."""
+        return self._commits.last
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The numbers of the plans that clean-up retains, each with the commit before it."""
+        return self._commits.kept
+
+    @property
     def plans(self) -> PlanLog:
-        """The plans of its batches."""
+        """The plan log of the query."""
         return self._opened.plans
 
     # ------------------------------------------------------------ planning
@@ -147,21 +146,16 @@ class QueryDriver:
 
     @property
     def next_batch(self) -> int:
-        """Number of the batch that comes next: the planned one, or that after the last commit."""
-        last = SEED if self.last is None else self.last.batch
-        return max(last + 1, self._pending)
+        """Number of the next batch: the planned one, or the one after the last commit."""
+        return self._commits.next_batch
 
     def planned(self, batch: int) -> Plan | None:
-        """Return the plan that a batch has from before a crash, or made ahead; else None.
+        """Return the plan of a batch from before a crash, or the one written ahead; else None.
 
         Raises:
-            KStreamsError: It could not be planned ahead.
+            KStreamsError: Planning ahead failed.
         """
-        if self._not_ahead is not None:
-            raise self._not_ahead
-        if batch != self._pending:
-            return None
-        return self._recorded or self._opened.plans.at(batch)
+        return self._commits.planned(batch)
 
     @property
     def is_looping(self) -> bool:
@@ -207,18 +201,13 @@ class QueryDriver:
         )
 
     def record(self, batch: int, plan: Plan) -> Plan:
-        """Make a plan that of a batch, durably; from then on it has to run.
+        """Write the plan of a batch durably; the batch must run from then on.
 
         Raises:
             FencedError: Another driver has planned the batch.
         """
-        if self._takes_over:
-            if not self._began:
-                self._began, self._kept = True, kept_with(self._kept, batch)
-            plan = replace(plan, kept=self._kept)
-        self._recorded = recorded = self._opened.plans.write(batch, plan)
+        recorded = self._commits.record(batch, plan)
         self.progress.planned(batch)
-        self._pending = batch
         return recorded
 
     def close_windows(self) -> None:
@@ -226,7 +215,7 @@ class QueryDriver:
         self._closing = True
 
     def end(self) -> dict[TopicPartition, int]:
-        """Return the present end of the query's sources."""
+        """Return the current end offsets of the query's sources."""
         return self.planner.end()
 
     def reached(self, end: Mapping[TopicPartition, int], wall_ms: int) -> bool:
@@ -271,64 +260,48 @@ class QueryDriver:
         """
         self.progress.enter(COMMIT, batch)
         held = held_back(statuses)
-        now, last = self._clock.now_ms(), self.last
-        commit = commit_of(batch, self._run, now, plan, statuses, last, self._settings)
+        commit = commit_of(
+            batch, self._run, self._clock.now_ms(), plan, statuses, self.last, self._settings
+        )
+
+        def accept(accepted: Commit) -> None:
+            self._accept(accepted, statuses, held, began)
+
+        def plan_next() -> None:
+            if (found := ahead()) is not None:
+                self.record(batch + 1, replace(found, ahead=True))
+
         self.fence()
-        commits = self._opened.commits
-        sealed = commits.sealed(commit)
-        if self._takes_over and batch != self._inherited:
-            with ThreadPoolExecutor(1, "kstreams-commit") as beside:
-                added = beside.submit(commits.add, sealed)
-                self._take_in(sealed.commit, statuses, held, began)
-                self._plan_ahead(batch + 1, ahead)
-            commit = added.result()
-        else:
-            try:
-                commit = commits.add(sealed)
-            except FencedError:
-                if batch != self._inherited:
-                    raise
-                return self._report(self._adopted(batch), plan, (), began)
-            self._take_in(commit, statuses, held, began)
-            if batch == self._inherited:
-                self.plans.settle(batch, self._run)
-        self.fence()  # a driver that hung may have added what others have long forgotten
+        done = self._commits.commit(commit, accept, plan_next)
+        if done is None:
+            return self._report(self._adopt(batch), plan, (), began)
+        self.fence()  # others may have deleted the plans and commits that fence a driver that hung
         self.progress.enter(PUBLISH, batch)
-        self._publish(commit)
+        self._publish(done)
         self._opened.done.note(batch)
-        self.tables.committed(commit)
+        self.tables.committed(done)
         if batch % _SWEEP_EVERY == _SWEEP_EVERY - 1 or self._looped_bytes > _MOST_LOOPED_BYTES:
             self.sweep()
             self._sweep_topics()
-        return self._report(commit, plan, statuses, began)
+        return self._report(done, plan, statuses, began)
 
     def failure(self, batch: int, error: Exception) -> Exception:
-        """Return why a batch failed: by an error, or since another driver has run it already."""
-        is_done = self.last is not None and self.last.batch >= batch
-        if is_done or not self._takes_over or isinstance(error, FencedError):
-            return error
-        with suppress(KStreamsError):
-            if self._opened.commits.batches()[-1:] >= [batch]:
-                return FencedError(
-                    f"batch {batch} of query {self.name!r} was committed by another driver",
-                    hint="two apps run on one checkpoint: the newer one continues; stop this one.",
-                )
-        return error
+        """Return the error of a failed batch, or a `FencedError` if another driver committed it."""
+        return self._commits.failure(batch, error)
 
     def _stop_sources(self) -> None:
-        """Let no batch read sources whose records have no effect any more."""
+        """Exclude sources from the next plans whose records have no effect: limits are reached."""
         if self._limits.any and self.last is not None:
             self.planner.stopped = self._limits.stopped(self._limits.passed(self.last.tasks))
 
-    def _take_in(
+    def _accept(
         self,
         commit: Commit,
         statuses: Sequence[TaskStatus],
         held: Mapping[TopicPartition, HeldBack],
         began: float,
     ) -> None:
-        """Let the next batch be planned after this one."""
-        self.last = commit
+        """Update timers, planner and sources, so that the next batch can be planned."""
         self._stop_sources()
         for status in statuses:
             self.timers.note(status.task, status.wall_due_ms)
@@ -336,41 +309,16 @@ class QueryDriver:
         self.planner.done([status.sizes for status in statuses], held, took)
         self._looped_bytes += sum(part.length for part in commit.sent)
 
-    def _plan_ahead(self, batch: int, plan: Callable[[], Plan | None]) -> None:
-        """Write the plan of a batch while the commit before it is under way.
-
-        It counts with that commit alone: another driver may make another one.
-        """
-        try:
-            if (found := plan()) is not None:
-                self.record(batch, replace(found, ahead=True))
-        except KStreamsError as exc:  # raised when the next batch begins; publish this one first
-            self._not_ahead = exc
-
-    def _adopted(self, batch: int) -> Commit:
-        """Continue after a commit of the older driver, which was faster, and take over from it."""
-        opened = self._opened
-        commit = opened.commits.at(batch)
-        opened.plans.settle(batch, self._run)
-        found = take_over(
-            opened.checkpoint,
-            opened.name,
-            opened.objects,
-            run=self._run,
-            publish=self._publish,
-        )
-        if found.last is None:
-            raise FencedError(f"the commits of query {self.name!r} are gone")
-        self.last, self._kept = found.last, found.kept
-        self._inherited = self._pending = -1 if found.pending is None else found.pending
-        self._recorded = None
-        self._began = found.pending is None
-        self.planner.positions.update(found.positions)
+    def _adopt(self, batch: int) -> Commit:
+        """Continue after the commit of an older driver, which was faster; return this commit."""
+        commit, position = self._commits.adopt(batch, self._publish)
+        self.planner.positions.update(position.positions)
         self._stop_sources()
         self.timers = TaskTimers(
-            self._settings.groups, self._settings.counts, self._clock, self.last
+            self._settings.groups, self._settings.counts, self._clock, position.last
         )
-        self.tables.committed(self.last)
+        if position.last is not None:
+            self.tables.committed(position.last)
         return commit
 
     def _report(
@@ -392,9 +340,9 @@ class QueryDriver:
         """Remove commits, plans and state objects that are not needed any more."""
         self._looped_bytes = 0
         sweep = Sweep(self._settings, self._opened, self.tables, self._clock)
-        sweep.run(None if self.last is None else self.last.batch, self._kept)
+        sweep.run(None if self.last is None else self.last.batch, self.kept)
 
     def _sweep_topics(self) -> None:
-        """Remove what lost attempts have left in topics: all that counts is published."""
+        """Remove files of lost attempts from topics, after the committed output is published."""
         before = self._clock.now_ms() - int(MIN_AGE.total_seconds() * 1000)
         self.feed.sweep(self._settings.producers(), older_than_ms=before)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
-from kstreams.batch.latency import Latency
+from kstreams.batch.messages.latency import Latency
 from kstreams.batch.task_moves import TaskMove
 from kstreams.errors import ExecutionError
 from kstreams.ids import TaskId, TopicPartition
@@ -73,7 +73,7 @@ class BatchReport:
         query: The name of the query.
         batch: The number of the batch.
         records: The number of processed records, counted for each stage.
-        source_records: The number of those that came from topics.
+        source_records: The number of processed records that came from topics.
         dropped: The number of dropped records, by reason.
         published: The number of published segments.
         seconds: The time from the call of the batch to the end of its commit.
@@ -81,8 +81,8 @@ class BatchReport:
         log: The requests to the durable log of its tasks, and of the driver since the last report.
         looped: The number of records in loops for the next batch.
         nodes: The number of input, output and dropped records of each node.
-        totals: The same over all batches, and the held-back records, as in the commit, so a crash
-            counts nothing twice.
+        totals: The counts of nodes over all batches, with held-back records, as in the commit: a
+            crash counts nothing twice.
         committed_ms: The time of the commit, ms since the epoch.
         phases: Seconds by phase: `wait` since the previous batch, `plan`, `job`, `commit`,
             `publish`.

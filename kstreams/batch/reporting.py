@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 
-from kstreams.batch.latency import latency_after
+from kstreams.batch.messages.latency import latency_after
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.batch.progress import BatchTimes
 from kstreams.batch.report import BatchReport, TaskReport
 from kstreams.batch.task_moves import TaskMove
-from kstreams.batch.task_status import TaskStatus
 from kstreams.ids import TopicPartition
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.topic_counts import summed_topics

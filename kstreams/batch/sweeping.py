@@ -1,4 +1,4 @@
-"""The driver's clean-up of one query: what no retained commit needs is removed."""
+"""The driver's clean-up of one query: it removes objects that no retained commit needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 
-from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.start.opening import OpenedQuery
 from kstreams.clock import WatchedClock
 from kstreams.errors import StateCorruptError
@@ -30,8 +30,8 @@ class Sweep:
 
     Attributes:
         settings: The settings of the query.
-        opened: Its checkpoint.
-        tables: The global tables that it writes; other queries read versions of them.
+        opened: The checkpoint of the query.
+        tables: The global tables that the query writes; other queries read versions of them.
         clock: The clock of the app.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from functools import partial
 
-from kstreams.batch.open_feed import feed_of
+from kstreams.batch.io.open_feed import feed_of
 from kstreams.connection import Connection
 from kstreams.graph.checks.partitions import PartitionCounts, partition_counts
 from kstreams.graph.topology import Topology
@@ -17,8 +17,8 @@ def count_partitions(connection: Connection, topology: Topology) -> PartitionCou
     """Return the numbers of tasks and partitions that a topology has on its topics.
 
     Raises:
-        UnknownTopicError: A source's topic is not there.
-        PartitionCountError: Topics that have to be co-partitioned are not.
+        UnknownTopicError: The topic of a source does not exist.
+        PartitionCountError: Topics that must be co-partitioned have different partition counts.
     """
     topics = sorted({node.topic.name for node in topology.sources})
     with closing(feed_of(connection, topology.sources)) as feed:
@@ -27,7 +27,7 @@ def count_partitions(connection: Connection, topology: Topology) -> PartitionCou
 
 
 def count_records(connection: Connection, topology: Topology, topic: str) -> int:
-    """Return how many records a source has, those of transactions and compaction apart."""
+    """Return the number of offsets of a source, which may be more than its records."""
     with closing(feed_of(connection, topology.sources)) as feed:
         begin, end = feed.admin.beginning_offsets(topic), feed.admin.end_offsets(topic)
     return sum(end.values()) - sum(begin.values())

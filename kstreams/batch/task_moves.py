@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.ids import TaskId
 
 __all__ = ("TaskMove", "TaskPlaces")
@@ -30,13 +30,13 @@ class TaskMove:
 
 
 class TaskPlaces:
-    """Remembers on which worker each task of a query ran last."""
+    """Remembers the last worker of each task of a query."""
 
     def __init__(self) -> None:
         self._workers: dict[TaskId, str] = {}
 
     def moved(self, statuses: Sequence[TaskStatus]) -> tuple[TaskMove, ...]:
-        """Return the tasks of a committed batch that ran elsewhere than before."""
+        """Return the tasks of a committed batch that ran on another worker than before."""
         found: list[TaskMove] = []
         for status in statuses:
             task, worker = status.task, status.numbers.worker

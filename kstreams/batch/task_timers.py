@@ -16,14 +16,14 @@ _LOG = logging.getLogger(__name__)
 
 
 class TaskTimers:
-    """When each task of a query has wall-clock work, as its last batch said.
+    """The next time of wall-clock work of each task of a query, from the task's last batch.
 
     Args:
-        groups: The query's partition groups, in the order of their stages.
+        groups: The partition groups of the query, in the order of their stages.
         counts: Number of tasks, by stage.
-        clock: The app's.
-        last: The query's last commit; where a task of it may have wall-clock work, the first
-            batch calls all.
+        clock: The clock of the app.
+        last: The last commit of the query; if one of its tasks may have wall-clock work, the
+            first batch calls all tasks.
 
     Attributes:
         call_all: Whether the next batch calls every task.
@@ -41,7 +41,9 @@ class TaskTimers:
         self._counts = counts
         self._clock = clock
         self._due: dict[tuple[int, int], int] = {}
-        self._called_for: int | None = None  # when the clock was set, if tasks were called for it
+        self._called_for: int | None = (
+            None  # the time of the last jump of the clock for which tasks were called
+        )
         self.call_all = (
             last is None
             or not last.tasks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.state.log.loop_objects import LoopPart, rows_by_loop
 from kstreams.state.log.topic_counts import bounded_topics, summed_topics
 from kstreams.state.log.totals import NodeCounts, PartitionCounts, Totals, summed
@@ -32,7 +32,7 @@ def totals_after(
     for each in (each for status in statuses for each in status.reads):
         places = sources.setdefault(each.node, {})
         taken, held = places.get(each.place, PartitionCounts())
-        # A batch may read less than waits, and more than waited.
+        # A batch may read fewer records than are held back, or more.
         waits = max(held, each.rows) - each.taken
         places[each.place] = PartitionCounts(taken + each.taken, waits)
         waiting.append({each.node: NodeCounts(waits - held, held=waits - held)})

@@ -231,7 +231,7 @@ class Checkpoint:
         return replace(self, lets_go={name: what for name, what in said.items() if what})
 
     def save(self) -> Checkpoint:
-        """Write the description atomically; return it with its revision.
+        """Write the description atomically; return the checkpoint with its new revision.
 
         Raises:
             FencedError: Another driver has written a description since this one was read.

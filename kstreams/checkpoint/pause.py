@@ -78,7 +78,7 @@ def present_pause(home: CheckpointHome) -> Pause | None:
 
 
 def resume(home: CheckpointHome) -> Pause | None:
-    """End the pause of an app, and return it; None if the app was not paused."""
+    """End the pause of an app; return the pause, or None if the app was not paused."""
     found = present_pause(home)
     home.forget_pause()
     return found

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
-
 import pyarrow as pa
 
-from kstreams.connection import Appended
+from kstreams.connection import Appended, Pending
 from kstreams.embedded.segment import Segment
 from kstreams.errors import KStreamsError, RowsRefusedError
 from kstreams.raw_batch import headers_array
 from kstreams.record import Headers
 
-__all__ = ("Buffer", "Pending")
-
-
-class Pending(Future[Appended]):
-    """A future that is under way from the start: a queued record cannot be withdrawn."""
-
-    def cancel(self) -> bool:
-        """Return False."""
-        return False
+__all__ = ("Buffer",)
 
 
 class Buffer:

@@ -6,7 +6,9 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kstreams.connection import TopicAdmin, TopicReader, TopicWriter
+from typing_extensions import override
+
+from kstreams.connection import Connection, TopicAdmin, TopicReader, TopicWriter
 from kstreams.embedded.admin import EmbeddedAdmin
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.embedded.reader import EmbeddedReader
@@ -17,7 +19,7 @@ __all__ = ("Embedded",)
 
 
 @dataclass(frozen=True)
-class Embedded:
+class Embedded(Connection):
     """Topics in a directory of this machine: for development, tests and single-node use.
 
     Implements `kstreams.connection.Connection`. Any number of processes may use the same
@@ -69,12 +71,12 @@ class Embedded:
         """Return a topic's partition count, after creating it if it is missing."""
         return self.log().ensure(topic, self.default_partitions).partitions
 
+    @override
     def admin(self) -> TopicAdmin:
-        """Open the administrative side."""
         return EmbeddedAdmin(self.log())
 
+    @override
     def reader(self) -> TopicReader:
-        """Open the reading side."""
         return EmbeddedReader(self.log())
 
     def writer(self) -> TopicWriter:

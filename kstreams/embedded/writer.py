@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import atexit
 import concurrent.futures.thread  # noqa: F401 - pyarrow's first conversion loads it, too late at exit
 from collections.abc import Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import timedelta
-from threading import Condition, Thread
+from threading import Condition
 from uuid import uuid4
 
-from kstreams.connection import Appended
-from kstreams.embedded.buffer import Buffer, Pending
+from typing_extensions import override
+
+from kstreams.connection import Pending, RecordWriter
+from kstreams.embedded.buffer import Buffer
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import (
     ExecutionError,
@@ -50,12 +50,11 @@ class Batching:
     max_bytes: int = 16 << 20
 
 
-class EmbeddedWriter:
-    """Implements `kstreams.connection.TopicWriter` on a log. Threads may share it.
+class EmbeddedWriter(RecordWriter):
+    """Implements `kstreams.connection.TopicWriter` on a log.
 
-    Each flush appends one segment to each partition. The writes of one thread to a
-    partition have offsets in the same order. Buffered records are flushed at the end of the
-    process.
+    Each flush appends one segment to each partition. A missing topic is created. Writing raises
+    `RowsRefusedError` if the timestamp is negative, and `UnknownPartitionError`.
 
     Args:
         log: The topics.
@@ -79,60 +78,10 @@ class EmbeddedWriter:
         self._settled = 0
         self._wanted = 0
         self._closing = False
-        self._failure: KStreamsError | None = None
         self._changed = Condition()
-        self._thread = Thread(target=self._run, name="kstreams-embedded-writer", daemon=True)
-        self._thread.start()
-        atexit.register(self.close)
+        super().__init__("kstreams-embedded-writer")
 
-    def write(
-        self,
-        topic: str,
-        partition: int,
-        key: bytes | None,
-        value: bytes | None,
-        timestamp: int,
-        headers: Headers = (),
-    ) -> Future[Appended]:
-        """Queue a record; a missing topic is created.
-
-        Args:
-            topic: The topic's name.
-            partition: One of its partitions.
-            key: Null or bytes.
-            value: Null, which is a tombstone, or bytes.
-            timestamp: Milliseconds since the epoch, not negative.
-            headers: Pairs of name and value.
-
-        Returns:
-            Resolves when the record is on the disk, or raises why not. It cannot be
-            cancelled.
-
-        Raises:
-            RowsRefusedError: The timestamp is negative.
-            UnknownPartitionError: The topic has no such partition.
-            ExecutionError: The writer is closed.
-        """
-        future = Pending()
-        self._put(topic, partition, key, value, timestamp, headers, future)
-        return future
-
-    def enqueue(
-        self,
-        topic: str,
-        partition: int,
-        key: bytes | None,
-        value: bytes | None,
-        timestamp: int,
-        headers: Headers = (),
-    ) -> None:
-        """Queue a record as `write` does, without a future.
-
-        At a tenth of a future's price: several objects a record that the garbage
-        collector looks at. A failure shows at the next `flush`.
-        """
-        self._put(topic, partition, key, value, timestamp, headers, None)
-
+    @override
     def _put(
         self,
         topic: str,
@@ -162,29 +111,19 @@ class EmbeddedWriter:
             if self._full():
                 self._changed.notify_all()
 
-    def flush(self) -> None:
-        """Wait until all that was queued before the call is durable.
-
-        Raises:
-            KStreamsError: The first failure since the last flush; the futures concerned
-                have it too.
-        """
+    @override
+    def _wait(self) -> None:
         with self._changed:
             wanted = self._wanted = self._queued
             self._changed.notify_all()
             self._changed.wait_for(lambda: self._settled >= wanted)
-            failure, self._failure = self._failure, None
-        if failure is not None:
-            raise failure
 
-    def close(self) -> None:
-        """Flush, then end the background thread; raises as `flush`. May be repeated."""
+    @override
+    def _stop(self) -> None:
         with self._changed:
             self._closing = True
             self._changed.notify_all()
         self._thread.join()
-        atexit.unregister(self.close)
-        self.flush()
 
     def _check(self, topic: str, partition: int, timestamp: int) -> None:
         if timestamp < 0:
@@ -213,6 +152,7 @@ class EmbeddedWriter:
     def _urgent(self) -> bool:
         return self._closing or self._full() or self._wanted > self._settled
 
+    @override
     def _run(self) -> None:
         linger = self._batching.linger
         while True:
@@ -247,8 +187,7 @@ class EmbeddedWriter:
     def _fail(self, buffer: Buffer, error: KStreamsError) -> None:
         if isinstance(error, UnknownTopicError):
             self._counts.clear()  # deleted meanwhile: the next write looks again
-        with self._changed:
-            self._failure = self._failure or error
+        self._note_failure(error)
         buffer.fail(error)
 
 

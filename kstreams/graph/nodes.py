@@ -52,7 +52,7 @@ V = TypeVar("V")
 """Type of the values that leave a node."""
 
 Start = Literal["earliest", "latest"] | datetime
-"""Where a source starts without a checkpoint; a time must have a time zone."""
+"""The start of a source without a checkpoint; a time must have a time zone."""
 
 _TOPICS_OWN = EventTime()
 

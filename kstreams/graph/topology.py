@@ -40,7 +40,7 @@ class PartitionGroup:
     """Nodes connected by forwarding or by a shared store; Kafka Streams' sub-topology.
 
     One task runs a group at one partition. `nodes` are in topological order and include
-    the repartition nodes that leave the group (`exits`); those that enter it are
+    the repartition nodes that leave the group (`exits`); the ones that enter it are
     `entries`. The group has the name of its first source, entry or loop. After `idle_timeout_ms`
     without records (None: never) the stream time of a task advances with the wall clock. Records of
     the last `settle_ms` are left for later batches.
@@ -226,7 +226,7 @@ class Topology:
         }
 
     def fingerprint(self) -> str:
-        """Return the version of the fingerprint, and a digest of the topology's `shape`.
+        """Return the version of the fingerprint, and a digest of the result of `shape`.
 
         The parameters of stores are not part of it: some may change without a loss of state.
         """

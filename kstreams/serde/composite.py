@@ -6,6 +6,8 @@ import struct
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from typing_extensions import override
+
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.parameters import Parameter, Parameters
 from kstreams.serde.base import Serde
@@ -150,8 +152,8 @@ class FieldsSerde(TupleSerde[T]):
         """Hash the name, which includes the names of the elements."""
         return hash(self.name)
 
+    @override
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the constructor's arguments."""
         return type(self), (self.names, *self.parts)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.options import checks_options
@@ -118,12 +119,12 @@ class CompressedSerde(CompositeSerde[T]):
         """Decompress and convert; too many bytes are a `DeserializationError`."""
         return self._serde.deserialize(self._codec.decompress(data))
 
+    @override
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """Convert and compress in one step."""
         return self._packed(self._serde.serialize_many(values))
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Decompress and convert in one step; falls back to single steps to name what fails."""
         try:
             found: list[T | None] = []
             for portion in self._portions(data):
@@ -148,8 +149,8 @@ class CompressedSerde(CompositeSerde[T]):
             return super().from_arrow(column)
         return self._packed(self._serde.from_arrow(column))
 
+    @override
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Take one field out of each value, as the other serde does."""
         if self.arrow_type != pa.binary():
             return self._serde.field(column, name, kind)
         portions = self._portions(column)
@@ -177,12 +178,12 @@ class CompressedSerde(CompositeSerde[T]):
         """Compare the other serde and the settings."""
         return super().__eq__(other) and self._settings == getattr(other, "_settings", None)
 
+    @override
     def __hash__(self) -> int:
-        """Hash the name."""
         return hash(self.name)
 
+    @override
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle by the constructor's arguments."""
         return type(self), (self._serde, *self._settings)
 
 

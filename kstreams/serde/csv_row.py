@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
+from typing_extensions import override
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.quoting import kind_of, repr_of, text_of
@@ -127,8 +128,8 @@ class CsvRowSerde(Serde[T]):
         except UnicodeEncodeError as exc:
             raise SerializationError(f"expected {self.name}: {exc}") from exc
 
+    @override
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """Write column by column; falls back to single steps to name what fails."""
         rows = [value for value in values if value is not None]
         if set(map(type, rows)) != {self._row}:
             return super().serialize_many(values)
@@ -161,16 +162,16 @@ class CsvRowSerde(Serde[T]):
         rest = text[found.end() :]
         return rest if found[1] is None else f"column {self._columns[int(found[1])].name!r}: {rest}"
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Read column by column; falls back to single steps to name what fails."""
         try:
             found: list[T | None] = objects_of(self._struct(data))
         except Exception:  # noqa: BLE001  # of constructors too: single steps show which row
             return super().deserialize_many(data)
         return found
 
+    @override
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Read column by column."""
         try:
             column = self._struct(data)
             if hasattr(self._row, "__post_init__"):  # may refuse a row
@@ -179,16 +180,16 @@ class CsvRowSerde(Serde[T]):
             return self._of_objects(super().deserialize_many(data))
         return column
 
+    @override
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Write column by column."""
         if column.type == self.arrow_type and not column.null_count:
             parts = map(objects_of, column.storage.flatten())
             texts = [c.texts(p, self._special) for c, p in zip(self._columns, parts, strict=True)]
             return pc.binary_join_element_wise(*texts, self._delimiter).view(pa.binary())
         return self.serialize_many(objects_of(column))
 
+    @override
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Take one column."""
         found = pc.struct_field(column.storage, name)
         if found.type == kind:
             return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.serde.base import Serde
 from kstreams.serde.object_type import ObjectType
@@ -33,8 +34,8 @@ class EncodedType(ObjectType):
         """
         return pa.ExtensionArray.from_storage(self, self._serde.serialize_many(values))
 
+    @override
     def objects(self, storage: pa.Array) -> list[Any]:
-        """Return the objects."""
         return self._serde.deserialize_many(storage)
 
     def __eq__(self, other: object) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from typing_extensions import override
 
 from kstreams.errors import KStreamsError
 from kstreams.serde.base import Serde
@@ -96,12 +97,12 @@ class FramedSerde(Serde[T]):
         (plain,) = self.to_plain(pa.array([data], pa.binary()))
         return self._plain.deserialize(plain.as_py())
 
+    @override
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """Convert in one step."""
         return self._framed(self._plain.serialize_many(values))
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Convert in one step."""
         return self._plain.deserialize_many(self.to_plain(data))
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
@@ -112,8 +113,8 @@ class FramedSerde(Serde[T]):
         """Convert in one step; undecoded bytes are those of `plain`."""
         return self._framed(self._plain.from_arrow(column))
 
+    @override
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Take one field of a `to_arrow` column."""
         return self._plain.field(column, name, kind)
 
     def _framed(self, data: pa.Array) -> pa.Array:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.serde.object_type import ObjectType
 from kstreams.serde.objects import objects_of
@@ -80,8 +81,8 @@ class _HeldType(ObjectType):
         self._held = held
         pa.ExtensionType.__init__(self, pa.int64(), "kstreams.held")
 
+    @override
     def objects(self, storage: pa.Array) -> list[Any]:
-        """Return the objects."""
         return _picked(self._held, storage)
 
     def __eq__(self, other: object) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from typing_extensions import override
 
 from kstreams.errors import SerializationError
 from kstreams.serde.base import Serde
@@ -26,15 +27,15 @@ class LinesType(ObjectType):
     def __init__(self) -> None:
         pa.ExtensionType.__init__(self, _LISTS, "kstreams.lines")
 
+    @override
     def objects(self, storage: pa.ListArray) -> list[Any]:
-        """Return tuples."""
         starts = storage.offsets.to_pylist()
         lines = objects_of(storage.values)
         return [tuple(lines[start:end]) for start, end in pairwise(starts)]
 
     @classmethod
+    @override
     def __arrow_ext_deserialize__(cls, storage_type: pa.DataType, _: bytes) -> LinesType:
-        """Make the type again."""
         return cls()
 
 
@@ -67,13 +68,13 @@ class LinesSerde(Serde["tuple[str, ...]"]):
             lines.pop()
         return tuple(line.removesuffix("\r") for line in lines)
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[tuple[str, ...] | None]:
-        """Convert in one step."""
         values: list[tuple[str, ...] | None] = objects_of(self.to_arrow(data))
         return values
 
+    @override
     def serialize_many(self, values: Sequence[tuple[str, ...] | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
         if set(map(type, values)) <= {tuple, type(None)}:
             try:
                 lists = pa.array(values)  # of the type found: given text, Arrow takes bytes too
@@ -83,8 +84,8 @@ class LinesSerde(Serde["tuple[str, ...]"]):
                 pass
         return super().serialize_many(values)
 
+    @override
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Divide in one step."""
         text = TEXT.to_arrow(data)
         ended, nothing = pc.ends_with(text, "\n"), pc.equal(text, "")
         if pc.any(pc.match_substring(text, "\r")).as_py():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.errors import SerializationError
 from kstreams.serde.base import Serde
@@ -35,18 +36,18 @@ class NoneSerde(Serde[None]):
         """Return None."""
         return
 
+    @override
     def serialize_many(self, values: Sequence[None]) -> pa.Array:
-        """Return an array of nulls."""
         for value in values:
             self.serialize(value)
         return pa.nulls(len(values), pa.binary())
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[None]:
-        """Return one None per item of `data`."""
         return [None] * len(data)
 
+    @override
     def to_arrow(self, data: pa.Array) -> pa.Array:
-        """Return a null column."""
         return pa.nulls(len(data))
 
     def from_arrow(self, column: pa.Array) -> pa.Array:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde, T
@@ -76,8 +77,8 @@ class FixedWidthSerde(Serde[T]):
             ) from exc
         return value  # type: ignore[no-any-return]  # struct.unpack is untyped
 
+    @override
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
         try:
             column = pa.array(values)  # of the type found: given int64, Arrow takes 1.0 too
             if not self._takes(column.type):
@@ -91,8 +92,8 @@ class FixedWidthSerde(Serde[T]):
         is_float = self._dtype.kind == "f" and pa.types.is_floating(kind)
         return is_float or bool(pa.types.is_integer(kind))
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Convert in one step."""
         values: list[T | None] = objects_of(self.to_arrow(data))
         return values
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.serde.objects import objects_of
 
@@ -47,6 +48,6 @@ class TupleType(ObjectType):
         fields = [(f"f{number}", kind) for number, kind in enumerate(kinds)]
         super().__init__(pa.struct(fields), "kstreams.tuple")
 
+    @override
     def objects(self, storage: pa.StructArray) -> list[Any]:
-        """Return tuples."""
         return list(zip(*map(objects_of, storage.flatten()), strict=True))

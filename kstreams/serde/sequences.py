@@ -6,6 +6,8 @@ import struct
 from collections.abc import Iterable
 from typing import TypeVar
 
+from typing_extensions import override
+
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
@@ -42,8 +44,8 @@ class SequenceSerde(CompositeSerde["tuple[T, ...]"]):
             raise SerializationError(f"expected a tuple, got {type(value).__name__}: {value!r}")
         return joined(map(self._element.serialize, value))
 
+    @override
     def deserialize(self, data: bytes) -> tuple[T, ...]:
-        """Convert each element back."""
         return tuple(map(self._element.deserialize, divided(data)))
 
 
@@ -66,8 +68,8 @@ class FrozenSetSerde(CompositeSerde["frozenset[T]"]):
             raise SerializationError(f"expected a frozenset, got {type(value).__name__}")
         return joined(sorted(map(self._element.serialize, value)))
 
+    @override
     def deserialize(self, data: bytes) -> frozenset[T]:
-        """Convert each element back."""
         return frozenset(map(self._element.deserialize, divided(data)))
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from typing_extensions import override
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
@@ -49,8 +50,8 @@ class StampedSerde(CompositeSerde["tuple[T, int]"]):
             raise SerializationError(f"expected a value and an int64 time, got {value!r}") from exc
         return stamp + self._value.serialize(content)
 
+    @override
     def serialize_many(self, values: Sequence[tuple[T, int] | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
         try:
             stamps = int64_column([0 if value is None else value[1] for value in values])
             inner = [None if value is None else value[0] for value in values]
@@ -72,8 +73,8 @@ class StampedSerde(CompositeSerde["tuple[T, int]"]):
             raise DeserializationError(f"expected 8 bytes of time, got {data[:40]!r}") from exc
         return self._value.deserialize(data[8:]), timestamp
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[tuple[T, int] | None]:
-        """Convert in one step; falls back to single steps to name what fails."""
         there = data.drop_null()
         lengths = pc.min_max(pc.binary_length(there))
         if not len(there) or lengths["min"].as_py() < _STAMP.size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
@@ -39,8 +40,8 @@ class BytesSerde(Serde[bytes]):
                 self.serialize(value)
         return pa.array(values, pa.binary())
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[bytes | None]:
-        """Convert in one step."""
         values: list[bytes | None] = objects_of(data)
         return values
 
@@ -73,8 +74,8 @@ class TextSerde(Serde[str]):
         except UnicodeDecodeError as exc:
             raise DeserializationError(f"expected UTF-8 text, got {data[:40]!r}: {exc}") from exc
 
+    @override
     def serialize_many(self, values: Sequence[str | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
         try:
             column = pa.array(values)  # of the type found: given a type, Arrow takes bytes too
         except (pa.ArrowException, TypeError, UnicodeEncodeError):
@@ -85,8 +86,8 @@ class TextSerde(Serde[str]):
             return column.cast(pa.binary())
         return column.view(pa.binary())
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[str | None]:
-        """Convert in one step."""
         values: list[str | None] = objects_of(self.to_arrow(data))
         return values
 

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
+from typing_extensions import override
+
 try:
     import zstandard
 except ImportError as exc:
@@ -55,8 +57,8 @@ class ZstdCodec(Codec):
         frame: bytes = self._compressor().compress(data)
         return frame
 
+    @override
     def compress_many(self, items: Sequence[bytes | None]) -> list[bytes | None]:
-        """Return a frame for each."""
         compress = self._compressor().compress
         return [None if item is None else compress(item) for item in items]
 
@@ -81,8 +83,8 @@ class ZstdCodec(Codec):
                 f"expected {self.name}: {exc}; got {data[:_SHOWN_BYTES]!r}"
             ) from exc
 
+    @override
     def decompress_many(self, items: Sequence[bytes | None]) -> list[bytes | None]:
-        """Return the content of each frame; None stays None."""
         frames = [item for item in items if item is not None]
         try:
             sizes = list(map(zstandard.frame_content_size, frames))

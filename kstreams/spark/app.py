@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import Self
 
-from kstreams.batch.no_topics import NO_TOPICS
-from kstreams.batch.open_feed import check_connection
+from kstreams.batch.io.no_topics import NO_TOPICS
+from kstreams.batch.io.open_feed import check_connection
 from kstreams.batch.report import AppState, BatchReport, report_batch
 from kstreams.batch.signals import stopping_on_signals
 from kstreams.batch.task_moves import TaskMove

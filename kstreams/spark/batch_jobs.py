@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kstreams.batch.batch_run import BatchRun, Parts
-from kstreams.batch.envelope import Content, Envelope
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.messages.envelope import Content, Envelope
+from kstreams.batch.messages.task_status import TaskStatus
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.batch.progress import JOB, BatchProgress
-from kstreams.batch.stage_run import Message
-from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.worker.stage_run import Message
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import KStreamsError, VersionGoneError

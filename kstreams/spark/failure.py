@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
-from kstreams.batch.error_json import from_json, to_json
+from kstreams.batch.messages.error_json import from_json, to_json
 from kstreams.errors import ExecutionError, KStreamsError, ProcessingError
 from kstreams.quoting import kind_of, one_line, safe_text, text_of, traceback_of
 

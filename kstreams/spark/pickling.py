@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark import cloudpickle
 
-from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.worker.stage_settings import StageSettings
 from kstreams.errors import CompileError, Where
 from kstreams.quoting import text_of
 from kstreams.spark.struct_classes import is_struct, make_struct, struct_arguments

@@ -14,7 +14,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 
 from kstreams.batch.query_driver import QueryDriver
-from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.graph.nodes import SourceNode

@@ -9,9 +9,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
-from kstreams.batch.stage_run import Cuts, Message, StageRun
-from kstreams.batch.stage_settings import StageSettings
-from kstreams.batch.worker_state import this_worker
+from kstreams.batch.worker.stage_run import Cuts, Message, StageRun
+from kstreams.batch.worker.stage_settings import StageSettings
+from kstreams.batch.worker.worker_state import this_worker
 from kstreams.global_tables.versions import Versions
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.pickling import pickled

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from pyspark import InheritableThread
 
-from kstreams.batch.stage_run import Message
+from kstreams.batch.worker.stage_run import Message
 from kstreams.errors import ExecutionError
 from kstreams.scratch import scratch_directory
 from kstreams.spark.pinned_workers import PinnedWorkers

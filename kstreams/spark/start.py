@@ -10,12 +10,12 @@ from functools import partial
 from pyspark.sql import SparkSession
 
 from kstreams.batch.changelogs import open_changelogs
-from kstreams.batch.no_topics import NO_TOPICS, check_no_topics
-from kstreams.batch.open_feed import feed_of, publish_commit
+from kstreams.batch.io.no_topics import NO_TOPICS, check_no_topics
+from kstreams.batch.io.open_feed import feed_of, publish_commit
 from kstreams.batch.package_files import own_folders
 from kstreams.batch.query_driver import QueryDriver
-from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_counts import count_partitions, count_records
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.resume import positions_after
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import OpenedQuery, open_for_running

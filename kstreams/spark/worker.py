@@ -91,15 +91,14 @@ def shorten_collections() -> None:
     """
     gc.collect()
     gc.freeze()
-    daemon = sys.modules["__main__"]
-    if getattr(daemon, "worker_main", None) is None or getattr(daemon, "gc", None) is not gc:
+    if _in_daemon("worker_main") is None or _in_daemon("gc") is not gc:
         return  # this worker has no daemon, or one that collects by itself
-    asked = count(1)
+    calls = count(1)
 
     def collect() -> int:
-        return gc.collect(_YOUNG if next(asked) % _FULL_EVERY else _ALL)
+        return gc.collect(_YOUNG if next(calls) % _FULL_EVERY else _ALL)
 
-    daemon.gc = SimpleNamespace(collect=collect)  # type: ignore[attr-defined]  # looked up each time
+    _replace_in_daemon("gc", SimpleNamespace(collect=collect))
 
 
 @cache
@@ -111,8 +110,7 @@ def leave_quietly() -> None:
     Unix sockets the report fails, and the daemon prints a `BrokenPipeError` traceback. Errors
     within a task are reported as usual.
     """
-    daemon = sys.modules["__main__"]
-    main = getattr(daemon, "worker_main", None)
+    main = _in_daemon("worker_main")
     if main is None:
         return  # this worker has no daemon
 
@@ -125,4 +123,15 @@ def leave_quietly() -> None:
             sys.exit(1)  # the daemon keeps a worker that ends with 0
         main(infile, outfile)
 
-    daemon.worker_main = main_unless_closed  # type: ignore[attr-defined]  # looked up each time
+    _replace_in_daemon("worker_main", main_unless_closed)
+
+
+def _in_daemon(name: str) -> Any:  # noqa: ANN401  # a global of another module
+    """Return a global of the daemon that forked this worker; None without a daemon."""
+    return getattr(sys.modules["__main__"], name, None)
+
+
+def _replace_in_daemon(name: str, value: object) -> None:
+    # `pyspark.daemon` has no hook around a task, but looks up `worker_main` and `gc` in its module
+    # for each task. Another way is a daemon of our own: a copy for each version of Spark.
+    setattr(sys.modules["__main__"], name, value)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 
-from kstreams.batch.envelope import Envelope
+from kstreams.batch.messages.envelope import Envelope
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import Where, WorkerDiedError
 from kstreams.ids import TopicPartition

@@ -29,6 +29,7 @@ _STAGE = "kstreams.spark.stage"
 _OF_DRIVERS = (
     "kstreams_cli",
     "kstreams_serve",
+    "kstreams_testing",
     "kstreams.spark",
     "kstreams.testing",
     "kstreams.views",

@@ -21,9 +21,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kstreams.batch.latency import Latency
+from kstreams.batch.messages.latency import Latency
+from kstreams.batch.messages.worker_times import RESTORE
 from kstreams.batch.report import BatchReport
-from kstreams.batch.worker_times import RESTORE
 from kstreams.ids import TaskId, parse_keys, text_keys
 from kstreams.state.log.fields import Fields, WrongFieldError, checked_integer
 from kstreams.state.log.traffic import Traffic

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kstreams.batch.latency import Latency
+from kstreams.batch.messages.latency import Latency
 from kstreams.batch.report import BatchReport
 from kstreams.state.log.fields import Fields, checked_integer
 from kstreams.state.log.totals import NodeCounts, summed

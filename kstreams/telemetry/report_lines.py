@@ -31,7 +31,7 @@ from collections.abc import Mapping
 from heapq import nlargest
 from typing import Any
 
-from kstreams.batch.latency import Latency
+from kstreams.batch.messages.latency import Latency
 from kstreams.batch.report import BatchReport, TaskReport
 from kstreams.batch.task_moves import TaskMove
 from kstreams.ids import TaskId, TopicPartition, parse_keys, text_keys

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from typing import NamedTuple
 
-from kstreams.batch.logs.positions import LogPositions
-from kstreams.batch.open_feed import feed_of
-from kstreams.batch.source_positions import SourcePositions
+from kstreams.batch.io.logs.positions import LogPositions
+from kstreams.batch.io.open_feed import feed_of
+from kstreams.batch.io.source_positions import SourcePositions
 from kstreams.clock import Clock
 from kstreams.connection import TopicReader
 from kstreams.ids import TopicPartition

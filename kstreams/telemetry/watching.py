@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from typing_extensions import override
+
 from kstreams.batch.progress import Doing
 from kstreams.batch.report import AppState, BatchReport
 from kstreams.connection import Connection
@@ -89,42 +91,42 @@ class Watcher(Protocol):
         ...
 
 
-class Watchers(tuple[Watcher, ...]):
+class Watchers(tuple[Watcher, ...], Watcher):
     """Several watchers, or none: a watcher, too."""
 
     __slots__ = ()
 
+    @override
     def begin(self) -> None:
-        """Call all watchers."""
         for each in self:
             each.begin()
 
+    @override
     def opened(self, app: OpenApp) -> None:
-        """Call all watchers."""
         for each in self:
             each.opened(app)
 
+    @override
     def entered(self, state: AppState) -> None:
-        """Call all watchers."""
         for each in self:
             each.entered(state)
 
+    @override
     def began(self, query: str, batch: int, planned_s: float) -> None:
-        """Call all watchers."""
         for each in self:
             each.began(query, batch, planned_s)
 
+    @override
     def committed(self, report: BatchReport) -> None:
-        """Call all watchers."""
         for each in self:
             each.committed(report)
 
+    @override
     def failed(self, error: KStreamsError) -> None:
-        """Call all watchers."""
         for each in self:
             each.failed(error)
 
+    @override
     def close(self) -> None:
-        """Call all watchers."""
         for each in self:
             each.close()

@@ -22,15 +22,22 @@ Example:
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from kstreams.lazy import lazy_names
 from kstreams.state.stores.buffered import BufferedResult
 from kstreams.views.commit_callbacks import Following
 from kstreams.views.place import QueryVersion, ViewedApp, ViewedQuery
-from kstreams.views.remote_view import RemoteView
 from kstreams.views.row_changes import RowChange, RowChanges
 from kstreams.views.scan import KeyScan, ViewScan
 from kstreams.views.topic_settings import PartitionProgress
 from kstreams.views.topic_view import TopicView
 from kstreams.views.view import View
+
+if TYPE_CHECKING:
+    from kstreams_client.remote_view import RemoteView
+else:  # the client imports this package
+    __getattr__ = lazy_names(__name__, {"RemoteView": "kstreams_client.remote_view"})
 
 __all__ = (
     "BufferedResult",

@@ -8,6 +8,8 @@ from heapq import merge
 from itertools import islice, repeat
 from operator import itemgetter
 
+from typing_extensions import override
+
 from kstreams.errors import StoreError, Where
 from kstreams.state.backend.key_ranges import covers
 from kstreams.state.backend.working import Changes, Pair, StoreChanges, WorkingStore
@@ -53,10 +55,10 @@ class Layer:
         return (pairs[place] for place in (reversed(places) if reverse else places))
 
 
-class LayeredStore:
+class LayeredStore(WorkingStore):
     """A read-only `WorkingStore` of one store at one version.
 
-    The store below may absorb layers that this one has; reads return the same rows.
+    The store below may absorb layers that this one has, which does not change the results of reads.
 
     Args:
         name: Name of the store.
@@ -69,8 +71,8 @@ class LayeredStore:
         self._base = base
         self._layers = layers
 
+    @override
     def get(self, store: str, key: bytes) -> bytes | None:
-        """Return the value of a key, or None when it has none."""
         for layer in self._layers:
             found = layer.pairs.get(key, _MISSING)
             if found is not _MISSING:
@@ -79,16 +81,16 @@ class LayeredStore:
                 return None
         return self._base.get(store, key)
 
+    @override
     def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the values of many keys, in the order of the keys."""
         if not self._layers:
             return self._base.multi_get(store, keys)
         return [self.get(store, key) for key in keys]
 
+    @override
     def scan(
         self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open."""
         below = self._base.scan(store, start, end, reverse=reverse)
         if not self._layers:
             return below

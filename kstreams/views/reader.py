@@ -9,7 +9,9 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
+
+from typing_extensions import override
 
 from kstreams.clock import SystemClock, steady_ms
 from kstreams.errors import (
@@ -30,6 +32,7 @@ from kstreams.views.replica import Replica
 from kstreams.views.scan import ViewScan
 from kstreams.views.state_source import ViewedStore
 from kstreams.views.version import Version
+from kstreams.views.versioned_reads import MovingReader
 
 __all__ = ("Reader",)
 
@@ -40,7 +43,7 @@ _ATTEMPTS = 20
 _MACHINE = SystemClock()
 
 
-class Reader(Generic[S]):
+class Reader(MovingReader[S]):
     """Moves working copies of a store's partitions from commit to commit.
 
     A version is read and decoded without the lock of readers; readers then see all of it at once.
@@ -70,13 +73,13 @@ class Reader(Generic[S]):
         self.refresh()
 
     @property
+    @override
     def version(self) -> int | None:
-        """The batch of the version, or None before the first."""
         return self._version.batch
 
     @property
+    @override
     def wall_ms(self) -> int | None:
-        """When the version was committed, ms since the epoch by the app's clock."""
         return self._version.wall_ms
 
     @property
@@ -90,12 +93,12 @@ class Reader(Generic[S]):
         return str(self._place.life)
 
     @property
+    @override
     def partitions(self) -> int:
-        """Number of tasks with a part of the store."""
         return self._place.partitions
 
+    @override
     def versions(self) -> list[int]:
-        """Return the batches whose versions are retained, rising."""
         return self._place.batches()
 
     def refresh(self) -> int | None:
@@ -201,8 +204,8 @@ class Reader(Generic[S]):
             replica = self._replicas[partition] = self._new_replica(partition, version)
         return replica.advance(pointer, version.wall_ms or 0)
 
+    @override
     def partitions_of(self, key: object) -> Sequence[int]:
-        """Return where a key may be: one partition, or all when the rule is not known."""
         if self._partitioner is None:
             return range(self._place.partitions)
         data = self._spec.key.serialize(key)
@@ -232,8 +235,8 @@ class Reader(Generic[S]):
             states = {partition: version.states[partition] for partition in wanted}
             return Pinned(self, version.batch, version.wall_ms, states, self._spec.name)
 
+    @override
     def hold(self) -> Pinned[S]:
-        """Return the present version with all partitions ready, to be held."""
         for _ in range(_ATTEMPTS):
             found = self.pin(None)
             if found is not None:
@@ -262,8 +265,8 @@ class Reader(Generic[S]):
             if not self._settings.beside:
                 self._fold()
 
+    @override
     def recovered(self) -> bool:
-        """Return whether all partitions are ready at the newest version, or the fixed one."""
         with self._moving:
             self._check_open()
             version = self._version
@@ -275,8 +278,8 @@ class Reader(Generic[S]):
                     return False
             return all(partition in version.states for partition in range(self.partitions))
 
+    @override
     def recover(self, until_ms: int | None) -> bool:
-        """Make all partitions ready at the newest version; see `MovingReader.recover`."""
         for partition in range(self.partitions):
             if until_ms is not None and steady_ms(_MACHINE) >= until_ms:
                 return False

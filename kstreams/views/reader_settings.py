@@ -24,9 +24,9 @@ class ReaderSettings:
     """The settings of a reader; `View` documents those with the same name.
 
     Attributes:
-        beside: Whether a background thread calls `Reader.advance`; reads then use the newest
-            version that is ready.
-        kept: Number of versions before the newest that stay readable; only with `beside`.
+        beside: Background mode: whether a background thread calls `Reader.advance`; reads then use
+            the newest version that is ready.
+        kept: Number of versions before the newest that stay readable; only in the background mode.
     """
 
     source: StateSource

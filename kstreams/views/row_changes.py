@@ -17,7 +17,7 @@ from kstreams.views.pinned import Pinned
 __all__ = ("RowChange", "RowChanges", "VersionSteps", "check_reports_rows")
 
 T = TypeVar("T")
-"""The result type of the store's `get`."""
+"""The result type of the method `get` of the store."""
 
 _CHUNK = 500
 _row = itemgetter(0)
@@ -29,8 +29,8 @@ class RowChange(Generic[K, T]):
 
     Attributes:
         key: The key.
-        old: What the store's `get` returned before: None (or an empty list) for no value.
-        new: What it returns now: None (or an empty list) after a deletion.
+        old: The result of `get` before: None (or an empty list) for no value.
+        new: The result of `get` now: None (or an empty list) after a deletion.
     """
 
     key: K

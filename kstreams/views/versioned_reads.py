@@ -25,7 +25,7 @@ __all__ = ("MovingReader", "VersionedReads")
 S_co = TypeVar("S_co", covariant=True)
 """The live type of a store."""
 T = TypeVar("T")
-"""Type of the result of the store's `get`."""
+"""Type of the result of the method `get` of the store."""
 
 _POLL = timedelta(milliseconds=100)
 _PAUSE_S = 0.02
@@ -50,7 +50,7 @@ class MovingReader(VersionReader[S_co], Protocol[S_co]):
         ...
 
     def refresh(self) -> int | None:
-        """Move to the newest version and return it; an open iteration prevents the move."""
+        """Move to the newest version; return its number. An open iteration prevents the move."""
         ...
 
     def recovered(self) -> bool:
@@ -113,7 +113,7 @@ class VersionedReads(NamedReads[S_co], Generic[S_co]):
         return self._versions.versions()
 
     def refresh(self) -> int | None:
-        """Move to the newest version and return it; an open iteration prevents the move."""
+        """Move to the newest version; return its number. An open iteration prevents the move."""
         return self._versions.refresh()
 
     def follow(self, callback: Callable[[int], None], *, poll: timedelta = _POLL) -> Following:

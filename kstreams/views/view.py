@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
+from typing_extensions import override
+
 from kstreams.checkpoint.savepoint.store_place import checkpoint_of
 from kstreams.checkpoint.storage.named_home import CheckpointName, home_of
 from kstreams.clock import Clock, SystemClock, to_ms
@@ -42,7 +44,7 @@ class View(VersionedReads[S_co], Generic[S_co]):
 
     A view has the read methods of the live store: `get`, `has`, `range` and `items` for stores
     ordered by key; `fetch` and `fetch_all` for stores with several rows of a key (results held by
-    `every` and `at_most_every` are in the last of the aggregation's `stores`); `history` for
+    `every` and `at_most_every` are in the last store in `stores` of the aggregation); `history` for
     versioned stores; and methods of custom kinds with these names. `read`, `read_key`, `scan` and
     `scan_key` take any function of a live store.
 
@@ -106,8 +108,8 @@ class View(VersionedReads[S_co], Generic[S_co]):
         if advance_every is not None:
             self._advancing = Following(reader.advance, _nothing, advance_every)
 
+    @override
     def close(self) -> None:
-        """Remove the working copies; a second call does nothing."""
         if self._advancing is not None:
             self._advancing.close()
         super().close()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import cast
 
-from kstreams.plugins import load_plugin, plugin_names
+from kstreams.plugins import load_plugin, missing_extra, plugin_names
 from kstreams.state.backend.working import StateBackend
 from kstreams_cli.usage import WrongUsageError
 
@@ -22,6 +22,12 @@ def state_backend(name: str) -> StateBackend:
     """
     names = plugin_names("kstreams.stores")
     if name not in names:
+        extra = missing_extra(name)
+        if extra:
+            raise WrongUsageError(
+                f"state backend {name!r} is not installed: pip install 'kstreams-spark[{extra}]'",
+                "--state",
+            )
         near = get_close_matches(name, names, n=1)
         raise WrongUsageError(
             f"there is no state backend {name!r}"

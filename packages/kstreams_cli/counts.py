@@ -10,8 +10,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from kstreams.checkpoint.status import QueryStatus, query_statuses
-from kstreams.moments import iso
+from kstreams_admin.moments import iso
+from kstreams_admin.status import QueryStatus, query_statuses
 from kstreams_cli.consoles import new_table, stderr, stdout
 from kstreams_cli.stores import AppArgument, AppState, CheckpointOption, LogOption
 

@@ -11,8 +11,8 @@ from rich.markup import escape
 
 from kstreams.checkpoint.savepoint.store_place import StorePlace
 from kstreams.ids import TopicPartition
-from kstreams.moments import iso
-from kstreams.serde.values import printable
+from kstreams_admin.moments import iso
+from kstreams_admin.values import printable
 from kstreams_cli.consoles import counted, new_table, stderr, stdout
 from kstreams_cli.counts import JsonOption
 from kstreams_cli.place import Place

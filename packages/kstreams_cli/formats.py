@@ -9,6 +9,7 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 import typer
+from typing_extensions import override
 
 from kstreams.errors import (
     DeserializationError,
@@ -17,18 +18,18 @@ from kstreams.errors import (
     SerdeError,
     SerializationError,
 )
-from kstreams.plugins import load_plugin, plugin_names
+from kstreams.plugins import load_plugin, missing_extra, plugin_names
 from kstreams.quoting import text_of
 from kstreams.serde.base import Serde
 from kstreams.serde.by_text import SerdeByText, SerdeRequest
-from kstreams.serde.composite_names import composite_named
 from kstreams.serde.compressed import compressed
 from kstreams.serde.framed import TopicPart, in_topic
 from kstreams.serde.lines import LINES
 from kstreams.serde.none import NONE
 from kstreams.serde.numbers import BOOL, DOUBLE, INT32, INT64
 from kstreams.serde.text import BYTES, TEXT
-from kstreams.serde.values import parser_of, plain, shown_by
+from kstreams_admin.composite_names import composite_named
+from kstreams_admin.values import parser_of, plain, shown_by
 from kstreams_cli.loading import load_object
 from kstreams_cli.usage import WrongUsageError, for_option
 
@@ -66,15 +67,15 @@ class _AnyJson(Serde[Any]):
     __slots__ = ()
     name = "json"
 
+    @override
     def serialize(self, value: object) -> bytes:
-        """Write compact JSON."""
         try:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
         except (TypeError, ValueError, RecursionError) as exc:
             raise SerializationError(f"expected what JSON can say: {exc}") from exc
 
+    @override
     def deserialize(self, data: bytes) -> object:
-        """Read any JSON."""
         try:
             return json.loads(data)
         except (ValueError, RecursionError) as exc:
@@ -242,7 +243,12 @@ def find_serde(
         else:
             inner = partial(find_serde, topic=topic, part=part, registry=registry)
             found = known.make(SerdeRequest(more, inner, topic, part, registry))
-    except WrongUsageError:
+    except WrongUsageError as exc:
+        extra = missing_extra(name) if known is None else ""
+        if extra:
+            raise WrongUsageError(
+                f"{text_of(exc)}; for the serde of kstreams: pip install 'kstreams-spark[{extra}]'"
+            ) from exc
         raise
     except (PluginError, ImportError) as exc:
         raise WrongUsageError(f"serde {text!r} is not to be had: {text_of(exc)}") from exc

@@ -13,13 +13,13 @@ from rich.markup import escape
 
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.pause import present_pause
-from kstreams.checkpoint.status import QueryStatus, query_statuses
 from kstreams.clock import SystemClock, to_ms
 from kstreams.ids import TopicPartition
 from kstreams.log import Kept
 from kstreams.telemetry.live import Live
-from kstreams.telemetry.reader import TelemetryReader
 from kstreams.telemetry.unread import unread_of
+from kstreams_admin.status import QueryStatus, query_statuses
+from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams_cli.consoles import counted, stderr, stdout
 from kstreams_cli.counts import JsonOption
 from kstreams_cli.moments import parse_span

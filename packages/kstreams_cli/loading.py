@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from kstreams.batch.open_feed import check_connection
+from kstreams.batch.io.open_feed import check_connection
 from kstreams.connection import Connection
 from kstreams.errors import CompileError
 from kstreams.graph.building.builder import TopologyBuilder

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Literal
 
 from kstreams.connection import TopicAdmin
-from kstreams.moments import ms_of
+from kstreams_admin.moments import ms_of
 from kstreams_cli.usage import WrongUsageError
 
 __all__ = ("Start", "parse_moment", "parse_span", "parse_start")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kstreams.batch.package_files import PackageContents, contents_of, own_packages
-from kstreams.serde.values import printable
+from kstreams_admin.values import printable
 from kstreams_cli.consoles import counted, shown_size
 
 __all__ = ("PackageOption", "shown_packages")

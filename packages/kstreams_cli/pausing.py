@@ -10,7 +10,7 @@ from rich.markup import escape
 from kstreams.checkpoint.pause import pause as pause_app
 from kstreams.checkpoint.pause import resume as resume_app
 from kstreams.clock import SystemClock
-from kstreams.moments import iso
+from kstreams_admin.moments import iso
 from kstreams_cli.consoles import stderr, stdout
 from kstreams_cli.stores import AppArgument, AppState, CheckpointOption
 

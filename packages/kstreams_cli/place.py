@@ -102,7 +102,7 @@ class Place:
         """
         if isinstance(self.connection, Embedded):
             return {_DATA: str(self.connection.root), _BOOTSTRAP: "", _OPTIONS: ""}
-        from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
+        from kstreams_kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
 
         options = self.connection.options if isinstance(self.connection, Kafka) else {}
         return {_DATA: "", _BOOTSTRAP: self.label, _OPTIONS: json.dumps(dict(options))}
@@ -111,7 +111,7 @@ class Place:
         """Return the place with exactly-once results, as embedded topics have them."""
         if isinstance(self.connection, Embedded):
             return self
-        from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
+        from kstreams_kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
 
         if not isinstance(self.connection, Kafka):
             return self
@@ -130,7 +130,7 @@ class Place:
         """Return a topic's settings by name, or raise `UnknownTopicError`."""
         if isinstance(self.connection, Embedded):
             return self.connection.log().topic(topic).config
-        from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
+        from kstreams_kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
 
         if isinstance(self.connection, Kafka):
             return self.connection.admin().describe(topic).config
@@ -193,8 +193,8 @@ def _kafka(
     options_file: Path | None,
     known: Mapping[str, str],
 ) -> Place:
-    from kstreams.kafka.client_options import is_secret  # noqa: PLC0415  # likewise
-    from kstreams.kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
+    from kstreams_kafka.client_options import is_secret  # noqa: PLC0415  # likewise
+    from kstreams_kafka.options import Kafka  # noqa: PLC0415  # only where Kafka is in use
 
     found = dict(known)
     if options_file:

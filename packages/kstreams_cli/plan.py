@@ -15,11 +15,11 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.changes import StoreChangeKind, UpgradePlan
 from kstreams.checkpoint.start.upgrade import Upgrade, upgrade_plan
-from kstreams.checkpoint.status import query_statuses
 from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.errors import NoCheckpointError
 from kstreams.graph.topology import Topology
 from kstreams.state.backend.objects import ObjectStore
+from kstreams_admin.status import query_statuses
 from kstreams_cli.consoles import shown_size, stderr, stdout
 from kstreams_cli.counts import JsonOption
 from kstreams_cli.describe import TargetArgument

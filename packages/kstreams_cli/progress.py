@@ -18,8 +18,8 @@ from rich.logging import RichHandler
 from rich.spinner import Spinner
 from rich.table import Table
 
-from kstreams.telemetry.json_log import JsonFormatter
 from kstreams_cli.consoles import counted, new_table
+from kstreams_cli.json_log import JsonFormatter
 
 if TYPE_CHECKING:
     from kstreams.batch.report import BatchReport

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kstreams.checkpoint.admin.reset import reset as reset_app
-from kstreams.checkpoint.admin.reset import survey
 from kstreams.checkpoint.admin.reset_targets import Leftover, Survey
 from kstreams.state.backend.memory import Memory
+from kstreams_admin.reset import reset as reset_app
+from kstreams_admin.reset import survey
 from kstreams_cli.consoles import counted, new_table, shown_size, stderr, stdout
 from kstreams_cli.stores import CheckpointOption, LogOption, find_home, load_log
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from kstreams.moments import iso
 from kstreams.serde.base import Serde
-from kstreams.serde.values import shown_by
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import NEVER_ENDS
+from kstreams_admin.moments import iso
+from kstreams_admin.values import shown_by
 
 __all__ = ("RowTexts", "rows_of_key_text")
 

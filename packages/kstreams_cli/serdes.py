@@ -6,7 +6,7 @@ from rich.markup import escape
 
 from kstreams.errors import PluginError
 from kstreams.quoting import text_of
-from kstreams.serde.values import printable
+from kstreams_admin.values import printable
 from kstreams_cli.consoles import new_table, stdout
 from kstreams_cli.formats import offered, offered_names
 

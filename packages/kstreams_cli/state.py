@@ -9,11 +9,11 @@ import typer
 from rich.markup import escape
 
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
-from kstreams.moments import iso
 from kstreams.state.log.commits import SEED
 from kstreams.state.log.loop_objects import rows_by_loop
 from kstreams.state.stores.kind import Times
-from kstreams.views.flat_rows import columns_of, key_serde, rows_of, rows_of_key
+from kstreams_admin.flat_rows import columns_of, key_serde, rows_of, rows_of_key
+from kstreams_admin.moments import iso
 from kstreams_cli.consoles import counted, new_table, shown_size, stderr, stdout
 from kstreams_cli.moments import parse_moment
 from kstreams_cli.row_texts import RowTexts

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kstreams.serde.values import shown_by
-from kstreams.views.difference import changed_rows
-from kstreams.views.flat_rows import columns_of, key_serde
 from kstreams.views.view import View
+from kstreams_admin.difference import changed_rows
+from kstreams_admin.flat_rows import columns_of, key_serde
+from kstreams_admin.values import shown_by
 from kstreams_cli.consoles import counted, new_table, stderr, stdout
 from kstreams_cli.counts import JsonOption
 from kstreams_cli.row_texts import RowTexts

@@ -16,9 +16,9 @@ import typer
 from rich.markup import escape
 
 from kstreams.serde.base import Serde
-from kstreams.serde.values import plain
-from kstreams.views.flat_rows import columns_of, key_serde, rows_of
 from kstreams.views.view import View
+from kstreams_admin.flat_rows import columns_of, key_serde, rows_of
+from kstreams_admin.values import plain
 from kstreams_cli.consoles import counted, stderr
 from kstreams_cli.stores import (
     AppArgument,

@@ -9,10 +9,10 @@ from uuid import uuid4
 import typer
 from rich.markup import escape
 
-from kstreams.batch.open_feed import publish_commit
-from kstreams.checkpoint.admin.changelog_restore import ChangelogRestore, Rebuilt
+from kstreams.batch.io.open_feed import publish_commit
 from kstreams.checkpoint.resume import resume
 from kstreams.state.stores.spec import StoreSpec
+from kstreams_admin.changelog_restore import ChangelogRestore, Rebuilt
 from kstreams_cli.backends import state_backend
 from kstreams_cli.consoles import counted, stderr, stdout
 from kstreams_cli.loading import load_topology

@@ -15,14 +15,14 @@ from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.checkpoint.storage.named_home import app_home
 from kstreams.errors import CheckpointMismatchError, StoreKindError
 from kstreams.serde.base import Serde
-from kstreams.serde.recorded import RecordedSerde, undecoded
 from kstreams.serde.text import BYTES
-from kstreams.serde.values import parser_of
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.known_kinds import find_kind
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.views.view import View
+from kstreams_admin.recorded import RecordedSerde, undecoded
+from kstreams_admin.values import parser_of
 from kstreams_cli.consoles import stderr
 from kstreams_cli.formats import find_format, find_serde, recorded_serde
 from kstreams_cli.loading import load_object, load_topology

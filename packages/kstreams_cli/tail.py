@@ -14,8 +14,8 @@ from rich.markup import escape
 from rich.text import Text
 
 from kstreams.connection import RawRecord, TopicAdmin, TopicReader
-from kstreams.moments import iso
-from kstreams.serde.values import json_line, printable
+from kstreams_admin.moments import iso
+from kstreams_admin.values import json_line, printable
 from kstreams_cli.consoles import counted, stderr, stdout
 from kstreams_cli.formats import SERDES_HELP, Format, RegistryOption, formats_of
 from kstreams_cli.moments import parse_start

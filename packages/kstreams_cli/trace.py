@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from kstreams.moments import iso
-from kstreams.serde.values import printable
+from kstreams_admin.moments import iso
+from kstreams_admin.values import printable
 from kstreams_cli.consoles import new_table, stderr, stdout
 from kstreams_cli.counts import JsonOption
 from kstreams_cli.place import Place

@@ -24,7 +24,7 @@ class LetterPage(Generic[T]):
 
     Attributes:
         letters: The results of `make`, newest first.
-        before: Where the next page ends, by partition; empty on the last page.
+        before: The end of the next page, by partition; empty on the last page.
         total: Number of offsets of the topic; on Kafka, the maximum number of records.
     """
 

@@ -10,9 +10,9 @@ from typing import Protocol
 
 from kstreams.connection import Connection, RawRecord, TopicAdmin, TopicReader
 from kstreams.embedded.connection import Embedded
-from kstreams.embedded.redelivery import EmbeddedRedelivery
 from kstreams.errors import CompileError, DataLossError, UnknownTopicError
 from kstreams.partitioner import partition_of
+from kstreams_dead_letters.embedded_redelivery import EmbeddedRedelivery
 from kstreams_dead_letters.letter import Letter
 from kstreams_dead_letters.offset_ranges import OffsetRanges
 
@@ -88,8 +88,8 @@ def redelivery_of(connection: Connection, topic: str) -> Redelivery:
     """
     if isinstance(connection, Embedded):
         return EmbeddedRedelivery(connection.log(), topic)
-    from kstreams.kafka.options import Kafka  # noqa: PLC0415  # needs the extra `kafka`
-    from kstreams.kafka.redelivery import KafkaRedelivery  # noqa: PLC0415
+    from kstreams_kafka.options import Kafka  # noqa: PLC0415  # needs the extra `kafka`
+    from kstreams_kafka.redelivery import KafkaRedelivery  # noqa: PLC0415
 
     if isinstance(connection, Kafka):
         with closing(connection.admin()) as admin:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from kstreams.batch.calls import calls_of
-from kstreams.batch.envelope import DRIVER, Envelope
-from kstreams.batch.stage_run import StageRun
-from kstreams.batch.stage_settings import StageSettings
-from kstreams.batch.task_run import TaskRun
-from kstreams.batch.task_settings import TaskSettings
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.messages.envelope import DRIVER, Envelope
+from kstreams.batch.worker.stage_run import StageRun
+from kstreams.batch.worker.stage_settings import StageSettings
+from kstreams.batch.worker.task_run import TaskRun
+from kstreams.batch.worker.task_settings import TaskSettings
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.errors import KStreamsError, ObjectMissingError, ReplayError
 from kstreams.global_tables.versions import Versions

@@ -10,8 +10,8 @@ from kstreams.checkpoint.savepoint.store_place import StorePlace
 from kstreams.errors import KStreamsError, ReplayError
 from kstreams.ids import TaskId
 from kstreams.partitioner import Partitioner
-from kstreams.serde.values import exact
 from kstreams.state.cache.times import FixedTimes
+from kstreams_admin.values import exact
 from kstreams_explain.batch_replay import BatchReplay, TaskView, why_not
 from kstreams_explain.history import KeyChange, KeyHistory, history_of
 from kstreams_explain.key_rows import KeyRows, Rows

@@ -9,8 +9,8 @@ from kstreams.state.backend.working import WorkingStore
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.cache.times import Times
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.views.row_text import RowText
 from kstreams.windowed import Windowed
+from kstreams_admin.row_text import RowText
 
 __all__ = ("KeyRows", "Rows")
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from typing_extensions import override
+
 from kstreams.ids import TaskId
 from kstreams.record import Record
-from kstreams.serde.base import Serde
 from kstreams.state.backend.working import WorkingStore
-from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.overlay import CachedRows, Overlay
 from kstreams.state.cache.store_overlay import StoreOverlay
 from kstreams.task.contexts import TaskServices
 from kstreams.task.records.rows import RecordCall
@@ -39,7 +40,7 @@ class TouchedKey:
 
     def overlay(self, base: WorkingStore) -> Overlay:
         """Return an overlay that reports writes to this object."""
-        return _TellingOverlay(self, base)
+        return _ObservedOverlay(self, base)
 
     def put(self, handle: object) -> None:
         """Handle the write of one row."""
@@ -51,45 +52,63 @@ class TouchedKey:
         self.is_touched = True
 
 
-class _TellingOverlay(Overlay):
+class _ObservedOverlay(Overlay):
     """An overlay that reports the writes to one store."""
 
     def __init__(self, touched: TouchedKey, base: WorkingStore) -> None:
         super().__init__(base)
         self._touched = touched
-        self._told = False
 
-    def store(self, name: str, key: Serde[Any], value: Serde[Any]) -> StoreOverlay:
-        """Return the overlay of a store; that of the observed store reports writes."""
-        found = super().store(name, key, value)
-        if name == self._touched.store and not self._told:
-            self._told = True
-            _tell(found, self._touched)
-        return found
+    @override
+    def new_store(self, name: str, known: CachedRows) -> StoreOverlay:
+        if name != self._touched.store:
+            return super().new_store(name, known)
+        return _ObservedStore(self._touched, name, known, self._base)
 
 
-def _tell(store: StoreOverlay, touched: TouchedKey) -> None:
-    """Make the overlay of a store report each kind of write."""
-    put, put_many, keep_bytes = store.put, store.put_many, store.keep_bytes
-    delete_range, delete_ranges = store.delete_range, store.delete_ranges
+class _ObservedStore(StoreOverlay):
+    """The part of a store that reports each kind of write first."""
 
-    def told_put(key: Any, value: Any) -> None:  # noqa: ANN401  # the store's own types
-        touched.put(key)
-        put(key, value)
+    def __init__(
+        self, touched: TouchedKey, name: str, known: CachedRows, base: WorkingStore
+    ) -> None:
+        super().__init__(
+            name,
+            known.key,
+            known.value,
+            base,
+            known.rows,
+            encoded=known.encoded,
+            resident=known.resident,
+        )
+        self._touched = touched
 
-    def told(call: Callable[..., None], *given: Any) -> None:  # noqa: ANN401  # as above
-        touched.any()
-        call(*given)
+    @override
+    def put(self, key: Any, value: Any) -> None:
+        self._touched.put(key)
+        super().put(key, value)
 
-    def told_bytes() -> None:
-        touched.by_bytes = True
-        keep_bytes()
+    @override
+    def put_many(self, keys: Sequence[Any], values: Sequence[Any]) -> None:
+        self._touched.any()
+        super().put_many(keys, values)
 
-    store.put = told_put  # type: ignore[method-assign]  # the opener of the store binds it
-    store.put_many = partial(told, put_many)  # type: ignore[method-assign]
-    store.delete_range = partial(told, delete_range)  # type: ignore[method-assign]
-    store.delete_ranges = partial(told, delete_ranges)  # type: ignore[method-assign]
-    store.keep_bytes = told_bytes  # type: ignore[method-assign]
+    @override
+    def delete_range(self, start: bytes, end: bytes) -> None:
+        self._touched.any()
+        super().delete_range(start, end)
+
+    @override
+    def delete_ranges(
+        self, ranges: Sequence[tuple[bytes, bytes]], covers: Callable[[Any], bool]
+    ) -> None:
+        self._touched.any()
+        super().delete_ranges(ranges, covers)
+
+    @override
+    def keep_bytes(self) -> None:
+        self._touched.by_bytes = True
+        super().keep_bytes()
 
 
 def _mentions(handle: object, key: object) -> bool:

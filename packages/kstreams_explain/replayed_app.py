@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kstreams.batch.open_feed import feed_of
-from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.io.open_feed import feed_of
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.parameter_notes import misread_stores
 from kstreams.checkpoint.start.app_settings import AppSettings

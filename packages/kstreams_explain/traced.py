@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from kstreams.errors import KStreamsError, ReplayError
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TaskId, TopicPartition
-from kstreams.serde.values import exact
 from kstreams.state.log.commits import SEED, Commit
 from kstreams.state.log.pointer import Pointer
 from kstreams.task.progress.task_meta import TaskMeta
+from kstreams_admin.values import exact
 from kstreams_explain.batch_replay import BatchReplay, TaskView, why_not
 from kstreams_explain.origins import Edges
 from kstreams_explain.record_watch import Followed, Place, RecordWatch, TracedStep

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kstreams.batch.sink_writers import SinkWriters
-from kstreams.batch.topic_io import TopicIO
+from typing_extensions import override
+
+from kstreams.batch.io.sink_writers import SinkWriters
+from kstreams.batch.io.topic_io import BatchId, TopicIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.graph.topology import PartitionGroup
 from kstreams.raw_batch import NO_LIMIT
@@ -20,7 +22,7 @@ __all__ = ("ReadOnlyIO", "UnwrittenSinks")
 
 
 @dataclass(frozen=True)
-class ReadOnlyIO:
+class ReadOnlyIO(TopicIO):
     """A `TopicIO` that reads, and writes nothing.
 
     Attributes:
@@ -29,39 +31,16 @@ class ReadOnlyIO:
 
     others: TopicIO
 
+    @override
     def read(self, slices: Sequence[Slice], *, max_bytes: int = NO_LIMIT) -> list[Queue]:
-        """Read slices of a plan."""
         return self.others.read(slices, max_bytes=max_bytes)
 
-    def read_ahead(self) -> None:
-        """Do nothing: there is no next batch."""
-
+    @override
     def limits(self, topic: str) -> TopicLimits:
-        """Return the limits of a topic."""
         return self.others.limits(topic)
 
-    def write(
-        self,
-        output: TaskOutput,
-        group: PartitionGroup,
-        *,
-        producer: str,
-        batch: int,
-        revision: int = 0,
-    ) -> tuple[()]:
-        """Write nothing."""
-        return ()
-
-    def staged(
-        self,
-        output: TaskOutput,
-        group: PartitionGroup,
-        *,
-        producer: str,
-        batch: int,
-        revision: int = 0,
-    ) -> tuple[()]:
-        """Stage nothing."""
+    @override
+    def write(self, output: TaskOutput, group: PartitionGroup, batch: BatchId) -> tuple[()]:
         return ()
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
+from typing_extensions import override
+
 from kstreams.errors import DeserializationError
 from kstreams_files.files import BLOCK_BYTES, FileData
 from kstreams_files.format import Mark, Rows
@@ -35,12 +37,12 @@ class Gzip(Packed[K, V]):
 
     packing: ClassVar[str] = "gzip"
 
+    @override
     def head(self, data: FileData) -> str:
-        """Return the data about the beginning that the inner format needs."""
         return self.format.head(_Unzipped(self, data))
 
+    @override
     def scan(self, data: FileData) -> Iterator[Mark]:
-        """Scan the content."""
         return self.format.scan(_Unzipped(self, data))
 
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
@@ -65,8 +67,8 @@ class _Unzipped(Unpacked):
         super().__init__(data, data.name, data.size)
         self._check_bytes = form.check_bytes
 
+    @override
     def all(self) -> Iterator[bytes]:
-        """Yield all of it."""
         passed = 0
         for block in self._members():
             passed += len(block)

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from typing_extensions import override
+
 from kstreams.clock import SystemClock
 from kstreams.errors import FileChangedError, SourceError
 from kstreams.names import is_path_below, shown_name
 from kstreams_files.files import FileData, FileInfo
+from kstreams_files.finished import FinishedFiles
 
 __all__ = ("LocalFiles", "is_unfinished")
 
@@ -33,7 +36,7 @@ def is_unfinished(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class LocalFiles:
+class LocalFiles(FinishedFiles):
     """Files below a directory; linked directories, and links out of it, are ignored.
 
     Args:
@@ -96,13 +99,8 @@ class LocalFiles:
         if stat.S_ISREG(known.st_mode) and inside:
             yield _info(name, known)
 
+    @override
     def open(self, file: FileInfo) -> FileData:
-        """Open a file at its version.
-
-        Raises:
-            FileChangedError: It has another version, or is gone.
-            SourceError: It cannot be read, or lies elsewhere.
-        """
         path = f"{self.root}/{file.name}"
         if not is_path_below(file.name) or not _is_inside(path, os.path.realpath(self.root)):
             raise SourceError(f"file {shown_name(file.name)} does not lie in {self.root}")
@@ -120,12 +118,8 @@ class LocalFiles:
             raise
         return data
 
+    @override
     def take_away(self, file: FileInfo, to: str) -> None:
-        """Delete a file at its version, or give it another path below the directory.
-
-        Raises:
-            SourceError: It may not be taken away, or there is another file of that path.
-        """
         path = Path(self.root, file.name)
         if not self._is_still(path, file):
             return
@@ -177,15 +171,15 @@ class _LocalData(FileData):
         self.name = file.name
         self.size = file.size
 
+    @override
     def read(self, start: int, length: int) -> bytes:
-        """Return bytes from `start` on; fewer where the file ends earlier."""
         try:
             return os.pread(self._handle, length, start)
         except OSError as exc:
             raise SourceError(f"cannot read {self._path}: {exc}") from exc
 
+    @override
     def check(self) -> None:
-        """Raise `FileChangedError` unless the file has its expected version."""
         known = os.fstat(self._handle)
         found = _info(self._file.name, known)
         if found.version != self._file.version or not stat.S_ISREG(known.st_mode):
@@ -195,8 +189,8 @@ class _LocalData(FileData):
                 hint=_CHANGED,
             )
 
+    @override
     def close(self) -> None:
-        """Close the file."""
         os.close(self._handle)
 
 

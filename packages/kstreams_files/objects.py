@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from typing_extensions import override
+
 from kstreams.errors import FileChangedError, SourceError
 from kstreams_files.files import BLOCK_BYTES, FileData, FileInfo
+from kstreams_files.finished import FinishedFiles
 from kstreams_files.local import is_unfinished
 
 __all__ = ("ObjectFiles",)
@@ -20,7 +23,7 @@ _CHANGED = (
 
 
 @dataclass(frozen=True)
-class ObjectFiles(ABC):
+class ObjectFiles(FinishedFiles):
     """A `Files` of objects, in storage that reads an object at a version.
 
     Names with a step that begins with `.` or `_`, or that end with `/`, are ignored.
@@ -92,8 +95,8 @@ class ObjectFiles(ABC):
         """Bucket, prefix and pattern."""
         return f"{self.where}, {self.pattern}"
 
+    @override
     def list(self) -> Iterator[FileInfo]:
-        """Yield the objects that there are."""
         for each in self.all():
             last = each.name.rpartition("/")[2]
             if (
@@ -120,8 +123,8 @@ class _ObjectData(FileData):
         self.name = file.name
         self.size = file.size
 
+    @override
     def read(self, start: int, length: int) -> bytes:
-        """Return bytes from `start` on; fewer where the object ends earlier."""
         if start >= self.size:
             return b""
         data = self._files.read(self._file, start, length)

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar
 
+from typing_extensions import override
+
 from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
 from kstreams_files.files import FileData
@@ -93,8 +95,8 @@ class Unpacked(FileData):
             DeserializationError: The file is damaged, or too much comes out.
         """
 
+    @override
     def read(self, start: int, length: int) -> bytes:
-        """Return bytes of the content."""
         found = bytearray()
         for block in self.blocks(start):
             found += block[: length - len(found)]
@@ -110,10 +112,10 @@ class Unpacked(FileData):
             if passed > start:
                 yield block[max(start - passed, -len(block)) :] if start else block
 
+    @override
     def check(self) -> None:
-        """Check the file."""
         self.data.check()
 
+    @override
     def close(self) -> None:
-        """Close the file."""
         self.data.close()

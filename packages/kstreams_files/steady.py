@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from time import monotonic, sleep
 
+from typing_extensions import override
+
 from kstreams_files.files import FileData, FileInfo, Files
 
 __all__ = ("SteadyFiles",)
 
 
-class SteadyFiles:
+class SteadyFiles(Files):
     """A `Files` without files whose version was not constant for some time.
 
     The time is measured by this process's clock, not by that of writers or servers. The first
@@ -58,6 +60,6 @@ class SteadyFiles:
             self._since[file.name] = file.version, since if version == file.version else now
         return found
 
+    @override
     def open(self, file: FileInfo) -> FileData:
-        """Open a file at its version."""
         return self._files.open(file)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import override
 
 from kstreams.errors import DeserializationError
 from kstreams_files.files import FileData
@@ -68,8 +69,8 @@ class TextRecords(Format[K, V]):
             raise DeserializationError("it is UTF-16, expected UTF-8")
         return len(_BOM) if first == _BOM else 0
 
+    @override
     def scan(self, data: FileData) -> Iterator[Mark]:
-        """Count line ends."""
         byte = self.start(data)
         records = unfinished = 0
         inside = False
@@ -92,8 +93,8 @@ class TextRecords(Format[K, V]):
             raise DeserializationError(f"record {records + 1} has a quote that nothing ends")
         yield Mark(records + (unfinished > 0), byte)
 
+    @override
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
-        """Divide at line ends."""
         rest: list[bytes] = []
         inside = False
         for block in data.blocks(mark.place):

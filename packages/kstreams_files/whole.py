@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams.errors import DeserializationError
 from kstreams.raw_batch import HEADERS_TYPE
@@ -38,14 +39,14 @@ class Whole(Format[str, V]):
     key: Serde[str] = field(default=TEXT, init=False)
     name: str = field(default="whole", init=False)
 
+    @override
     def scan(self, data: FileData) -> Iterator[Mark]:
-        """Look at the size."""
         self._contents(data)
         yield Mark(0, 0)
         yield Mark(1, data.size)
 
+    @override
     def read(self, data: FileData, head: str, mark: Mark) -> Iterator[Rows]:
-        """Yield the one record."""
         if mark.record == 0:
             key = data.name.encode(errors="surrogateescape")
             yield Rows(

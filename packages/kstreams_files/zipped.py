@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, ClassVar, TypeVar
 
+from typing_extensions import override
+
 from kstreams.errors import DeserializationError, KStreamsError
 from kstreams.names import is_path_below, shown_name
 from kstreams.quoting import text_of
@@ -51,8 +53,8 @@ class Zip(Packed[K, V]):
 
     max_members: int = 100_000
 
+    @override
     def scan(self, data: FileData) -> Iterator[Mark]:
-        """Look through the members."""
         record = place = 0
         yield Mark(0, 0)
         for member in self._members(data):

@@ -15,9 +15,9 @@ from opentelemetry.metrics import CallbackOptions, Observation
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.util.types import Attributes
 
+from kstreams.batch.messages.worker_times import PROCESS, READ, RESTORE, WRITE
 from kstreams.batch.progress import COMMIT, JOB, PLAN, PUBLISH
 from kstreams.batch.report import AppState, BatchReport, TaskReport
-from kstreams.batch.worker_times import PROCESS, READ, RESTORE, WRITE
 from kstreams.clock import Clock
 from kstreams.embedded.connection import Embedded
 from kstreams.errors import KStreamsError

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kstreams.checkpoint.parameter_notes import recorded_parameters
-from kstreams.moments import iso
+from kstreams_admin.moments import iso
 from kstreams_serve.action import Action
 from kstreams_serve.context import Context
 from kstreams_serve.exposition import OPENMETRICS, PROMETHEUS, exposition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from kstreams.batch.latency import LATENCY_BOUNDS_MS
+from kstreams.batch.messages.latency import LATENCY_BOUNDS_MS
 from kstreams.batch.report import AppState
 from kstreams.state.log.traffic import Traffic
 from kstreams.telemetry.counters import DURATION_BOUNDS_S, QueryCounters

@@ -7,13 +7,13 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kstreams.checkpoint.status import QueryStatus
 from kstreams.clock import Clock, SystemClock
 from kstreams.connection import Connection
 from kstreams.errors import KStreamsError
 from kstreams.ids import TopicPartition
 from kstreams.telemetry.formats import library_version
 from kstreams.telemetry.unread import Unread, unread_of
+from kstreams_admin.status import QueryStatus
 from kstreams_serve.app_metrics import TOLD, add_counters, add_kept, add_live
 from kstreams_serve.exposition import Family
 from kstreams_serve.request_times import RequestTimes

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from kstreams.names import is_path_below, shown_name, text_problem
 from kstreams.quoting import repr_of
 from kstreams.serde.base import Serde
-from kstreams.serde.values import parser_of
+from kstreams_admin.values import parser_of
 from kstreams_serve.problems import Problem
 
 __all__ = ("KEY_FORMATS", "Parameters", "base64_bytes", "check_name", "key_of")

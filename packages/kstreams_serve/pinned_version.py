@@ -9,9 +9,9 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
-from kstreams.moments import iso
 from kstreams.views.pinned import Pinned
 from kstreams.views.store_reads import StoreReads
+from kstreams_admin.moments import iso
 from kstreams_serve.problems import Problem
 from kstreams_serve.served_app import ServedApp, ServedStore
 from kstreams_serve.settings import Limits

@@ -11,8 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from kstreams.errors import StoreError
 from kstreams.state.stores.kind import Times
-from kstreams.views.flat_rows import rows_of_key
 from kstreams.views.store_reads import StoreReads
+from kstreams_admin.flat_rows import rows_of_key
 from kstreams_serve.context import Context
 from kstreams_serve.paging import Make, OpenScans, Row, take_page
 from kstreams_serve.pinned_version import Standing, stand

@@ -9,12 +9,12 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kstreams.serde.recorded import undecoded
-from kstreams.serde.values import exact
 from kstreams.state.log.fields import MOST
-from kstreams.views.flat_rows import columns_of, key_serde
-from kstreams.views.row_text import RowText, json_text
 from kstreams.views.store_reads import StoreReads
+from kstreams_admin.flat_rows import columns_of, key_serde
+from kstreams_admin.recorded import undecoded
+from kstreams_admin.row_text import RowText, json_text
+from kstreams_admin.values import exact
 from kstreams_serve.action import Action
 from kstreams_serve.changes import Changes, News
 from kstreams_serve.context import Context

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kstreams.views.row_text import json_text
+from kstreams_admin.row_text import json_text
 from kstreams_serve.problems import Problem
 from kstreams_serve.settings import Limits
 

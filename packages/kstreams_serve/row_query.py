@@ -12,8 +12,8 @@ from typing import Any
 from kstreams.serde.base import Serde
 from kstreams.state.log.fields import MOST
 from kstreams.state.stores.kind import Times
-from kstreams.views.flat_rows import key_serde, lies_by_key, rows_looked_at
 from kstreams.views.store_reads import StoreReads
+from kstreams_admin.flat_rows import key_serde, lies_by_key, rows_looked_at
 from kstreams_serve.cursors import Cursors
 from kstreams_serve.paging import OpenRows
 from kstreams_serve.parameters import Parameters, base64_bytes, key_of

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.checkpoint.savepoint.store_place import StorePlace
-from kstreams.checkpoint.status import QueryStatus, query_statuses
 from kstreams.checkpoint.storage.home import CheckpointHome
 from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
@@ -26,11 +25,12 @@ from kstreams.state.stores.spec import StoreSpec
 from kstreams.telemetry.counters import Counters
 from kstreams.telemetry.live import Live
 from kstreams.telemetry.outline import Outline
-from kstreams.telemetry.reader import TelemetryReader
 from kstreams.views.pinned import Pinned
 from kstreams.views.reader import Reader
 from kstreams.views.reader_settings import ReaderSettings
 from kstreams.views.state_source import CheckpointSource
+from kstreams_admin.status import QueryStatus, query_statuses
+from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams_serve.parameters import check_name
 from kstreams_serve.problems import Problem
 from kstreams_serve.restoring import Restoring

@@ -9,7 +9,7 @@ from typing import Any
 
 from kstreams.state.backend.working import Pair, WorkingStore
 from kstreams.state.cache.times import FixedTimes
-from kstreams.views.wire import Found, encode_found
+from kstreams_client.wire import Found, encode_found
 from kstreams_serve.parameters import base64_bytes
 from kstreams_serve.pinned_version import Standing
 from kstreams_serve.problems import Problem
@@ -58,7 +58,7 @@ class StoredQuery:
         return cls(partition, as_of_in(body, "version").version, life, look)
 
     async def answer(self, store: ServedStore) -> tuple[bytes, dict[str, str]]:
-        """Return the rows as `views/wire.py` has them, and the headers that name their version.
+        """Return the rows in the format of `kstreams_client.wire`, and headers with their version.
 
         Raises:
             Problem: The app has begun again since the client has looked; or the partition is

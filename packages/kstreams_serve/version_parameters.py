@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kstreams.checkpoint.savepoint.savepoints import is_savepoint_name
-from kstreams.moments import ms_of
 from kstreams.quoting import repr_of
 from kstreams.state.log.fields import MOST
+from kstreams_admin.moments import ms_of
 from kstreams_serve.problems import Problem
 
 __all__ = ("NEWEST", "AsOf", "as_of_in")

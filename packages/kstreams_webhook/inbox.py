@@ -29,7 +29,7 @@ class Inbox:
     Only `taken` and `call` may be used outside of the event loop.
 
     Args:
-        most_bytes: The maximum bytes of all bodies, including those that are still being read.
+        most_bytes: The maximum bytes of all bodies, including bodies that are still being read.
         wait_seconds: The maximum wait of a sender for its reply.
     """
 

@@ -15,6 +15,7 @@ from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
+from typing_extensions import override
 
 from kstreams.errors import IntakeError
 from kstreams.quoting import text_of
@@ -71,8 +72,8 @@ class WebhookReceiver(Receiver):
         self._await_start()
         _LOG.info("%s listens at %s", webhook.name, self.url)
 
+    @override
     def receive(self, limit: int, wait: timedelta) -> Sequence[Delivery]:
-        """Return messages that senders wait with."""
         if not self._thread.is_alive():
             raise IntakeError(f"the webhook's server has ended: {self._failure}")
         return self._inbox.taken(limit, wait.total_seconds())

@@ -7,6 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
 
+from typing_extensions import override
+
 from kstreams.clock import Clock, SystemClock
 from kstreams_intake.contract import Intake, LastMessage, Receiver
 from kstreams_serve.roles import Role
@@ -98,8 +100,8 @@ class Webhook(Intake):
         listening_of(self)
 
     @property
+    @override
     def name(self) -> str:
-        """Names it in headers of its records."""
         return self.named or f"webhook {self.path}"
 
     def open(self, last: LastMessage | None) -> Receiver:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from typing_extensions import override
 
 from kstreams.serde import objects_of
 from kstreams_avro.datum import Datum, Malformed
@@ -180,8 +181,8 @@ class Days(Conversion):
         _check_range(raw, _FIRST_DAY, _LAST_DAY)
         return raw.view(pa.date32())
 
+    @override
     def objects(self, column: pa.Array) -> list[date]:
-        """Go through numpy."""
         numbers = column.view(pa.int32()).to_numpy(zero_copy_only=False)
         days: list[date] = numbers.astype("datetime64[D]").tolist()
         return days
@@ -217,8 +218,8 @@ class DayTime(Conversion):
         _check_range(raw, 0, _DAY_MICROS // self._micros - 1)
         return raw.view(self.arrow)
 
+    @override
     def objects(self, column: pa.Array) -> list[time]:
-        """Make one after another."""
         return list(map(self.read, objects_of(column.view(self._raw))))
 
 
@@ -301,8 +302,8 @@ class Decimals(Conversion):
         if wide.any():
             raise Malformed(f"a decimal of more than {self._text}")
 
+    @override
     def objects(self, column: pa.Array) -> list[decimal.Decimal]:
-        """Leave it to Arrow."""
         values: list[decimal.Decimal] = column.to_pylist()
         return values
 
@@ -320,8 +321,8 @@ class TextUuid(Conversion):
             raise Malformed(f"{raw[:40]!r} is no UUID")
         return UUID(raw)
 
+    @override
     def write(self, value: object) -> str:
-        """Return the text."""
         return str(_checked_uuid(value))
 
     def column(self, raw: pa.Array) -> pa.Array:
@@ -332,8 +333,8 @@ class TextUuid(Conversion):
             raise Malformed("a text is no UUID")  # `$` lets a line's end behind it through
         return raw
 
+    @override
     def objects(self, column: pa.Array) -> list[UUID]:
-        """Make one after another."""
         return list(map(UUID, objects_of(column)))
 
 
@@ -344,20 +345,20 @@ class BytesUuid(Conversion):
     kind = UUID
     arrow = pa.binary(16)
 
+    @override
     def read(self, raw: bytes) -> UUID:
-        """Return the UUID."""
         return UUID(bytes=raw)
 
+    @override
     def write(self, value: object) -> bytes:
-        """Return the bytes."""
         return _checked_uuid(value).bytes
 
+    @override
     def column(self, raw: pa.Array) -> pa.Array:
-        """Return the bytes."""
         return raw
 
+    @override
     def objects(self, column: pa.Array) -> list[UUID]:
-        """Make one after another."""
         return [UUID(bytes=each) for each in objects_of(column.cast(pa.binary()))]
 
 

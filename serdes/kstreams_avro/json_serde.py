@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams import Serde
 from kstreams.errors import DeserializationError
@@ -59,12 +60,12 @@ class AvroJsonSerde(Serde[T]):
         """Decode; a `DeserializationError` names the wrong field."""
         return self._binary.deserialize(self._datum(data))
 
+    @override
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """Convert by way of one binary column."""
         return self._texts(self._binary.serialize_many(values))
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Convert by way of one binary column."""
         return self._binary.deserialize_many(self._datums(data))
 
     def to_arrow(self, data: pa.Array) -> pa.Array:
@@ -79,8 +80,8 @@ class AvroJsonSerde(Serde[T]):
             return column
         return self._texts(self._binary.from_arrow(column))
 
+    @override
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Take one field out of each value."""
         if pa.types.is_binary(column.type):
             column = self._datums(column)
         return self._binary.field(column, name, kind)

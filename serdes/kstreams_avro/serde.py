@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
@@ -165,8 +166,8 @@ class _Decoding(Serde[T]):
         value: T = self._reading.one(data)
         return value
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Convert in one step; falls back to single steps to name what fails."""
         found = self._reading.many(data)
         return super().deserialize_many(data) if found is None else found
 
@@ -227,8 +228,8 @@ class AvroSerde(_Decoding[T], SchemaSerde[T]):
         self._put(value, out)
         return bytes(out)
 
+    @override
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """Convert into one buffer."""
         out = bytearray()
         ends = [0]
         for value in values:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, overload
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from typing_extensions import override
 
 try:
     import msgspec
@@ -17,7 +18,7 @@ except ImportError as exc:
 from kstreams import Serde
 from kstreams.errors import SerializationError
 from kstreams.serde import objects_of
-from kstreams_msgspec import Coding, DecHook, EncHook, TypedSerde, contains
+from kstreams_msgspec import Coding, DecHook, EncHook, TypedSerde
 
 __all__ = ("JsonSerde", "json_serde")
 
@@ -87,32 +88,20 @@ def json_serde(
 class JsonSerde(TypedSerde[T]):
     """The result of `json_serde`. Compares by its type and options, and pickles by them."""
 
-    __slots__ = ("_floats",)
+    __slots__ = ()
     coding = Coding("json", "JSON", msgspec.json.Encoder, msgspec.json.Decoder)
 
-    def __init__(
-        self,
-        type_: object,
-        name: str | None,
-        *,
-        strict: bool,
-        enc_hook: EncHook | None,
-        dec_hook: DecHook | None,
-    ) -> None:
-        super().__init__(type_, name, strict=strict, enc_hook=enc_hook, dec_hook=dec_hook)
-        self._floats = contains(self.shape, msgspec.inspect.FloatType)
-
+    @override
     def serialize(self, value: T) -> bytes:
-        """Encode; an object of another type is a `SerializationError`."""
         data = super().serialize(value)
-        if self._floats and b"null" in data:
+        if self._has_floats and b"null" in data:
             self._check_floats(data)
         return data
 
+    @override
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
         column = super().serialize_many(values)
-        if self._floats:
+        if self._has_floats:
             for data in objects_of(column.filter(pc.match_substring(column, "null"))):
                 self._check_floats(data)
         return column

@@ -6,6 +6,8 @@ from datetime import datetime
 from types import UnionType
 from typing import Any, TypeVar, overload
 
+from typing_extensions import override
+
 try:
     import msgspec
 except ImportError as exc:
@@ -97,16 +99,9 @@ class MsgpackSerde(TypedSerde[T]):
         (bytes, bytearray, datetime),
     )
 
-    def __init__(
-        self,
-        type_: object,
-        name: str | None,
-        *,
-        strict: bool,
-        enc_hook: EncHook | None,
-        dec_hook: DecHook | None,
-    ) -> None:
-        super().__init__(type_, name, strict=strict, enc_hook=enc_hook, dec_hook=dec_hook)
+    @override
+    def _default_name(self, type_: object) -> str:
         structs = (p for p in parts_of(self.shape) if isinstance(p, msgspec.inspect.StructType))
-        if name is None and any(struct.array_like for struct in structs):
-            self.name = f"msgpack-by-place[{type_name(type_)}]"
+        if any(struct.array_like for struct in structs):
+            return f"msgpack-by-place[{type_name(type_)}]"
+        return super()._default_name(type_)

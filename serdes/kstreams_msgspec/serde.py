@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import msgspec
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
@@ -83,6 +84,7 @@ class TypedSerde(Serde[T]):
         "_decoder",
         "_encode_lines",
         "_encoder",
+        "_has_floats",
         "_options",
         "_readers",
         "hashes_by_bytes",
@@ -114,10 +116,11 @@ class TypedSerde(Serde[T]):
                 f"{type_name(type_)} cannot be decoded from {self.coding.title}\n"
                 "Hint: use a dataclass, or give enc_hook and dec_hook."
             )
-        self.name = f"{self.coding.name}[{type_name(type_)}]" if name is None else name
+        self.name = self._default_name(type_) if name is None else name
         self.type_token = object if type_ is Any else type_
         self.immutable = is_immutable(shape)
         self.hashes_by_bytes = has_value_bytes(shape)
+        self._has_floats = contains(shape, msgspec.inspect.FloatType)
         self._classes = classes_of(shape)
         self._containers = tuple(cls for cls in self._classes if cls in (dict, list, tuple))
         self._options = (type_, name, strict, enc_hook, dec_hook)
@@ -132,8 +135,12 @@ class TypedSerde(Serde[T]):
         self._decode_lines = getattr(self._decoder, "decode_lines", None)  # JSON's have them
         self._encode_lines = getattr(self._encoder, "encode_lines", None)
 
+    def _default_name(self, type_: object) -> str:
+        """Return the name for a type, if none is given."""
+        return f"{self.coding.name}[{type_name(type_)}]"
+
+    @override
     def serialize(self, value: T) -> bytes:
-        """Encode; an object of another type is a `SerializationError`."""
         classes = self._classes
         if classes and type(value) not in classes and not isinstance(value, self._containers):
             raise SerializationError(
@@ -145,8 +152,8 @@ class TypedSerde(Serde[T]):
             raise SerializationError(f"expected {self.name}: {exc}") from exc
         return data
 
+    @override
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
         encode = self._encoder.encode
         present = set(map(type, values))
         if self._classes and not (present - {type(None)}).issubset(self._classes):
@@ -171,8 +178,8 @@ class TypedSerde(Serde[T]):
             ) from exc
         return value
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Convert in one step; falls back to single steps to name what fails."""
         decode, lines = self._decoder.decode, self._decode_lines
         try:
             if not data.null_count:

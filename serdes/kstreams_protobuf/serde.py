@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
+from typing_extensions import override
 
 try:
     import ptars  # noqa: F401  # converts columns
@@ -144,8 +145,8 @@ class ProtobufSerde(SchemaSerde[M]):
             raise self._refused(data, broken)
         return value
 
+    @override
     def serialize_many(self, values: Sequence[M | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
         if not {*map(type, values)} <= {self._message, type(None)}:
             return super().serialize_many(values)
         try:
@@ -157,8 +158,8 @@ class ProtobufSerde(SchemaSerde[M]):
             return super().serialize_many(values)
         return pa.array(encoded, pa.binary())
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[M | None]:
-        """Convert in one step; falls back to single steps to name what fails."""
         if self._promises is not None:
             return self._one_by_one(data)
         items: list[Any] = objects_of(data)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import pyarrow as pa
+from typing_extensions import override
 
 try:
     import jsonschema_rs
@@ -85,8 +86,8 @@ class JsonSchemaSerde(SchemaSerde[T]):
             raise SerializationError(f"{self.name}: {problem}")
         return data
 
+    @override
     def serialize_many(self, values: Sequence[T | None]) -> pa.Array:
-        """Encode in one step, and check each."""
         found = self._serde.serialize_many(values)
         problem = self._first_problem(found)
         if problem:
@@ -111,16 +112,16 @@ class JsonSchemaSerde(SchemaSerde[T]):
         self._check(data)
         return self._serde.to_arrow(data)
 
+    @override
     def from_arrow(self, column: pa.Array) -> pa.Array:
-        """Encode in one step, and check each."""
         found = self._serde.from_arrow(column)
         problem = self._first_problem(found)
         if problem:
             raise SerializationError(f"{self.name}: {problem}")
         return found
 
+    @override
     def field(self, column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-        """Take one field out of each value."""
         return self._serde.field(column, name, kind)
 
     def reading(self, writer: Schema) -> Serde[T]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 import pyarrow as pa
 from lxml import etree
+from typing_extensions import override
 
 from kstreams import Serde
 from kstreams.errors import DeserializationError, SerializationError
@@ -152,8 +153,8 @@ class XmlSerde(Serde[T]):
                 f"expected {self.name}: {exc}; got {data[:_SHOWN_BYTES]!r}"
             ) from exc
 
+    @override
     def deserialize_many(self, data: pa.Array) -> list[T | None]:
-        """Convert in one step; falls back to single steps to name what fails."""
         items: list[bytes | None] = objects_of(data)
         try:
             roots = iter(parsed_together([item for item in items if item is not None]))

@@ -10,8 +10,8 @@ google-cloud-storage and on the core's contracts.
 from __future__ import annotations
 
 from kstreams_gcs.errors import GcsAccessError, GcsError, GcsUnavailableError
-from kstreams_gcs.objects import objects
 from kstreams_gcs.settings import GCS
+from kstreams_objectstore import objects
 
 __all__ = (
     "GCS",

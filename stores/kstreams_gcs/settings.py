@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass, field
-from datetime import timedelta
-from urllib.parse import urlsplit
+from typing import ClassVar
 
-from kstreams.state import object_name_parts
+from typing_extensions import override
+
 from kstreams_gcs.store import GcsObjectStore
+from kstreams_objectstore import BucketSettings
 
 __all__ = ("GCS",)
 
-_MIB = 1024 * 1024
-
 
 @dataclass(frozen=True)
-class GCS:
+class GCS(BucketSettings):
     """Settings: durable objects below a prefix of a bucket of Google Cloud Storage.
 
     Credentials are Google's application default credentials (environment, workload identity, role
@@ -40,52 +39,19 @@ class GCS:
         RocksDB(log=GCS("gs://bucket/word-count"))
     """
 
-    url: str
     _: KW_ONLY
     credentials_file: str | None = field(default=None, repr=False)
     anonymous: bool = False
-    endpoint_url: str | None = None
-    connect_timeout: timedelta = timedelta(seconds=5)
-    read_timeout: timedelta = timedelta(seconds=30)
-    give_up_after: timedelta = timedelta(minutes=2)
-    part_bytes: int = 16 * _MIB
 
+    scheme: ClassVar[str] = "gs"
+    credentials: ClassVar[str] = "credentials_file"
+
+    @override
     def __post_init__(self) -> None:
-        """Check the settings, so that errors are raised here and not at the first request."""
-        parts = urlsplit(self.url)
-        if parts.scheme != "gs" or not parts.netloc or "@" in self.url or parts.query:
-            raise ValueError("GCS(...): expected gs://bucket/prefix")
-        if path := parts.path.strip("/"):
-            object_name_parts(path)
-        if (url := self.endpoint_url) is not None:
-            at = urlsplit(url)
-            if at.scheme not in ("http", "https") or not at.netloc or "@" in url or at.query:
-                raise ValueError("GCS(endpoint_url=...): expected https://host or http://host:port")
+        super().__post_init__()
         if self.anonymous and self.credentials_file is not None:
             raise ValueError("GCS(anonymous=True) sends no credentials: leave the file out")
-        for name in ("connect_timeout", "read_timeout", "give_up_after"):
-            if getattr(self, name) <= timedelta(0):
-                raise ValueError(f"GCS({name}={getattr(self, name)}): must be positive")
-        if self.part_bytes < _MIB:
-            raise ValueError(f"GCS(part_bytes={self.part_bytes}): at least {_MIB}")
 
-    @property
-    def bucket(self) -> str:
-        """The bucket's name."""
-        return urlsplit(self.url).netloc
-
-    @property
-    def prefix(self) -> str:
-        """The prefix of all names, with a slash at its end; empty for the whole bucket."""
-        path = urlsplit(self.url).path.strip("/")
-        return f"{path}/" if path else ""
-
-    @property
-    def place(self) -> str:
-        """The name of the storage in texts: the URL, and the endpoint if it is not Google's."""
-        at = f" at {self.endpoint_url}" if self.endpoint_url else ""
-        return f"gs://{self.bucket}/{self.prefix}{at}"
-
+    @override
     def open(self) -> GcsObjectStore:
-        """Return the object store; nothing is asked of the storage before it is used."""
         return GcsObjectStore(self)

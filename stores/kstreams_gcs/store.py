@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
+from typing_extensions import override
+
 from kstreams.errors import ObjectMissingError, StateCorruptError
 from kstreams.sources import FileInfo
-from kstreams.state import object_name_parts
 from kstreams_gcs.client import make_client
 from kstreams_gcs.failures import FAILURES, as_error
 from kstreams_gcs.sdk import DEFAULT_RETRY, exceptions, media_exceptions
+from kstreams_objectstore import BucketStore, file_info
 
 if TYPE_CHECKING:
-    from google.cloud.storage import Blob, Bucket
+    from google.cloud.storage import Blob, Bucket, Client
 
     from kstreams_gcs.settings import GCS
 
@@ -29,36 +29,27 @@ T = TypeVar("T")
 _CREATED_BY = "kstreams-put"
 _BINARY = "application/octet-stream"
 _DELETED_AT_ONCE = 8
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _LISTED = "items(name,generation,size,updated),nextPageToken"
 
 
-class GcsObjectStore:
-    """An object of the contract is an object of the bucket, its name the prefix and its own.
+class GcsObjectStore(BucketStore["GCS", "Client"]):
+    """Objects of a bucket of Google Cloud Storage.
 
-    Safe for threads. Pickles as its settings: a process makes its own client, at its first
-    request. Names are given once by the storage itself (`if_generation_match=0`).
+    The storage itself refuses a name that is taken (`if_generation_match=0`).
 
     Args:
-        settings: See there.
+        settings: The bucket and the options of requests.
     """
 
     def __init__(self, settings: GCS) -> None:
-        self._settings = settings
-        self._prefix = settings.prefix
-        self._made: tuple[int, Bucket] | None = None
+        super().__init__(settings)
         waits = (settings.connect_timeout, settings.read_timeout)
         self._options: dict[str, Any] = {
             "timeout": tuple(each.total_seconds() for each in waits),
             "retry": DEFAULT_RETRY.with_timeout(settings.give_up_after.total_seconds()),
         }
 
-    def __repr__(self) -> str:
-        return f"GcsObjectStore({self._settings.place!r})"
-
-    def __reduce__(self) -> tuple[type[GcsObjectStore], tuple[GCS]]:
-        return GcsObjectStore, (self._settings,)
-
+    @override
     def put_if_absent(self, name: str, data: bytes) -> bool:
         """Create an object, durably and whole, unless its name exists already.
 
@@ -86,8 +77,9 @@ class GcsObjectStore:
                 return found is not None and (found.metadata or {}).get(_CREATED_BY) == token
             return True
 
-        return self._asked(create, f"write object {name!r}")
+        return self._request(create, f"write object {name!r}")
 
+    @override
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
         """Return an object's bytes, or those from `start` on; fewer where it ends earlier.
 
@@ -105,14 +97,10 @@ class GcsObjectStore:
         def read() -> bytes:
             return self._read(key, None, start, None if length is None else start + length - 1)
 
-        return self._asked(read, f"read object {name!r}", missing=name)
+        return self._request(read, f"read object {name!r}", missing=name)
 
+    @override
     def read_version(self, file: FileInfo, start: int, length: int) -> bytes | None:
-        """Return bytes of an object at a generation; None where that is not there any more.
-
-        Raises:
-            GcsError: The storage refuses, or was not to be reached for long.
-        """
         stop = min(start + length, file.size)
 
         def read() -> bytes:
@@ -122,7 +110,7 @@ class GcsObjectStore:
             return found
 
         try:
-            return self._asked(read, f"read object {file.name!r}", missing=file.name)
+            return self._request(read, f"read object {file.name!r}", missing=file.name)
         except ObjectMissingError:
             return None
 
@@ -138,38 +126,8 @@ class GcsObjectStore:
             return b""
         return found
 
-    def move(self, name: str, to: str, *, replace: bool = False) -> bool:
-        """Rename an object; return whether it existed.
-
-        The object is copied within the storage and then deleted: for a moment it has both names,
-        and a crash leaves both. An existing object of the new name stays, and this one is deleted;
-        with `replace`, the existing one is replaced.
-
-        Raises:
-            GcsError: The storage rejects the request, or could not be reached.
-            ValueError: A name is not a relative path of plain parts.
-        """
-        key, target = self._key(name), self._key(to)
-        condition = {} if replace else {"if_generation_match": 0}
-
-        def copy() -> None:
-            self._rewrite(self._bucket.blob(key), target, condition)
-
-        try:
-            self._asked(copy, f"move object {name!r}", missing=name)
-        except ObjectMissingError:
-            return False
-        self.delete([name])
-        return True
-
+    @override
     def retire(self, file: FileInfo, to: str) -> bool:
-        """Delete an object at its generation, or rename it; return whether the new name is free.
-
-        A repeated call does nothing, also after a kill: a copy has the same bytes.
-
-        Raises:
-            GcsError: The storage rejects the request, or could not be reached.
-        """
         generation = int(file.version)
 
         def retire() -> bool:
@@ -185,7 +143,12 @@ class GcsObjectStore:
                 return True  # a lost answer, or it was written over
             return True
 
-        return self._asked(retire, f"take object {file.name!r} away")
+        return self._request(retire, f"take object {file.name!r} away")
+
+    @override
+    def _copy(self, key: str, to: str, *, replace: bool) -> None:
+        condition = {} if replace else {"if_generation_match": 0}
+        self._rewrite(self._bucket.blob(key), to, condition)
 
     def _copied(self, found: Blob, key: str) -> bool:
         """Copy an object within the storage; return whether the new name has its bytes."""
@@ -209,21 +172,12 @@ class GcsObjectStore:
             if token is None:
                 return
 
-    def obstacle(self, name: str) -> str:
-        """Return nothing: there are no folders that could be in the way of a name."""
-        self._key(name)
-        return ""
-
+    @override
     def list(self, prefix: str) -> Iterator[str]:
-        """Yield, in sorted order, the names that start with a prefix."""
         yield from sorted(each.name for each in self._listed(prefix))
 
+    @override
     def listed(self) -> Sequence[FileInfo]:
-        """Return all objects below the prefix, of any writer.
-
-        Raises:
-            GcsError: The storage rejects the request, or could not be reached.
-        """
         return self._listed("")
 
     def _listed(self, prefix: str) -> Sequence[FileInfo]:
@@ -231,19 +185,16 @@ class GcsObjectStore:
             bucket = self._bucket
             found = bucket.list_blobs(prefix=self._prefix + prefix, fields=_LISTED, **self._options)
             return tuple(
-                FileInfo(
-                    blob.name[len(self._prefix) :],
-                    str(blob.generation),
-                    blob.size or 0,
-                    ((blob.updated or _EPOCH) - _EPOCH) // timedelta(milliseconds=1),
+                file_info(
+                    blob.name[len(self._prefix) :], str(blob.generation), blob.size, blob.updated
                 )
                 for blob in found
             )
 
-        return self._asked(ask, f"list {prefix!r}")
+        return self._request(ask, f"list {prefix!r}")
 
+    @override
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects, some at a time; names that do not exist are no error."""
         keys = [self._key(name) for name in names]
 
         def remove(key: str) -> None:
@@ -257,21 +208,19 @@ class GcsObjectStore:
                 for _ in pool.map(remove, keys):
                     pass
 
-        self._asked(remove_all, f"delete {len(keys)} objects")
+        self._request(remove_all, f"delete {len(keys)} objects")
+
+    @override
+    def _make_client(self) -> Client:
+        return make_client(self._settings)
 
     @property
     def _bucket(self) -> Bucket:
-        """The bucket by this process's client; one that a fork has brought along is left alone."""
-        if self._made is None or self._made[0] != os.getpid():
-            client = make_client(self._settings)
-            self._made = os.getpid(), client.bucket(self._settings.bucket)
-        return self._made[1]
+        """The bucket, by the client of this process."""
+        return self._client.bucket(self._settings.bucket)
 
-    def _key(self, name: str) -> str:
-        object_name_parts(name)
-        return self._prefix + name
-
-    def _asked(self, request: Callable[[], T], doing: str, *, missing: str | None = None) -> T:
+    @override
+    def _request(self, request: Callable[[], T], doing: str, *, missing: str | None = None) -> T:
         place = self._settings.place
         try:
             return request()

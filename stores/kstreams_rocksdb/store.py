@@ -9,8 +9,10 @@ from operator import itemgetter
 from pathlib import Path
 from weakref import WeakSet
 
+from typing_extensions import override
+
 from kstreams.errors import StoreError, Where
-from kstreams.state import Changes, Pair
+from kstreams.state import Changes, Pair, WorkingStore
 from kstreams_rocksdb.compaction import wait_until_merged
 from kstreams_rocksdb.hardlinks import mark_closed
 from kstreams_rocksdb.native import rocksdict
@@ -25,7 +27,7 @@ def family_name(store: str) -> str:
     return f"store:{store}"
 
 
-class RocksStore:
+class RocksStore(WorkingStore):
     """An open database; made by `RocksDB.open`. For one thread at a time.
 
     A scan shows the state at the moment of its making, whatever is written meanwhile.
@@ -49,8 +51,8 @@ class RocksStore:
         self._written: set[str] = set()
         self._scans: WeakSet[Scan] = WeakSet()
 
+    @override
     def get(self, store: str, key: bytes) -> bytes | None:
-        """Return the value of a key, or None when it has none."""
         family = self._family(store)
         try:
             return family.get(key)
@@ -71,10 +73,10 @@ class RocksStore:
             raise self._failed("read", store, error) from error
         return values
 
+    @override
     def scan(
         self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open."""
         scan = Scan(self._family(store), start, end, reverse=reverse)
         self._scans.add(scan)
         return scan
@@ -83,8 +85,8 @@ class RocksStore:
         """Return RocksDB's estimate of how many keys a store has."""
         return self._family(store).property_int_value("rocksdb.estimate-num-keys") or 0
 
+    @override
     def write(self, changes: Changes) -> None:
-        """Apply all changes in one write batch."""
         if self._database is None:
             raise StoreError(f"the RocksDB store {self._directory} is closed")
         batch = rocksdict.WriteBatch(raw_mode=True)

@@ -8,6 +8,7 @@ S3("s3://bucket/orders"), Lines(TEXT))` is a log of objects of other writers, fo
 
 from __future__ import annotations
 
+from kstreams_objectstore import objects
 from kstreams_s3.errors import (
     AccessDeniedError,
     BucketMissingError,
@@ -17,7 +18,6 @@ from kstreams_s3.errors import (
     S3Error,
     StorageUnavailableError,
 )
-from kstreams_s3.objects import objects
 from kstreams_s3.settings import S3
 
 __all__ = (

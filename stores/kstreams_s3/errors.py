@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kstreams.errors import StoreError
+from kstreams.errors import SourceError, SourceUnavailableError, StoreError
 
 __all__ = (
     "AccessDeniedError",
@@ -15,7 +15,7 @@ __all__ = (
 )
 
 
-class S3Error(StoreError):
+class S3Error(StoreError, SourceError):
     """The storage rejected a request, for a reason without a separate class.
 
     Args:
@@ -51,5 +51,5 @@ class AccessDeniedError(S3Error):
     """The credentials are good, but may not do this; widen their policy."""
 
 
-class StorageUnavailableError(S3Error):
+class StorageUnavailableError(S3Error, SourceUnavailableError):
     """The storage did not do it in spite of many tries; the batch can be retried."""

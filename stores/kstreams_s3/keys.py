@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
+from kstreams.sources import FileInfo
+from kstreams_objectstore import file_info
 from kstreams_s3.failures import answer
 from kstreams_s3.sdk import exceptions
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = (
     "DELETED_AT_ONCE",
-    "Listed",
     "copy_key",
     "delete_keys",
     "keys_below",
@@ -27,8 +26,6 @@ __all__ = (
 _MISSING = 404
 _COPY_OF = "kstreams-copy-of"
 """Metadata of an object that was moved: the ETag that it had."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 DELETED_AT_ONCE = 1000
 """The maximum number of keys in one delete request: the limit of S3."""
@@ -96,32 +93,18 @@ def _head(client: S3Client, bucket: str, key: str) -> HeadObjectOutputTypeDef | 
         return None
 
 
-@dataclass(frozen=True)
-class Listed:
-    """An object in a listing.
+def objects_below(client: S3Client, bucket: str, prefix: str) -> list[FileInfo]:
+    """Return the objects whose keys start with a prefix, in the storage's order.
 
-    Attributes:
-        name: The key after the prefix.
-        etag: The ETag of the content.
-        size: The size in bytes.
-        modified_ms: The time of the write, ms since the epoch.
+    Their names are the keys after the prefix, their versions the ETags.
     """
-
-    name: str
-    etag: str
-    size: int
-    modified_ms: int
-
-
-def objects_below(client: S3Client, bucket: str, prefix: str) -> list[Listed]:
-    """Return the objects whose keys start with a prefix, in the storage's order."""
     pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
     return [
-        Listed(
+        file_info(
             item.get("Key", "")[len(prefix) :],
             item.get("ETag", ""),
-            item.get("Size", 0),
-            _ms(item.get("LastModified", _EPOCH)),
+            item.get("Size"),
+            item.get("LastModified"),
         )
         for page in pages
         for item in page.get("Contents", ())
@@ -144,7 +127,3 @@ def delete_keys(client: S3Client, bucket: str, keys: Sequence[str]) -> None:
             raise exceptions.ClientError(
                 {"Error": {"Code": code, "Message": text}}, "DeleteObjects"
             )
-
-
-def _ms(time: datetime) -> int:
-    return (time - _EPOCH) // timedelta(milliseconds=1)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from typing_extensions import override
+
 from kstreams.errors import ObjectMissingError, StateCorruptError, StoreOpenError
-from kstreams.state import object_name_parts
+from kstreams.sources import FileInfo
+from kstreams_objectstore import BucketStore
 from kstreams_s3.client import make_client, origin_of, secrets_of
 from kstreams_s3.create import Creation
 from kstreams_s3.failures import answer, as_error
 from kstreams_s3.keys import (
     DELETED_AT_ONCE,
-    Listed,
     copy_key,
     delete_keys,
     keys_below,
@@ -22,7 +23,7 @@ from kstreams_s3.keys import (
     retire_key,
 )
 from kstreams_s3.multipart import abort_stale_uploads, put_in_parts
-from kstreams_s3.read import DamagedError, read_range, read_version, read_whole
+from kstreams_s3.read import DamagedError, ReplacedError, read_range, read_version, read_whole
 from kstreams_s3.retry import Unsettled, retried
 from kstreams_s3.sdk import exceptions
 
@@ -41,31 +42,23 @@ _PROOF_BODY = b"kstreams keeps state below this prefix\n"
 _READS_BEFORE_DAMAGED = 3
 
 
-class S3ObjectStore:
-    """An object of the contract is an object of the bucket, its key the prefix and its name.
+class S3ObjectStore(BucketStore["S3", "S3Client"]):
+    """Objects of a bucket of S3. `move` copies objects of up to 5 GB.
 
-    Safe for threads. Pickles as its settings: a process makes its own client, at its first
-    request. At its first creation it also proves that the storage refuses a name that is
-    taken: some answer success and overwrite.
+    At its first creation the store also proves that the storage refuses a name that is taken: some
+    answer success and overwrite.
 
     Args:
-        settings: See there.
+        settings: The bucket and the options of requests.
     """
 
     def __init__(self, settings: S3) -> None:
-        self._settings = settings
+        super().__init__(settings)
         self._bucket = settings.bucket
-        self._prefix = settings.prefix
-        self._made: tuple[int, S3Client] | None = None
         self._proved = False
         self._swept = False
 
-    def __repr__(self) -> str:
-        return f"S3ObjectStore({self._settings.place!r})"
-
-    def __reduce__(self) -> tuple[type[S3ObjectStore], tuple[S3]]:
-        return S3ObjectStore, (self._settings,)
-
+    @override
     def put_if_absent(self, name: str, data: bytes) -> bool:
         """Create an object durably and completely, unless its name exists.
 
@@ -86,6 +79,7 @@ class S3ObjectStore:
         self._sweep()
         return self._request(partial(put_in_parts, creation, self._settings.part_bytes), doing)
 
+    @override
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
         """Return an object's bytes, or those from `start` on; fewer where it ends earlier.
 
@@ -113,93 +107,50 @@ class S3ObjectStore:
             hint="Restore the object from a copy or an older version.",
         )
 
-    def move(self, name: str, to: str, *, replace: bool = False) -> bool:
-        """Rename an object of up to 5 GB; return whether it existed.
-
-        The object is copied within the storage and then deleted: for a moment it has both names,
-        and a crash leaves both. An existing object of the new name stays, and this one is deleted;
-        with `replace`, the existing one is replaced.
-
-        Raises:
-            S3Error: The storage rejects the request, or could not be reached.
-            ValueError: A name is not a relative path of plain parts.
-        """
-        key, target = self._key(name), self._key(to)
-        copy = partial(copy_key, self._client, self._bucket, key, target, replace=replace)
-        try:
-            self._request(copy, f"move object {name!r}", missing=name)
-        except ObjectMissingError:
-            return False
-        self.delete([name])
-        return True
-
-    def obstacle(self, name: str) -> str:
-        """Return nothing: there are no folders that could be in the way of a name."""
-        self._key(name)
-        return ""
-
+    @override
     def list(self, prefix: str) -> Iterator[str]:
-        """Yield, in sorted order, the names that start with a prefix."""
         list_keys = partial(keys_below, self._client, self._bucket, self._prefix + prefix)
         for key in self._request(list_keys, f"list {prefix!r}"):
             if key != self._prefix + _PROOF:
                 yield key[len(self._prefix) :]
 
-    def listed(self) -> Sequence[Listed]:
-        """Return all objects below the prefix, of any writer.
-
-        Raises:
-            S3Error: The storage rejects the request, or could not be reached.
-        """
+    @override
+    def listed(self) -> Sequence[FileInfo]:
         below = partial(objects_below, self._client, self._bucket, self._prefix)
         return self._request(below, "list the objects")
 
-    def get_version(self, name: str, etag: str, start: int, length: int) -> bytes:
-        """Return bytes of an object that has this ETag; fewer where it ends earlier.
-
-        Raises:
-            ReplacedError: It has another.
-            ObjectMissingError: There is no such object.
-            S3Error: The storage refuses, or was not to be reached for long.
-        """
+    @override
+    def read_version(self, file: FileInfo, start: int, length: int) -> bytes | None:
+        name, etag = file.name, file.version
         read = partial(
             read_version, self._client, self._bucket, self._prefix + name, etag, start, length
         )
-        return self._request(read, f"read object {name!r}", missing=name)
+        try:
+            return self._request(read, f"read object {name!r}", missing=name)
+        except (ObjectMissingError, ReplacedError):
+            return None
 
-    def retire(self, name: str, etag: str, to: str) -> bool:
-        """Delete an object with an ETag, or rename it; return whether the new name is free.
+    @override
+    def retire(self, file: FileInfo, to: str) -> bool:
+        key, target = self._prefix + file.name, self._key(to) if to else ""
+        retire = partial(retire_key, self._client, self._bucket, key, file.version, target)
+        return self._request(retire, f"take object {file.name!r} away")
 
-        A repeated call does nothing, also after a kill.
-
-        Raises:
-            S3Error: The storage rejects the request, or could not be reached.
-        """
-        target = self._key(to) if to else ""
-        retire = partial(retire_key, self._client, self._bucket, self._prefix + name, etag, target)
-        return self._request(retire, f"take object {name!r} away")
-
+    @override
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects, a thousand a request; names that do not exist are no error."""
         keys = [self._key(name) for name in names]
         for start in range(0, len(keys), DELETED_AT_ONCE):
             some = keys[start : start + DELETED_AT_ONCE]
             delete_some = partial(delete_keys, self._client, self._bucket, some)
             self._request(delete_some, f"delete {len(some)} objects")
 
-    @property
-    def _client(self) -> S3Client:
-        """The client of this process; one that a fork has brought along is left alone."""
-        if self._made is None or self._made[0] != os.getpid():
-            self._made = (os.getpid(), self._translated(self._make, "reach"))
-        return self._made[1]
+    @override
+    def _make_client(self) -> S3Client:
+        return self._translated(partial(make_client, self._settings), "reach")
 
-    def _make(self) -> S3Client:
-        return make_client(self._settings)
-
-    def _key(self, name: str) -> str:
-        object_name_parts(name)
-        return self._prefix + name
+    @override
+    def _copy(self, key: str, to: str, *, replace: bool) -> None:
+        copy_key(self._client, self._bucket, key, to, replace=replace)
 
     def _prove(self) -> None:
         """See once a process that the storage refuses a name that is taken."""
@@ -223,6 +174,7 @@ class S3ObjectStore:
             self._swept = True
             abort_stale_uploads(self._client, self._bucket, self._prefix)
 
+    @override
     def _request(self, request: Callable[[], T], doing: str, *, missing: str | None = None) -> T:
         seconds = self._settings.give_up_after.total_seconds()
         return self._translated(partial(retried, request, seconds), f"{doing} of", missing=missing)

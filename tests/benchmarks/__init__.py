@@ -1,3 +1,3 @@
-"""The benchmarks run."""
+"""Tests of the benchmark suite."""
 
 from __future__ import annotations

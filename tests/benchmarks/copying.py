@@ -1,4 +1,4 @@
-"""A peer for tests: a small process that writes the expected results, or fails at it."""
+"""A peer of the benchmarks for tests: a small process that writes the expected results or fails."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from benchmarks.suite.workload import Expected, Workload
 
 @dataclass(frozen=True)
 class Copying:
-    """What it does: `copy` is right, `wrong` has a count too much, `crash` ends half way."""
+    """A peer that acts by its name:
+
+    `copy` writes right results, `wrong` a wrong count, `crash` fails half way.
+    """
 
     name: str
     does: str = "copy"

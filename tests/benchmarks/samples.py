@@ -1,4 +1,4 @@
-"""Outcomes and figures to test the benchmark suite with."""
+"""Sample outcomes and figures for tests of the benchmark suite."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def figures(rate: float, records: int = 10_000) -> Figures:
 
 
 def outcome(*rates: float) -> Outcome:
-    """A workload that the library did at these rates, and another peer not at all."""
+    """Return an outcome in which the library ran at these rates and another peer did not run."""
     done = Cell("W1", "kstreams", [figures(rate) for rate in rates], lag=Lag(100.0, 250.0))
     refused = Cell("W1", "other", reason="it has no windows")
     return Outcome(

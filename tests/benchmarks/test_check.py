@@ -1,4 +1,4 @@
-"""The check of a peer's results finds what is missing, wrong or one too many."""
+"""The check of a peer's results finds missing, wrong and surplus results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXPECTED: Expected = {(b"a", 0, 0): (3, 7), (b"b", 10, 0): (1, 12), (b"c", 0, 0)
 RIGHT: Results = {(b"a", 0, 0): (3, 7), (b"b", 10, 0): (1, 12), (b"c", 0, 0): (2, 99)}
 
 
-def test_expected_results_are_right_whatever_closes_windows() -> None:
+def test_expected_results_are_right_for_every_way_to_close_windows() -> None:
     verdict = check(EXPECTED, {**RIGHT, (b"~end-1", 0, 0): (1, 5)}, timestamps=True)
     assert verdict.right
     assert verdict.results == 3
@@ -25,7 +25,7 @@ def test_expected_results_are_right_whatever_closes_windows() -> None:
         pytest.param({(b"z", 0, 0): (1, 1)}, "1 unexpected", id="unexpected"),
     ],
 )
-def test_problem_is_told_with_a_case(change: Results, problem: str) -> None:
+def test_wrong_result_is_reported_with_an_example(change: Results, problem: str) -> None:
     verdict = check(EXPECTED, {**RIGHT, **change}, timestamps=True)
     assert not verdict.right
     assert verdict.problems[0].startswith(problem)

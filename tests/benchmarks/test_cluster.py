@@ -1,4 +1,4 @@
-"""The suite's broker: topics made, filled once, measured, read back and removed."""
+"""The suite's broker: topics are created, filled once, measured, read and deleted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.suite.registry import workload_by
 from devtools.servers.silent_logger import SILENT
 from kstreams import Kafka
 from kstreams.connection import RawRecord
-from tests.kstreams.kafka.samples import read_all
+from tests.packages.kstreams_kafka.samples import read_all
 
 pytestmark = pytest.mark.kafka
 
@@ -35,7 +35,9 @@ def records_in(cluster: Cluster, topic: str) -> list[RawRecord]:
 
 
 @pytest.mark.parametrize("partitions", [4, 7])
-def test_dataset_is_written_once_where_its_keys_belong(cluster: Cluster, partitions: int) -> None:
+def test_fill_writes_a_dataset_once_to_the_partitions_of_its_keys(
+    cluster: Cluster, partitions: int
+) -> None:
     dataset = Dataset("some", CLICKS.make, CLICKS.filler, partitions=partitions)
     told: list[int] = []
 
@@ -66,7 +68,7 @@ def test_half_filled_topic_is_written_again(cluster: Cluster) -> None:
     assert b"old" not in {record.value for record in records_in(cluster, topic)}
 
 
-def test_datasets_are_kept_when_all_else_is_deleted(cluster: Cluster) -> None:
+def test_datasets_are_kept_when_other_topics_are_deleted(cluster: Cluster) -> None:
     topic = cluster.fill(Dataset("kept", CLICKS.make, CLICKS.filler), 20, lambda _: None)
     cluster.create("gone")
     assert cluster.size_of(lambda name: name == topic) > 0

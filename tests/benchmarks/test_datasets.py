@@ -1,4 +1,4 @@
-"""The benchmarks' input is the same at each draw, and has the shape that its description says."""
+"""The benchmarks' input is the same for each draw, and has the documented shape."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ IDS = [dataset.name for dataset in DATASETS]
 
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=IDS)
-def test_records_are_the_same_at_each_draw(dataset: Dataset) -> None:
+def test_records_are_the_same_for_each_draw(dataset: Dataset) -> None:
     assert dataset.records(500).equals(dataset.records(500))
 
 
 @pytest.mark.parametrize("dataset", JSON, ids=IDS[: len(JSON)])
-def test_values_are_json_that_says_what_the_columns_say(dataset: Dataset) -> None:
+def test_json_values_equal_the_columns(dataset: Dataset) -> None:
     table = dataset.records(200)
     fields = [name for name in table.column_names if name not in ("key", "value", "timestamp")]
     values = [json.loads(value.as_py()) for value in table.column("value")]
@@ -43,7 +43,7 @@ def test_values_are_json_that_says_what_the_columns_say(dataset: Dataset) -> Non
 
 
 @pytest.mark.parametrize("dataset", DATASETS, ids=IDS)
-def test_topic_rows_lie_where_their_keys_belong_and_end_with_a_closer_each(
+def test_topic_rows_are_in_the_partitions_of_their_keys_and_end_with_a_closer(
     dataset: Dataset,
 ) -> None:
     table = dataset.records(300)
@@ -73,7 +73,7 @@ def test_zipf_is_truncated_and_has_its_shape() -> None:
 
 
 def test_million_clicks_fall_into_about_215_thousand_windows() -> None:
-    # a tenth of them, and so of the windows
+    # a tenth of the clicks, and so of the windows
     users = zipf(np.random.default_rng(7), 100_000, KEYS)
     windows = np.arange(100_000) * GAP_MS // 10_000
     assert len(set(zip(users.tolist(), windows.tolist(), strict=True))) == pytest.approx(
@@ -87,7 +87,7 @@ def test_bids_follow_the_description() -> None:
     assert np.unique(table.column("timestamp").to_numpy()).size == 20_000
     hot = Counter(auctions[-400:].tolist()).most_common(1)[0][1]
     assert 160 < hot < 260  # half of all
-    assert auctions[-100:].min() > auctions[:100].max()  # new ones come
+    assert auctions[-100:].min() > auctions[:100].max()  # new auctions appear
 
 
 def test_records_out_of_order_are_refused() -> None:
@@ -102,12 +102,12 @@ def test_records_out_of_order_are_refused() -> None:
     assert Dataset("backwards", backwards, b"", disorder_ms=45).records(10).num_rows == 10
 
 
-def test_records_that_are_not_as_many_as_said_are_refused() -> None:
+def test_records_fewer_than_the_declared_size_are_refused() -> None:
     with pytest.raises(ValueError, match="has 10 records of 10"):
         Dataset("few", CLICKS.make, b"", size=lambda count: 2 * count).records(10)
 
 
-def test_all_users_are_there_before_the_first_view_and_move_between_views() -> None:
+def test_users_all_precede_the_first_view_and_move_between_views() -> None:
     views, users = VIEWS.records(20_000), USERS.records(20_000)
     times = users.column("timestamp").to_numpy()
     loaded = users.slice(0, 2_000)
@@ -117,7 +117,7 @@ def test_all_users_are_there_before_the_first_view_and_move_between_views() -> N
     assert not set(times) & set(views.column("timestamp").to_numpy())
 
 
-def test_tenth_of_the_impressions_is_clicked_and_nothing_is_near_a_bound() -> None:
+def test_tenth_of_the_impressions_is_clicked_and_no_pair_is_near_a_bound() -> None:
     shown, clicks = IMPRESSIONS.records(20_000), AD_CLICKS.records(20_000)
     near = within(shown, clicks, before_ms=0, after_ms=10_000)
     assert near.pairs["number_left"].nunique() == pytest.approx(2_000, rel=0.1)

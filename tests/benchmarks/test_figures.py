@@ -1,4 +1,4 @@
-"""What of a run is timed."""
+"""The part of a run that is timed."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from benchmarks.suite.process_tree import Sample, cpu_between
 from tests.benchmarks.samples import figures
 
 
-def test_clock_starts_behind_the_warm_up_and_ends_with_the_last_result() -> None:
+def test_clock_starts_after_the_warm_up_and_ends_with_the_last_result() -> None:
     span = span_of([(1.0, 50), (2.0, 120), (4.0, 700), (6.0, 1000)], 1000, 7.0)
     assert (span.start, span.end, span.records) == (2.0, 7.0, 880)
     assert span.rate == 176
 
 
-def test_a_run_ends_when_all_is_done_and_written_but_no_result_of_the_clock_is_waited_for() -> None:
+def test_run_ends_when_all_results_are_written_without_waiting_for_results_of_the_clock() -> None:
     points = [(1.0, 50), (6.0, 1000), (6.5, 1000)]
     assert end_of(points, 1000, 7.0, by_clock=False) == 7.0
     assert end_of(points, 1000, 5.0, by_clock=False) == 6.0
     assert end_of(points, 1000, 16.0, by_clock=True) == 6.0
-    assert end_of(points[:1], 1000, 7.0, by_clock=True) == 7.0  # it did not say how far it is
+    assert end_of(points[:1], 1000, 7.0, by_clock=True) == 7.0  # progress was not reported
 
 
-def test_everything_at_once_is_not_timed() -> None:
+def test_run_of_a_single_batch_is_not_timed() -> None:
     with pytest.raises(ValueError, match="all results came at once"):
         span_of([(1.0, 1000)], 1000, 1.0)
 
@@ -37,13 +37,11 @@ def test_everything_at_once_is_not_timed() -> None:
         (1_500.0, 30_000, False),
     ],
 )
-def test_a_run_is_long_enough_by_time_or_by_records(
-    rate: float, records: int, enough: bool
-) -> None:
+def test_run_is_long_enough_by_time_or_by_records(rate: float, records: int, enough: bool) -> None:
     assert figures(rate, records).long_enough is enough
 
 
-def test_processor_time_lies_on_straight_lines_between_samples() -> None:
+def test_processor_time_is_interpolated_between_samples() -> None:
     samples = [Sample(0.0, 0.0, 0), Sample(10.0, 5.0, 0), Sample(20.0, 25.0, 0)]
     assert cpu_between(samples, 5.0, 15.0) == pytest.approx(12.5)
     assert cpu_between(samples, 15.0, 99.0) == pytest.approx(10.0)

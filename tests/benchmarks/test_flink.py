@@ -1,4 +1,4 @@
-"""What a file of Flink's SQL must have, so that its program can read it."""
+"""Flink's SQL files have the parts that its program reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ABLE = [each for each in all_workloads() if peer_by("flink-sql").refusal(each) i
 
 
 @pytest.mark.parametrize("workload", ABLE, ids=lambda workload: workload.name)
-def test_query_says_what_it_reads_and_what_it_gives(workload: Workload) -> None:
+def test_sql_file_lists_values_tables_views_and_query(workload: Workload) -> None:
     file = ROOT / "benchmarks" / "peers" / "flink" / f"{workload.name.lower()}.sql"
     parts = [part.strip() for part in file.read_text().split(";")]
     inputs = len(workload.datasets)

@@ -1,4 +1,4 @@
-"""Records of the benchmarks in bytes are read as the workloads say."""
+"""Records of the benchmarks are decoded in the format of their workload."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ SEVEN = INT64.serialize(7)
         ("Q1", "windowed", b"9", b'{"dateTime":5,"price":1.5}', ((b"9", 5, 0), 1.5)),
     ],
 )
-def test_record_is_read(
+def test_record_is_decoded(
     workload: str, peer_format: Any, key: bytes, value: bytes | None, expected: object
 ) -> None:
     assert decoder(peer_format, workload_by(workload))(key, value) == expected
 
 
-def test_values_of_eight_bytes_are_read_as_the_workload_says() -> None:
+def test_eight_byte_values_are_decoded_in_the_format_of_the_workload() -> None:
     text = replace(workload_by("W2"), values="json")
     assert decoder("windowed", text)(b"a", b"[12,345]") == ((b"a", 0, 0), (12, 345))

@@ -1,4 +1,4 @@
-"""The benchmark of joins in one process runs to its end, and says what it should."""
+"""The benchmark of joins in one process ends and prints its figures."""
 
 from __future__ import annotations
 
@@ -27,5 +27,5 @@ def test_each_case_has_figures_and_results(figures: dict[str, dict[str, int]], c
     assert (figures[case]["results"] > 0) == (CASES[case].counts != "batches")
 
 
-def test_results_are_as_many_as_the_join_gives(figures: dict[str, dict[str, int]]) -> None:
+def test_results_are_as_many_as_the_join_produces(figures: dict[str, dict[str, int]]) -> None:
     assert figures["stream-table"]["results"] == 2 * (500 - 10)  # all but the updates

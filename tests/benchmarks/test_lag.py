@@ -1,4 +1,4 @@
-"""Latency is measured only of peers that keep up."""
+"""Latency is measured only for peers that keep up."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from benchmarks.suite.lag import RATE, keeps_up
 from benchmarks.suite.registry import peer_by
 
 
-def test_no_lag_is_measured_of_a_slow_peer_that_cannot_keep_up() -> None:
+def test_lag_of_a_slow_peer_that_cannot_keep_up_is_not_measured() -> None:
     assert not keeps_up(peer_by("faust"), RATE - 1)
     assert keeps_up(peer_by("faust"), RATE)
     assert keeps_up(peer_by("faust"), None)
 
 
-def test_short_run_of_another_does_not_tell() -> None:
+def test_short_run_of_another_peer_is_not_used_to_judge_the_rate() -> None:
     assert keeps_up(peer_by("kstreams"), RATE / 2)

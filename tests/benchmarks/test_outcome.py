@@ -1,4 +1,4 @@
-"""Outcomes are kept in files, and become reports, comparisons and plots."""
+"""Outcomes are saved in files, and become reports, comparisons and plots."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from benchmarks.suite.rounds import Rounds
 from tests.benchmarks.samples import figures, outcome
 
 
-def test_outcome_comes_back_from_its_file(tmp_path: Path) -> None:
+def test_outcome_is_loaded_from_its_file(tmp_path: Path) -> None:
     whole = outcome(100.0, 300.0)
     whole.save(tmp_path / "new" / "figures.json")
     assert Outcome.load(tmp_path / "new" / "figures.json") == whole
 
 
-def test_other_file_is_refused(tmp_path: Path) -> None:
+def test_file_of_another_program_is_refused(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text("{}")
     with pytest.raises(ValueError, match="no figures of this suite"):
         Outcome.load(tmp_path / "other.json")
@@ -38,7 +38,7 @@ def test_report_has_median_span_dash_and_reason() -> None:
     assert "- 2 of 3 rounds were run" in text
 
 
-def test_comparison_tells_ratio_and_what_is_no_difference() -> None:
+def test_comparison_shows_ratio_or_within() -> None:
     lines = compared(outcome(100.0, 110.0), outcome(200.0, 220.0)).splitlines()
     assert lines[1].split() == ["W1", "kstreams", "105", "210", "2.00"]
     assert compared(outcome(100.0, 130.0), outcome(110.0)).splitlines()[1].endswith("within")
@@ -81,7 +81,7 @@ def test_report_of_a_run_becomes_a_page_with_its_plots(tmp_path: Path) -> None:
     assert "![W1](./w1.png)" in (tmp_path / "run" / "report.md").read_text()
 
 
-def test_interrupted_run_reports_what_was_measured(
+def test_interrupted_run_reports_finished_measurements(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(rounds: Rounds) -> None:
@@ -99,7 +99,7 @@ def test_interrupted_run_reports_what_was_measured(
     assert main(["run", "--goals", "--keys", "5"]) == 2
 
 
-def test_a_rate_of_a_run_too_short_to_be_warm_is_not_compared() -> None:
+def test_rate_of_a_run_too_short_to_be_warm_is_not_compared() -> None:
     whole = outcome(200.0)
     whole.cells[1] = Cell("W1", "other", [figures(200.0, 1_000)])
     text = markdown(whole)

@@ -1,4 +1,4 @@
-"""The plain model that peers are compared with counts right."""
+"""The plain model that peers are compared with counts correctly."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_tumbling_windows_count() -> None:
     }
 
 
-def test_hopping_windows_sum_what_each_covers() -> None:
+def test_hopping_windows_sum_their_records() -> None:
     found = windows(table(), 20, 10, column="amount")
     assert found[b"a", 0, 0] == (5, 10)
     assert found[b"a", -10, 0] == (1, 0)

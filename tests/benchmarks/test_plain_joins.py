@@ -1,4 +1,4 @@
-"""The plain models of joins that peers are compared with join right."""
+"""The plain models of joins that peers are compared with join correctly."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def table(**columns: Sequence[Any]) -> pa.Table:
     return pa.table({"value": [b""] * count, **columns})
 
 
-def test_record_has_the_row_of_its_time() -> None:
+def test_record_is_joined_with_the_row_of_its_time() -> None:
     stream = table(key=[b"a", b"a", b"b", b"a"], timestamp=[10, 20, 25, 30])
     rows = table(key=[b"a", b"a"], timestamp=[20, 21], region=["x", "y"])
     found = as_of(stream, rows)
@@ -27,7 +27,7 @@ def test_record_has_the_row_of_its_time() -> None:
     assert found["timestamp"].tolist() == [10, 20, 25, 30]
 
 
-def test_pairs_are_within_both_bounds_and_the_rest_is_alone() -> None:
+def test_pairs_are_within_both_bounds_and_other_records_are_unmatched() -> None:
     left = table(key=[b"a", b"a", b"b"], timestamp=[100, 103, 100], cost=[1, 2, 3])
     right = table(key=[b"a", b"a", b"c"], timestamp=[99, 110, 100], price=[4, 5, 6])
     found = within(left, right, before_ms=1, after_ms=9)
@@ -41,7 +41,7 @@ def expected(name: str, *tables: pa.Table) -> Expected:
     return workload_by(name).expected(*tables)
 
 
-def test_views_count_for_the_region_of_their_time_or_of_the_start() -> None:
+def test_views_count_for_the_region_at_their_time_or_at_the_start() -> None:
     start = 1_704_067_200_000
     views = table(key=[b"a", b"a", b"b"], timestamp=[start, start + 5 * S, start + 12 * S])
     users = table(
@@ -63,7 +63,7 @@ def test_views_count_for_the_region_of_their_time_or_of_the_start() -> None:
     assert workload_by("W5").apart_of("kstreams") is None
 
 
-def test_ads_are_paired_and_outer_ones_alone_besides() -> None:
+def test_ads_are_paired_and_outer_join_adds_unmatched_ones() -> None:
     shown = table(key=[b"a", b"b"], timestamp=[5 * S, 6 * S], cost=[1, 2])
     clicks = table(key=[b"a", b"b"], timestamp=[15 * S, 17 * S], price=[3, 4])
     pairs: Mapping[Any, Any] = {(b"a", 5 * S, 15 * S): ((1, 3), 15 * S)}
@@ -75,7 +75,7 @@ def test_ads_are_paired_and_outer_ones_alone_besides() -> None:
     }
 
 
-def test_messages_of_the_blocked_are_dropped_and_others_translated() -> None:
+def test_messages_of_blocked_senders_are_dropped_and_others_translated() -> None:
     messages = table(
         key=[b"a", b"b", b"a"], timestamp=[1, 2, 3], to=["b", "a", "a"], text=["one", "one", "two"]
     )
@@ -110,7 +110,7 @@ def test_local_sellers_have_auctions_of_the_category() -> None:
     }
 
 
-def test_new_sellers_sell_in_the_window_in_which_they_come() -> None:
+def test_new_sellers_sell_in_the_window_of_their_registration() -> None:
     late = table(
         key=[b"7", b"8"],
         timestamp=[S, 25 * S],

@@ -1,4 +1,4 @@
-"""A plan of a benchmark says which peer runs which workload, when and with how many records."""
+"""The plan of a benchmark: workloads, peers, their order and their numbers of records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.suite.plan import BATCHES, MOST_BATCH, Plan, batch_of, ordered
 from benchmarks.suite.registry import UnknownName, peer_by, workload_by
 
 
-def test_each_round_begins_with_another_peer_and_keeps_their_order() -> None:
+def test_each_round_begins_with_the_next_peer_in_the_same_order() -> None:
     assert [ordered("abc", number) for number in range(4)] == [
         ["a", "b", "c"],
         ["b", "c", "a"],
@@ -36,7 +36,7 @@ def test_slow_peers_run_fewer_records() -> None:
     assert few.records_of(workload_by("W1"), peer_by("faust")) == 20_000
 
 
-def test_goals_have_peers_that_can_and_records_enough_for_the_fast_ones() -> None:
+def test_goals_have_peers_that_can_run_them_and_enough_records_for_fast_ones() -> None:
     plan = goal_plan()
     assert (plan.minutes, plan.rounds, plan.lag) == (60, 3, True)
     assert [workload.name for workload in plan.workloads] == [
@@ -48,7 +48,7 @@ def test_goals_have_peers_that_can_and_records_enough_for_the_fast_ones() -> Non
         assert slow or plan.records_of(workload, peer) * (1 - WARM_UP) > 2_000_000
 
 
-def test_goals_of_a_workload_or_a_peer_have_the_same_records() -> None:
+def test_goals_of_one_workload_or_peer_have_the_same_records() -> None:
     few = goal_plan(["W3", "W4"], ["flink-sql"])
     assert [(w.name, p.name, few.records_of(w, p)) for w, p in few.pairs] == [
         ("W3", "flink-sql", 1_200_000),
@@ -59,7 +59,7 @@ def test_goals_of_a_workload_or_a_peer_have_the_same_records() -> None:
         goal_plan(["W7"])
 
 
-def test_workload_on_another_number_of_keys_has_its_own_data_and_label() -> None:
+def test_workload_with_another_number_of_keys_has_separate_data_and_label() -> None:
     few = workload_by("W1").of_keys(10)
     assert few.label == "W1-10-keys"
     assert few.dataset.topic(5) != workload_by("W1").dataset.topic(5)
@@ -68,7 +68,7 @@ def test_workload_on_another_number_of_keys_has_its_own_data_and_label() -> None
         workload_by("Q5").of_keys(10)
 
 
-def test_workload_on_another_number_of_partitions_has_its_own_data_and_label() -> None:
+def test_workload_with_another_number_of_partitions_has_separate_data_and_label() -> None:
     spread = workload_by("W1").of_partitions(16)
     assert spread.label == "W1-16-partitions"
     assert spread.dataset.topic(5) != workload_by("W1").dataset.topic(5)
@@ -86,7 +86,7 @@ def test_plan_lists_each_workload_and_peer_once() -> None:
     assert plan.peers == [ours, spark]
 
 
-def test_quick_is_one_round_of_few_records_unless_told_otherwise() -> None:
+def test_quick_plan_is_one_round_of_few_records_unless_overridden() -> None:
     full = Plan([])
     assert full.asked(quick=False) == full
     quick = full.asked(quick=True)

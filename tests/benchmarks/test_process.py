@@ -1,4 +1,4 @@
-"""Processes of peers are sampled, ended with their children, and say why they failed."""
+"""Processes of peers are sampled, ended with their children, and report why they failed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def wait_for(met: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def test_process_is_listened_to_sampled_and_ended_with_its_children(tmp_path: Path) -> None:
+def test_process_reports_progress_is_sampled_and_ends_with_its_children(tmp_path: Path) -> None:
     own = job(tmp_path / "home")
     process = PeerProcess(Command((sys.executable, "-c", PARENT)), own)
     try:
@@ -63,7 +63,7 @@ def test_process_is_listened_to_sampled_and_ended_with_its_children(tmp_path: Pa
         ),
     ],
 )
-def test_process_that_fails_says_why(tmp_path: Path, code: str, said: str) -> None:
+def test_failed_process_keeps_its_last_output(tmp_path: Path, code: str, said: str) -> None:
     command = Command((sys.executable, "-c", code))
     process = PeerProcess(command, job(tmp_path / "home"))
     wait_for(lambda: process.ended is not None)

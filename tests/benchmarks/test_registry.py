@@ -1,4 +1,4 @@
-"""Workloads and peers are found by name, and each peer says what it cannot do."""
+"""Workloads and peers are found by name, and each peer reports which workloads it cannot run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.suite.registry import (
 from benchmarks.suite.workload import Workload
 
 
-def test_workloads_come_in_order() -> None:
+def test_workloads_are_listed_in_order() -> None:
     names = [workload.name for workload in all_workloads()]
     assert names == [
         *("W1", "W2", "W3", "W4", "W5", "W6", "W6o", "W7"),
@@ -24,13 +24,13 @@ def test_workloads_come_in_order() -> None:
     ]
 
 
-def test_library_comes_first_and_no_two_peers_share_a_name() -> None:
+def test_library_is_the_first_peer_and_names_are_unique() -> None:
     names = [peer.name for peer in all_peers()]
     assert names[0] == "kstreams"
     assert len(set(names)) == len(names)
 
 
-def test_peer_says_of_every_workload_that_it_can_or_why_not() -> None:
+def test_peer_accepts_each_workload_or_gives_a_reason() -> None:
     for peer in all_peers():
         refusals = [peer.refusal(workload) for workload in all_workloads()]
         assert None in refusals
@@ -38,7 +38,7 @@ def test_peer_says_of_every_workload_that_it_can_or_why_not() -> None:
 
 
 @pytest.mark.parametrize("workload", all_workloads(), ids=lambda w: w.name)
-def test_library_has_every_workload(workload: Workload) -> None:
+def test_library_accepts_every_workload(workload: Workload) -> None:
     assert workload.topology is not None
     topics = [f"in-{number}" for number in range(len(workload.datasets))]
     assert workload.topology(*topics, "out", "auto").groups
@@ -47,12 +47,12 @@ def test_library_has_every_workload(workload: Workload) -> None:
 
 
 @pytest.mark.parametrize("find", [workload_by, peer_by])
-def test_unknown_name_lists_the_known_ones(find: object) -> None:
+def test_unknown_name_is_refused_with_the_known_names(find: object) -> None:
     with pytest.raises(UnknownName, match=r"there are: (W1|kstreams) "):
         find("nothing")  # type: ignore[operator]
 
 
-def test_workload_of_ones_own_is_a_file(tmp_path: Path) -> None:
+def test_workload_of_the_user_is_loaded_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "own.py"
     file.write_text("from benchmarks.workloads.w1 import WORKLOAD\n")
     assert workload_by(str(file)) == workload_by("W1")

@@ -1,4 +1,4 @@
-"""Rounds, with small processes in place of systems: what is run, checked, kept and left out."""
+"""Rounds with small processes in place of systems: order, checks, failures and time limits."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield running
 
 
-class Told:
-    """A watcher that keeps what it is told; a minute of its clock is a run."""
+class RecordingWatcher:
+    """A watcher that records its calls; its clock advances by a minute for each run."""
 
     def __init__(self) -> None:
         self.runs = 0
@@ -53,8 +53,8 @@ class Told:
         self.lines.append(text)
 
 
-def run(plan: Plan, cluster: Cluster, cache: Path) -> tuple[Outcome, Told]:
-    told = Told()
+def run(plan: Plan, cluster: Cluster, cache: Path) -> tuple[Outcome, RecordingWatcher]:
+    told = RecordingWatcher()
     outcome = Outcome({}, {}, {}, {})
     saved: list[int] = []
 
@@ -66,8 +66,8 @@ def run(plan: Plan, cluster: Cluster, cache: Path) -> tuple[Outcome, Told]:
     return outcome, told
 
 
-def ran(told: Told) -> list[str]:
-    """Return which peers ran in which order."""
+def ran(told: RecordingWatcher) -> list[str]:
+    """Return the peers in the order in which they ran."""
     return [title.split()[1].rstrip(",") for title in told.steps if ", round " in title]
 
 
@@ -91,7 +91,7 @@ def test_each_round_begins_with_another_peer_and_keeps_checked_figures(
     assert all(topic.startswith((DATA, "__")) for topic in cluster.topics())
 
 
-def test_what_is_wrong_fails_refuses_or_is_missing_has_its_reason_and_no_figures(
+def test_failed_refused_and_missing_peers_have_a_reason_and_no_figures(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     peers = [Copying(does, does) for does in ("wrong", "crash", "refuse", "miss", "copy")]
@@ -107,14 +107,12 @@ def test_what_is_wrong_fails_refuses_or_is_missing_has_its_reason_and_no_figures
     assert cells["miss"].reason == "not installed: no such compiler"
     assert [cell.peer for cell in outcome.cells if cell.rounds] == ["copy"]
     assert len(cells["copy"].rounds) == 2
-    assert sorted(ran(told)) == ["copy", "copy", "crash", "wrong"]  # failed ones but once
+    assert sorted(ran(told)) == ["copy", "copy", "crash", "wrong"]  # failed peers run only once
     assert told.runs == told.ended == 6
-    assert len(list(tmp_path.rglob("*.log"))) == 2  # of the failed ones, to look into
+    assert len(list(tmp_path.rglob("*.log"))) == 2  # logs of the failed peers
 
 
-def test_round_that_would_not_end_in_time_is_left_out_and_told(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+def test_round_over_the_time_limit_is_skipped_with_a_note(cluster: Cluster, tmp_path: Path) -> None:
     plan = Plan([(W2, Copying("a"))], RECORDS, rounds=3, minutes=2.5, lag=False)
 
     outcome, told = run(plan, cluster, tmp_path)
@@ -126,7 +124,7 @@ def test_round_that_would_not_end_in_time_is_left_out_and_told(
     assert all(cell.reason == "" for cell in outcome.cells)
 
 
-def test_runs_of_the_first_round_that_do_not_fit_are_left_out_and_told(
+def test_first_round_over_the_time_limit_leaves_out_runs_with_a_reason(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     pairs = [(W2, Copying(name)) for name in "ab"]
@@ -138,7 +136,7 @@ def test_runs_of_the_first_round_that_do_not_fit_are_left_out_and_told(
     assert told.runs == told.ended == 2
 
 
-def test_workload_of_several_topics_is_filled_and_who_does_it_apart_is_judged_by_its_own_results(
+def test_workload_of_several_topics_is_filled_and_spark_is_checked_by_its_separate_results(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     pairs = [(W5, Copying(name)) for name in ("as-it-is", "spark")]
@@ -152,7 +150,9 @@ def test_workload_of_several_topics_is_filled_and_who_does_it_apart_is_judged_by
     (figures,) = outcome.cell("W5", "as-it-is").rounds
     assert figures.records == 2_000 + 200 + 40
     assert figures.progress[-1][1] == figures.records + 2 * 4
-    assert "with another value" in outcome.cell("W5", "spark").reason  # it did follow the moves
+    assert (
+        "with another value" in outcome.cell("W5", "spark").reason
+    )  # this peer did follow the moves
     assert outcome.notes == [
         "W5 spark: users as they are before the first view: it does not follow their moves"
     ]

@@ -1,4 +1,4 @@
-"""The scale run: what it asks for, how it reckons, what it shows."""
+"""The scale run: its runs, its calculations and its report."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TASK_S, RECORD_S = 0.05, 4e-6
 
 
 def costing(partitions: int) -> Figures:
-    """Figures of a run whose costs lie on a straight line."""
+    """Return the figures of a run whose costs are linear in the number of tasks."""
     batch = batch_of(RECORDS)
     cpu_s = partitions * TASK_S + batch * RECORD_S
     return replace(
@@ -68,7 +68,7 @@ def state() -> StateCost:
     return StateCost(MACHINE, points, [CommitSize(4, 2_000, 0.5), CommitSize(1_000, 400_000, 9)])
 
 
-def test_runs_are_of_each_workload_and_peer_once_and_each_peer_can() -> None:
+def test_runs_have_each_workload_and_peer_once_and_each_peer_can_run_it() -> None:
     found = [(workload.label, peer.name) for workload, peer in pairs()]
     assert len(set(found)) == len(found)
     assert {("W1", CORES[1]), ("W1", CORES[2]), ("W1", EXECUTORS)} <= set(found)
@@ -78,7 +78,7 @@ def test_runs_are_of_each_workload_and_peer_once_and_each_peer_can() -> None:
     assert [peer.refusal(workload) for workload, peer in pairs()] == [None] * len(found)
 
 
-def test_costs_are_those_of_the_straight_line() -> None:
+def test_costs_are_fitted_to_a_straight_line() -> None:
     costs = costs_of(outcome())
     assert costs is not None
     assert costs.task_core_s == pytest.approx(TASK_S)
@@ -91,17 +91,17 @@ def test_costs_are_those_of_the_straight_line() -> None:
     assert costs.cores(1_000, 1_000_000, 10, busy=0.5) == pytest.approx(18)
 
 
-def test_no_costs_without_runs_on_several_numbers_of_partitions() -> None:
+def test_costs_need_runs_with_several_numbers_of_partitions() -> None:
     few = outcome()
     few.cells = [cell for cell in few.cells if "partitions" not in cell.workload]
     assert costs_of(few) is None
     assert "### 1,000 partitions" not in markdown(Scale(few, None))
 
 
-def test_report_has_runs_memory_state_and_what_follows() -> None:
+def test_report_has_runs_memory_state_and_conclusions() -> None:
     text = markdown(Scale(outcome(), state()))
     assert "| 2 cores, 64 partitions | 15,625 | 15,625 to 15,625 | 1.00 |" in text
-    assert "- two executors of one core, processes of their own: round 1 failed" in text
+    assert "- two executors of one core, separate processes: round 1 failed" in text
     assert "Memory with 1,000,000 keys: 1.20 times" in text
     assert "a batch took 1.00 s in the first third of the run and 1.00 s in the last" in text
     assert "| 10,000,000 | 550 | 550 to 550 | 1.10 | 800 | 5.5 | 200,000 | 1,000 |" in text
@@ -111,13 +111,13 @@ def test_report_has_runs_memory_state_and_what_follows() -> None:
 
 
 @pytest.mark.parametrize("part", [Scale(outcome(), None), Scale(None, state())])
-def test_a_part_alone_can_be_shown(part: Scale) -> None:
+def test_report_of_a_single_part_is_shown(part: Scale) -> None:
     text = markdown(part)
     assert ("### State" in text) == (part.state is not None)
     assert ("### Cores" in text) == (part.runs is not None)
 
 
-def test_a_run_on_many_partitions_is_read_again_and_shown(tmp_path: Path) -> None:
+def test_run_on_many_partitions_is_loaded_and_shown(tmp_path: Path) -> None:
     run = ManyPartitions(
         partitions=1_000,
         records=20_000,
@@ -136,9 +136,9 @@ def test_a_run_on_many_partitions_is_read_again_and_shown(tmp_path: Path) -> Non
 
     assert "### 1,000 partitions" in text
     assert "| a batch | 5.7 s |" in text
-    assert "| objects that it writes | 1,142 |" in text
+    assert "| objects written by a batch | 1,142 |" in text
     assert "a job of 1,000 empty Python tasks | 7.2 s |" in text
-    assert "| memory of the driver's Python at most | 210 MB |" in text
+    assert "| peak memory of the driver's Python | 210 MB |" in text
 
 
 def test_plots_show_cores_partitions_keys_past_windows_and_state(tmp_path: Path) -> None:
@@ -149,9 +149,7 @@ def test_plots_show_cores_partitions_keys_past_windows_and_state(tmp_path: Path)
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in made)
 
 
-def test_report_is_written_again_and_into_a_page(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_report_is_updated_in_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome().save(tmp_path / RUNS)
     state().save(tmp_path / GROWTH)
     assert Scale.load(tmp_path) == Scale(outcome(), state())
@@ -165,7 +163,7 @@ def test_report_is_written_again_and_into_a_page(
     assert page.read_text() == first
     assert first.startswith(f"before\n{marks[0]}\n\n### Cores")
     assert first.endswith(f"{END}\nafter\n")
-    assert f"{END}\nafter\n{marks[2]}\nold\n" in first  # a part that was not run
+    assert f"{END}\nafter\n{marks[2]}\nold\n" in first  # this part was not run
     assert first.count("old") == 1
     assert "plots are in" in capsys.readouterr().out
 
@@ -191,7 +189,7 @@ def test_folder_without_figures_is_refused(
     assert problem in capsys.readouterr().err
 
 
-def test_page_without_marks_is_left_alone(tmp_path: Path) -> None:
+def test_page_without_marks_is_refused_and_unchanged(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     text = f"{begin('runs')}{END}{END}{begin('many')}"
     page.write_text(text)
@@ -200,7 +198,7 @@ def test_page_without_marks_is_left_alone(tmp_path: Path) -> None:
     assert page.read_text() == text
 
 
-def test_keys_differ_and_lie_apart() -> None:
+def test_keys_are_distinct_and_far_apart() -> None:
     made = names(np.arange(100_000))
     assert len(set(made)) == 100_000
     shares = np.histogram([int(key[5:], 16) for key in made[:1_000]], 10, (0, 2**32))[0]
@@ -208,7 +206,7 @@ def test_keys_differ_and_lie_apart() -> None:
     assert names(np.array([7])) == made[7:8]
 
 
-def test_commits_grow_with_the_tasks_that_have_a_pointer(tmp_path: Path) -> None:
+def test_commit_size_grows_with_the_tasks_that_have_a_pointer(tmp_path: Path) -> None:
     few, more, most = commit_sizes(tmp_path)
     assert [few.tasks, more.tasks, most.tasks] == [4, 64, 1_000]
     assert most.size_bytes / more.size_bytes == pytest.approx(1_000 / 64, rel=0.2)

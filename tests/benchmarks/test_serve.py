@@ -1,4 +1,4 @@
-"""The benchmark of `kstreams serve` runs, and counts from when a read was due."""
+"""The benchmark of `kstreams serve` runs, and measures from the time when a read was due."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from devtools.browser import chromium_path
 
 
 class Slow:
-    """Takes three times as long as there is time."""
+    """A request that takes three times as long as the interval."""
 
     def read(self) -> None:
         time.sleep(0.03)
@@ -22,13 +22,13 @@ class Slow:
         pass
 
 
-def test_a_read_that_waits_for_another_has_waited() -> None:
-    times = open_loop(lambda _: Slow(), clients=1, rate=100, seconds=0.2)  # type: ignore[arg-type, return-value]  # played
+def test_read_that_waits_for_another_counts_the_wait() -> None:
+    times = open_loop(lambda _: Slow(), clients=1, rate=100, seconds=0.2)  # type: ignore[arg-type, return-value]  # a fake
     assert times[-1] > times[0] + 0.1
 
 
 @pytest.mark.slow
-def test_it_says_how_large_pages_are_and_when_they_are_live(
+def test_pages_benchmark_prints_sizes_and_times_until_live(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     given = ["--tasks", "4", "--batches", "2", "--rounds", "1"]
@@ -41,7 +41,7 @@ def test_it_says_how_large_pages_are_and_when_they_are_live(
 
 
 @pytest.mark.slow
-def test_it_reads_while_an_app_commits(capsys: pytest.CaptureFixture[str]) -> None:
+def test_reads_benchmark_measures_while_an_app_commits(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--part", "reads", "--keys", "500", "--changed", "40", "--seconds", "0.6"]
     assert main(["serve", *given, "--every", "0.1"]) == 0
     said = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Spark's Kafka connector is fetched in a version that exists, or the failure says what to do."""
+"""Spark's Kafka connector is fetched in an available version, or the failure names the remedy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ def spark(name: str, version: str) -> Artifact:
     return Artifact("org.apache.spark", name, version)
 
 
-def test_own_version_is_taken_where_it_exists(repository: LocalRepository, tmp_path: Path) -> None:
+def test_connector_of_the_installed_spark_version_is_used_if_available(
+    repository: LocalRepository, tmp_path: Path
+) -> None:
     wanted = (
         repository.add(spark(CONNECTOR, "4.1.9")),
         repository.add(spark(TOKENS, "4.1.9")),
@@ -42,7 +44,7 @@ def test_own_version_is_taken_where_it_exists(repository: LocalRepository, tmp_p
     ]
 
 
-def test_missing_versions_fall_back_each_to_its_own(
+def test_missing_versions_fall_back_for_each_artifact(
     repository: LocalRepository, tmp_path: Path
 ) -> None:
     repository.add(spark(CONNECTOR, "4.1.3"))
@@ -55,7 +57,7 @@ def test_missing_versions_fall_back_each_to_its_own(
 
 
 @pytest.mark.usefixtures("repository")
-def test_failure_tells_what_to_do_by_hand() -> None:
+def test_download_failure_names_the_manual_steps() -> None:
     with pytest.raises(JarResolutionError, match="cannot bring") as caught:
         kafka_connector_jars()
     assert "KSTREAMS_KAFKA_JARS" in str(caught.value)
@@ -64,7 +66,7 @@ def test_failure_tells_what_to_do_by_hand() -> None:
     )
 
 
-def test_own_folder_of_jars_is_taken_as_it_is(
+def test_own_folder_of_jars_is_used_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KSTREAMS_KAFKA_JARS", str(tmp_path))
@@ -77,7 +79,7 @@ def test_own_folder_of_jars_is_taken_as_it_is(
 
 @pytest.mark.kafka
 @pytest.mark.timeout(600)
-def test_the_connector_comes_from_the_repository_that_ivy_knows() -> None:
+def test_connector_is_downloaded_from_the_repository_of_ivy() -> None:
     names = [jar.name for jar in kafka_connector_jars()]
     assert names[:2] == ["commons-pool2-2.12.1.jar", "kafka-clients-3.9.1.jar"]
     assert names[2].startswith(f"{CONNECTOR}-4.1.")

@@ -1,4 +1,4 @@
-"""The benchmark of windows runs to its end, and says what it should."""
+"""The benchmark of windows ends and prints its figures."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_each_case_has_figures(results: Path) -> None:
     assert figures["session"]["results"] == figures["session-records"]["results"]
 
 
-def test_it_shows_and_draws_them(results: Path) -> None:
+def test_figures_are_printed_and_plotted(results: Path) -> None:
     printed = (results / "printed").read_text()
     assert "records/s" in printed
     assert "us a record in the first third" in printed
@@ -48,7 +48,7 @@ def test_it_shows_and_draws_them(results: Path) -> None:
     assert (results / "windows.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_matrix_has_all_combinations_of_counts_and_sums() -> None:
+def test_matrix_has_all_combinations_of_counts_and_sums() -> None:
     from benchmarks.windows.cases import AGGREGATORS, matrix
 
     cases = list(matrix())

@@ -1,4 +1,4 @@
-"""Each workload's topology, on the driver, gives what the plain computation does."""
+"""On the test driver, each workload's topology gives the results of the plain computation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def results(topology: Topology, workload: Workload, records: int) -> Results:
 
 
 @pytest.mark.parametrize(("workload", "execution"), CASES)
-def test_topology_computes_what_is_expected(workload: Workload, execution: Execution) -> None:
+def test_topology_gives_the_expected_results(workload: Workload, execution: Execution) -> None:
     assert workload.topology is not None
     expected = workload.expected(*workload.tables(600))
     topology = workload.topology(*topics_of(workload), "out", execution)

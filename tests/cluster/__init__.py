@@ -1,3 +1,3 @@
-"""Apps on executors that are processes apart from the driver."""
+"""Apps on executors in processes apart from the driver."""
 
 from __future__ import annotations

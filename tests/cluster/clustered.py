@@ -1,4 +1,4 @@
-"""An app on a cluster, from outside: its input, its drivers, and what it has written."""
+"""A test's view of an app on a cluster: its input, its drivers and its output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PARTITIONS = 4
 PROGRAM = "counting_app.py"
 _WAIT_S = 300
 _STEP_MS = 2
-"""Of event time from line to line: what is emitted at once is less apart than the grace."""
+"""Event time between two lines: lines emitted together are less apart than the grace period."""
 _START_MS = 1_700_000_000_000
 _SLACK_S = 1
 """Each task has seen a record of the last second."""
@@ -42,7 +42,7 @@ _SLACK_S = 1
 
 @dataclass(frozen=True)
 class Driver:
-    """A driver in client mode: a JVM that has started a Python."""
+    """A driver in client mode: a JVM that has started a Python process."""
 
     machine: Machine
     process: subprocess.Popen[bytes]
@@ -55,35 +55,38 @@ class Driver:
 
     @property
     def python(self) -> int:
-        """The process of Python; one that it forks is called the same until it is another's."""
+        """The driver's Python process.
+
+        A forked child has the same name until it starts its program.
+        """
         called = {pid for pid in session(self.jvm) if pid != self.jvm and PROGRAM in command(pid)}
         (found,) = (pid for pid in called if parent(pid) not in called)
         return found
 
     @property
     def paused(self) -> bool:
-        """Whether its Python stands still."""
+        """Whether the Python process is stopped by a signal."""
         return state(self.python) == "T"
 
     def pause(self) -> None:
-        """Stop the JVM of a driver whose Python stands still, as if the machine hung."""
+        """Stop the JVM of a driver whose Python process is stopped, as if the machine hung."""
         kill(self.jvm, signal.SIGSTOP)
 
-    def go_on(self) -> None:
-        """Let both go on."""
+    def resume(self) -> None:
+        """Let both processes continue."""
         for pid in (self.jvm, self.python):
             kill(pid, signal.SIGCONT)
 
     def end(self) -> None:
-        """Wait until it has ended, of itself if a part of it was killed.
+        """Wait until the driver has ended by itself, because a part of it was killed.
 
         Raises:
-            AssertionError: It has not, with what it has told, and what its threads do.
+            AssertionError: The driver still runs. Has its log and the stacks of its threads.
         """
         try:
             self.process.wait(_WAIT_S)
         except subprocess.TimeoutExpired:
-            for pid in session(self.jvm):  # their threads, into the log
+            for pid in session(self.jvm):  # write the stacks of the threads into the log
                 kill(pid, signal.SIGQUIT if pid == self.jvm else signal.SIGUSR1)
             sleep(2)
             told = self.log.read_text(errors="replace")[-40_000:]
@@ -93,14 +96,14 @@ class Driver:
 
 @dataclass
 class ClusteredApp:
-    """One app: a name, its topics and where it keeps itself; drivers come and go.
+    """An app with its topics and its checkpoint; drivers can be started and stopped.
 
     Args:
-        name: Of the app, its topics and its prefix in the bucket.
-        cluster: Where it runs.
-        bootstrap: Of the broker.
-        bucket: What it keeps is there.
-        max_records: Of one batch.
+        name: Name of the app, and prefix of its topics and of its objects in the bucket.
+        cluster: The cluster that runs the app.
+        bootstrap: Address of the broker.
+        bucket: Bucket for checkpoint and state.
+        max_records: Most records of a batch.
     """
 
     name: str
@@ -123,7 +126,7 @@ class ClusteredApp:
     # ------------------------------------------------------------ input
 
     def emit(self, count: int) -> None:
-        """Append so many lines, 2,000 at most; time goes on with them."""
+        """Append lines, 2,000 at most, with increasing event times."""
         first = self._emitted
         self._emitted += count
         with Emitter(lines(self.name), self._kafka) as emitter:
@@ -148,10 +151,10 @@ class ClusteredApp:
         """Submit a driver in client mode.
 
         Args:
-            machine: Where; by default one that is new and empty.
-            config: Settings of Spark's.
-            options: The program's, besides the usual ones.
-            environment: Variables that the driver alone has.
+            machine: The driver's machine. By default a new, empty one.
+            config: Settings of Spark.
+            options: Options of the program in addition to the usual ones.
+            environment: Additional variables of the driver.
         """
         machine = machine or self.cluster.add_machine(f"driver-{len(self.cluster.machines)}")
         self.install(machine)
@@ -170,7 +173,7 @@ class ClusteredApp:
 
     @staticmethod
     def install(machine: Machine) -> None:
-        """Put the program on a machine, and the module that it imports."""
+        """Copy the program and the module that it imports to a machine."""
         shutil.copy(str(counting_app.__file__), machine.path(PROGRAM))
         package = machine.path("tests")
         package.mkdir(exist_ok=True)
@@ -198,7 +201,7 @@ class ClusteredApp:
         )
 
     def commits(self) -> list[Commit]:
-        """Return the commits that the checkpoint has, in the order of their batches."""
+        """Return the commits in the checkpoint, in the order of their batches."""
         storage = self.bucket.settings(self.name)
         checkpoint = Checkpoint.load(home_of(storage))
         (query,) = checkpoint.queries
@@ -206,13 +209,13 @@ class ClusteredApp:
         return [log.at(batch) for batch in log.batches()]
 
     def stop(self) -> None:
-        """Let the newest driver stop after its batch, as a supervisor does."""
+        """Stop the newest driver after its batch, as a supervisor does."""
         driver = self.drivers[-1]
         kill(driver.python, signal.SIGTERM)
         self.cluster.wait(lambda: not alive(driver.jvm), "the driver's end")
         assert driver.process.wait() == 0
 
-    # ------------------------------------------------------------ what it came to
+    # ------------------------------------------------------------ results
 
     def wait_for_all(self) -> None:
         """Wait until every word of the input has its count."""
@@ -224,7 +227,7 @@ class ClusteredApp:
         )
 
     def assert_exact(self) -> None:
-        """Check that nothing was lost and nothing counted twice."""
+        """Check that no record was lost or counted twice."""
         self.wait_for_all()
         counts: defaultdict[str, list[int]] = defaultdict(list)
         topic = totals(self.name)
@@ -250,7 +253,7 @@ class ClusteredApp:
         assert {at: self._windows[at] for at in found} == found
 
     def _once(self, topic: str) -> list[RawRecord]:
-        """Return a topic's records, each id once; copies of one are the same."""
+        """Return the records of a topic, each id once, and check that copies are equal."""
         found: dict[bytes, RawRecord] = {}
         for record in self._read(topic):
             known = found.setdefault(_id_of(record), record)

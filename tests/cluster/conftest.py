@@ -12,19 +12,19 @@ from devtools.servers.kafka import KafkaBroker
 from devtools.servers.machine import why_no_machines
 from devtools.servers.s3 import Bucket
 from devtools.servers.spark_cluster import SparkCluster
-from devtools.wheel import installed_wheel
+from devtools.wheel import installed_wheels
 from tests.cluster.clustered import ClusteredApp
 
 
 @pytest.fixture(scope="session")
 def wheel_environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A virtual environment with the wheel, which finds dependencies in this one's."""
-    return installed_wheel(tmp_path_factory.mktemp("wheel"))
+    """Create a virtual environment with the wheels and the dependencies of this one."""
+    return installed_wheels(tmp_path_factory.mktemp("wheel"))
 
 
 @pytest.fixture
 def cluster(tmp_path: Path, wheel_environment: Path) -> Iterator[SparkCluster]:
-    """A master and two workers of a core each; skipped where machines cannot be had."""
+    """Start a master and two workers with a core each; skip where machines cannot be isolated."""
     if why := why_no_machines():
         pytest.skip(why)
     with SparkCluster(tmp_path / "cluster", wheel_environment) as running:
@@ -35,5 +35,5 @@ def cluster(tmp_path: Path, wheel_environment: Path) -> Iterator[SparkCluster]:
 
 @pytest.fixture
 def app(cluster: SparkCluster, broker: KafkaBroker, bucket: Bucket) -> ClusteredApp:
-    """An app of the cluster, with its topics; no driver runs yet."""
+    """Return an app on the cluster with its topics; no driver runs yet."""
     return ClusteredApp(f"counting-{uuid.uuid4().hex[:8]}", cluster, broker.bootstrap, bucket)

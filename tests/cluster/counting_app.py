@@ -1,9 +1,10 @@
-"""The app on the cluster, copied to its machines: it counts words, ever and by windows.
+"""The app on the cluster, copied to its machines: it counts words, in total and by window.
 
-`spark-submit counting_app.py OPTIONS`, a JSON object; it needs the installed library, and beside
-it `tests/word_counter.py`, which it brings to the executors as users' modules come there. Lines are
-cut into words, words go over a repartition edge; each gives its new count, and its count in
-each window of 100 ms when that has closed. It runs until SIGTERM, and prints what it commits.
+Run it by `spark-submit counting_app.py OPTIONS`, with options as a JSON object. It needs the
+installed library and `tests/word_counter.py` next to it, which is sent to the executors as a module
+of a user. Lines are split into words, and words go through a repartition topic. Each word gives its
+new count, and its count in each window of 100 ms when the window closes. The app runs until
+SIGTERM, and prints its commits.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ RECENT = window_store("recent", key=TEXT, value=INT64)
 
 @dataclass(frozen=True)
 class Pausing:
-    """A storage at whose door the driver stops, as a machine may that hangs.
+    """An object store that stops the driver before or after a write, as if the machine hung.
 
     Args:
-        inner: The storage.
-        moment: `before` or `after` an object is put.
-        kind: What the names of such objects begin with.
-        number: The first of them that counts, as this process puts them.
+        inner: The real store.
+        moment: `before` or `after` an object is written.
+        kind: Prefix of the names of the objects that count.
+        number: The number of the write, counted in this process from 1.
     """
 
     inner: S3
@@ -66,7 +67,7 @@ class Pausing:
 
 
 class PausingStore:
-    """Stops its process at one put."""
+    """Stops its process at one write."""
 
     def __init__(self, inner: ObjectStore, settings: Pausing) -> None:
         self._inner = inner
@@ -95,17 +96,17 @@ class PausingStore:
 
 
 def lines(name: str) -> Topic[bytes, str]:
-    """Return the source of the app of this name."""
+    """Return the source topic of the app with this name."""
     return Topic(f"{name}-lines", BYTES, TEXT)
 
 
 def totals(name: str) -> Topic[str, int]:
-    """Return the topic of its counts."""
+    """Return the topic of the app's counts."""
     return Topic(f"{name}-totals", TEXT, INT64)
 
 
 def per_window(name: str) -> Topic[Windowed[str], int]:
-    """Return the topic of its windows."""
+    """Return the topic of the app's counts by window."""
     return Topic(f"{name}-per-window", windowed(TEXT, WINDOWS), INT64)
 
 
@@ -133,7 +134,7 @@ def _checkpoint(options: dict[str, Any]) -> S3 | Pausing:
 
 def main() -> None:
     options = json.loads(sys.argv[1])
-    faulthandler.register(signal.SIGUSR1)  # tells what its threads do
+    faulthandler.register(signal.SIGUSR1)  # writes the stacks of its threads
     App(
         build(options["name"]),
         Kafka(options["bootstrap"]),

@@ -1,4 +1,4 @@
-"""Programs in processes of their own, forked from one that has imported what they need."""
+"""Programs in forked processes, which need not import Python modules again."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ FORKS.set_forkserver_preload(
 
 
 class Forked:
-    """A program that runs; to be used as `subprocess.Popen` is, without a new Python.
+    """A running program with the interface of `subprocess.Popen`, without a new Python interpreter.
 
     Args:
         main: A function of a module, which reads `sys.argv`.
-        arguments: What follows the program's name there.
+        arguments: The arguments after the program's name.
 
     Attributes:
         stdout: The program's output.
-        returncode: How it ended, once it was waited for.
+        returncode: The exit status, after the program was waited for.
     """
 
     def __init__(self, main: Callable[[], None], *arguments: str) -> None:
@@ -55,11 +55,11 @@ class Forked:
         self.communicate()
 
     def kill(self) -> None:
-        """Kill it."""
+        """Kill the program."""
         self._process.kill()
 
     def communicate(self) -> tuple[str, None]:
-        """Wait for its end; return what it has printed that was not read."""
+        """Wait until the program has ended; return the unread output."""
         printed = ""
         if not self.stdout.closed:
             printed = self.stdout.read()

@@ -1,4 +1,4 @@
-"""A user's project: a folder with a package and a script that is no part of this one."""
+"""A project of a user: a folder with a package and a script outside this repository."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ LINES = [f"{'to be or not ' * (1 + n % 3)}{n % 17} w{n % 29}" for n in range(400
 
 
 def expected_counts() -> dict[str, list[int]]:
-    """Return every count that the sink must hold, in order, by word."""
+    """Return the counts that the sink must hold, in order, by word."""
     found: dict[str, list[int]] = {}
     for line in LINES:
         for word in line.split(" "):
@@ -118,7 +118,7 @@ def expected_counts() -> dict[str, list[int]]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the script printed: where code came from, and every count by word, in order."""
+    """Output of the script: origin of the imported code, and the counts by word, in order."""
 
     library: str
     counts: dict[str, list[int]]
@@ -144,7 +144,7 @@ def run_project(
     master: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Run the script in its folder as a process of its own; nothing of it is left behind."""
+    """Run the script in its folder as a separate process; remove all that it leaves behind."""
     options = {
         "home": str(script.parent / "run"),
         "lines": LINES,
@@ -154,7 +154,7 @@ def run_project(
         "max_records": 150,
     }
     home = {} if master is None else {"SPARK_HOME": str(spark_home(script.parent))}
-    # A session of this process names its own Python there, for Spark's children to take.
+    # A session of this process sets its own Python in this variable, which Spark's children use.
     ours = ("PYTHONPATH", "PYSPARK_", "SPARK_")
     inherited = {name: text for name, text in os.environ.items() if not name.startswith(ours)}
     with (script.parent / "out").open("w+") as out, (script.parent / "err").open("w+") as err:

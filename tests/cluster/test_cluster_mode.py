@@ -1,4 +1,4 @@
-"""A driver on a worker, submitted in cluster mode, is started again where it dies."""
+"""A driver that was submitted in cluster mode is restarted after its death."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [
 DRIVER = "org.apache.spark.deploy.worker.DriverWrapper"
 
 
-def test_a_supervised_driver_comes_back_and_goes_on(app: ClusteredApp) -> None:
+def test_supervised_driver_is_restarted_after_a_kill_and_continues(app: ClusteredApp) -> None:
     app.cluster.add_worker()
     app.emit(800)
     app.start_on_cluster()

@@ -1,4 +1,4 @@
-"""The program of `deploy/` for Spark Connect alone, on a server of PySpark's own."""
+"""The Spark Connect program of `deploy/`, on a server of PySpark."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ print(json.dumps([type(spark).__module__, sorted([row.word, row.total] for row i
 """
 
 
-def test_it_goes_on_where_the_last_run_has_ended(tmp_path: Path, bucket: Bucket) -> None:
+def test_connect_program_continues_after_the_last_run(tmp_path: Path, bucket: Bucket) -> None:
     conf = tmp_path / "conf"
     conf.mkdir()
     lines = (f"{name} {text}\n" for name, text in SETTINGS.items())

@@ -1,4 +1,4 @@
-"""Executors that come and go, are slow or are taken away: the results are as on quiet ones."""
+"""Executors that join, leave, are slow or are lost do not change the results."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ DECOMMISSION = {
 }
 
 
-def test_executors_come_and_go_with_the_load(app: ClusteredApp) -> None:
-    """One that is idle ends; tasks that wait bring another, here because the one stands still."""
+def test_dynamic_allocation_follows_the_load_with_exact_results(app: ClusteredApp) -> None:
+    """An idle executor ends. Waiting tasks bring another one, here because the first is stopped."""
     cluster = app.cluster
     app.emit(800)
     app.start(config=DYNAMIC, options={"parallelism": 4})
@@ -60,8 +60,8 @@ def test_executors_come_and_go_with_the_load(app: ClusteredApp) -> None:
     app.stop()
 
 
-def test_a_slow_executor_has_its_tasks_done_elsewhere(app: ClusteredApp) -> None:
-    """Its processes stand still for seconds, again and again, amid tasks."""
+def test_tasks_of_a_slow_executor_are_run_elsewhere(app: ClusteredApp) -> None:
+    """Stop the executor's processes for seconds, several times, while tasks run."""
     app.emit(800)
     driver = app.start(config=SPECULATION)
     app.wait_for_all()
@@ -80,7 +80,7 @@ def test_a_slow_executor_has_its_tasks_done_elsewhere(app: ClusteredApp) -> None
     assert "another attempt succeeded" in app.cluster.log(driver.machine.name).read_text()
 
 
-def test_a_decommissioned_executor_ends_by_itself(app: ClusteredApp) -> None:
+def test_decommissioned_executor_ends_by_itself(app: ClusteredApp) -> None:
     app.emit(800)
     driver = app.start(config=DECOMMISSION)
     app.wait_for_all()
@@ -100,7 +100,7 @@ def test_a_decommissioned_executor_ends_by_itself(app: ClusteredApp) -> None:
 
 
 def at_work(app: ClusteredApp) -> set[int]:
-    """Return the executors that have run tasks: one that only begins just dies of a signal."""
+    """Return the executors that have run tasks; one that is starting dies from a signal."""
     found = set()
     for worker in app.cluster.workers:
         for pid in session(worker.process.pid):

@@ -1,4 +1,4 @@
-"""Executors as processes of their own: the user's modules reach them."""
+"""Executors in separate processes import the user's modules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("packages", "backend"), CASES.values(), ids=CASES)
-def test_executors_get_the_users_package(
+def test_executors_import_the_package_of_the_user(
     tmp_path: Path, packages: str | Sequence[str], backend: str
 ) -> None:
     found = run_project(

@@ -1,4 +1,4 @@
-"""An app on a real cluster goes on exactly, whatever of it dies, on machines that are empty."""
+"""After a kill of any part, an app on a cluster of empty machines continues with exact results."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ pytestmark = [
 ]
 
 
-def test_nothing_is_lost_or_counted_twice(app: ClusteredApp) -> None:
-    """A worker goes with its executor, then the driver; the rest is `make test-cluster`."""
+def test_killed_worker_and_driver_lose_and_repeat_no_record(app: ClusteredApp) -> None:
+    """Kill a worker with its executor, then the driver; `make test-cluster` has more cases."""
     cluster = app.cluster
     app.emit(800)
     driver = app.start()

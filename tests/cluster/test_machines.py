@@ -30,7 +30,7 @@ except OSError as exc:
 """
 
 
-def test_a_machine_sees_the_installed_library_and_nothing_of_the_project(
+def test_machine_sees_the_installed_library_and_no_file_of_the_project(
     tmp_path: Path, wheel_environment: Path
 ) -> None:
     machine = Machine("one", tmp_path / "one", "127.0.0.2", wheel_environment)
@@ -41,7 +41,7 @@ def test_a_machine_sees_the_installed_library_and_nothing_of_the_project(
     library, project, temporary, there, error = log.read_text().splitlines()
     assert library.startswith(machine.here("env/lib/"))
     assert project in ("[]", "['.venv']")
-    assert temporary in ("[]", str([*ROOT.parts[2:3]]))  # the environment may lie below it
+    assert temporary in ("[]", str([*ROOT.parts[2:3]]))  # the environment may be in this folder
     assert there == "False False"
     assert error == "Read-only file system"
     assert machine.path("mine").exists()
@@ -49,7 +49,7 @@ def test_a_machine_sees_the_installed_library_and_nothing_of_the_project(
     assert not Path("/tmp/mine").exists()
 
 
-def test_what_a_machine_has_is_there_for_its_next_process(
+def test_file_of_a_machine_is_there_for_its_next_process_only(
     tmp_path: Path, wheel_environment: Path
 ) -> None:
     machine = Machine("one", tmp_path / "one", "127.0.0.2", wheel_environment)

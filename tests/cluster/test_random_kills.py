@@ -1,7 +1,7 @@
-"""Twenty kills at random, of whatever a cluster has: nothing is lost, nothing counts twice.
+"""Twenty kills of random processes of a cluster: no record is lost or counted twice.
 
-What is killed, and after which pause, follows from a seed: KSTREAMS_SEED takes another one. Each
-strike is told with its number, the second of the test and the process.
+The process and the pause before each kill follow from the seed `KSTREAMS_SEED`. Each kill is logged
+with its number, the second of the test and the process.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ KILLS = 20
 TARGETS = ("master", "worker", "executor", "driver", "jvm")
 
 
-def test_twenty_kills(app: ClusteredApp) -> None:
+def test_twenty_random_kills_lose_and_repeat_no_record(app: ClusteredApp) -> None:
     random, began = Random(SEED), time.monotonic()
 
-    def tell(what: str) -> None:
+    def log_line(what: str) -> None:
         print(f"{time.monotonic() - began:6.1f} s  {what}", flush=True)  # noqa: T201
 
-    tell(f"KSTREAMS_SEED={SEED}")
+    log_line(f"KSTREAMS_SEED={SEED}")
     app.start()
     app.emit(800)
     app.wait_for_all()
@@ -42,18 +42,19 @@ def test_twenty_kills(app: ClusteredApp) -> None:
     for number, target in enumerate(random.sample(targets, KILLS)):
         app.emit(random.randrange(400, 1600))
         pause_s = random.uniform(0, 3)
-        time.sleep(pause_s)  # the moment of the kill is the test
-        strikes = Random(random.random())  # as many draws whatever runs just now
-        tell(f"kill {number + 1}, after {pause_s:.2f} s: {strike(app, target, strikes)}")
+        time.sleep(pause_s)  # the moment of the kill is random
+        # The number of draws does not depend on the running processes.
+        strikes = Random(random.random())
+        log_line(f"kill {number + 1}, after {pause_s:.2f} s: {strike(app, target, strikes)}")
         app.emit(200)
         app.wait_for_all()
-        tell("  all is counted")
+        log_line("  all is counted")
     app.assert_exact()
     app.stop()
 
 
 def strike(app: ClusteredApp, target: str, random: Random) -> str:
-    """Kill a process of a kind, and start again what does not by itself; return what that was."""
+    """Kill a process of a kind, and restart it unless Spark does; return its name."""
     cluster = app.cluster
     match target:
         case "master":

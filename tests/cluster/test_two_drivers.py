@@ -1,7 +1,7 @@
-"""Two drivers at once, one of them paused in each step of a batch: one line of commits.
+"""Two drivers at once, one of them paused in each step of a batch: one sequence of commits.
 
-Nothing is locked: a new driver takes over from the checkpoint in the bucket, and the older one,
-once it goes on, finds that its next object is taken, before anything of it counts.
+Nothing is locked. A new driver takes over from the checkpoint in the bucket. When the older driver
+continues, its next object exists already, so that it fails before any of its results count.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ pytestmark = [
 
 STEPS = [(moment, kind) for kind in ("plans/", "commits/") for moment in ("before", "after")]
 HALF = {"spark.cores.max": "1"}
-"""So that two have room."""
+"""Cores for each driver, so that two can run at once."""
 
 
-def test_an_older_driver_is_fenced_wherever_it_was_paused(app: ClusteredApp) -> None:
+def test_older_driver_is_fenced_after_a_pause_in_each_step(app: ClusteredApp) -> None:
     fenced = []
     for moment, kind in STEPS:
         pause = {"moment": moment, "kind": kind, "number": 5}
@@ -33,7 +33,7 @@ def test_an_older_driver_is_fenced_wherever_it_was_paused(app: ClusteredApp) -> 
         pause_in_a_batch(app, older)
         app.start(config=HALF)
         app.wait_for_all()
-        older.go_on()
+        older.resume()
         app.emit(800)
         older.end()
         fenced.append(older)
@@ -47,7 +47,7 @@ def test_an_older_driver_is_fenced_wherever_it_was_paused(app: ClusteredApp) -> 
 
 
 def pause_in_a_batch(app: ClusteredApp, driver: Driver) -> None:
-    """Append lines until the driver has stopped itself, then stop the rest of it."""
+    """Append lines until the driver has stopped itself, then stop its JVM."""
     app.emit(200)
     app.wait_for_all()
     while not driver.paused:
@@ -57,7 +57,7 @@ def pause_in_a_batch(app: ClusteredApp, driver: Driver) -> None:
 
 
 def assert_one_line(app: ClusteredApp) -> None:
-    """Check that each commit follows the one before it, and that no driver comes back."""
+    """Check that each commit follows the one before it, and that no driver returns."""
     commits = app.commits()
     assert [each.after for each in commits[1:]] == [each.id for each in commits[:-1]]
     assert all(later.batch == earlier.batch + 1 for earlier, later in pairwise(commits))

@@ -1,4 +1,4 @@
-"""Executors that cannot do the work are told of at the start, with what to do."""
+"""Executors that cannot run the tasks are refused at the start, with a hint."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 
-def test_executors_with_another_version_or_none(app: ClusteredApp) -> None:
+def test_executors_with_another_or_no_version_of_the_library_are_refused(app: ClusteredApp) -> None:
     machines = [worker.machine for worker in app.cluster.workers]
     for machine in machines:
         (about,) = machine.path("env").glob("lib/*/site-packages/kstreams_spark-*/METADATA")
@@ -34,7 +34,7 @@ def test_executors_with_another_version_or_none(app: ClusteredApp) -> None:
     assert "has none" in refusal(app)
 
 
-def test_executors_that_do_not_see_the_log(app: ClusteredApp) -> None:
+def test_executors_that_do_not_see_the_durable_log_are_refused(app: ClusteredApp) -> None:
     of_each_machine = {"directory": "/tmp/checkpoint"}
     said = refusal(app, of_each_machine)
     assert "do not see the durable log of the driver" in said
@@ -49,7 +49,7 @@ def refusal(
     options: Mapping[str, object] = MappingProxyType({}),
     environment: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return what a driver says that does not get to run."""
+    """Return the log of a driver that refuses to start."""
     driver = app.start(options=options, environment=environment)
     app.cluster.wait(lambda: driver.process.poll() is not None, "the refusal")
     assert driver.process.returncode != 0

@@ -1,4 +1,4 @@
-"""`python -m tests.conformance FILE...`: run case files and count what passes."""
+"""`python -m tests.conformance FILE...`: run case files and count the cases that pass."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.conformance.oracle import problem
 from tests.conformance.topologies import build
 
 _NAMED = 10
-"""How many cases without an answer are named."""
+"""Most cases without an answer that are named."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -53,7 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _summary(passed: int, failed: int, unanswered: Sequence[str]) -> str:
-    """Return a line; cases whose file has no answer were run, and compared with nothing."""
+    """Return a summary line.
+
+    Cases without an answer in their file were run, and compared with nothing.
+    """
     text = f"{passed:,} passed, {failed:,} failed"
     if unanswered:
         rest = len(unanswered) - _NAMED
@@ -77,7 +80,7 @@ def backend(name: str) -> StateBackend:
 def _answers(
     cases: Sequence[Case], options: argparse.Namespace, stack: ExitStack
 ) -> Iterator[tuple[Case, Answer | str]]:
-    """Yield each case's answer, or why it has none."""
+    """Yield each case with its answer, or with the reason why it has none."""
     state = _state(options, stack)
     if options.engine in ("spark", "frames"):
         yield from _on_spark(cases, options, state, stack)
@@ -91,7 +94,7 @@ def _answers(
 
 
 def _in_time(case: Case, options: argparse.Namespace) -> Case:
-    """Return a case as DataFrames have it; one that does not run at all as it is."""
+    """Return a case as DataFrames process it, or the case itself if it cannot run at all."""
     if _unrunnable(case, options.execution) is not None:
         return case
     return in_time(case, options.cut, options.execution)
@@ -126,7 +129,7 @@ def _on_spark(
 
 
 def _unrunnable(case: Case, execution: Execution) -> str | None:
-    """Return why a case has no topology: it must not keep others from running beside it."""
+    """Return the reason why a case has no topology, so that the others of its query can run."""
     try:
         build(case, execution)
     except ValueError as exc:
@@ -135,7 +138,7 @@ def _unrunnable(case: Case, execution: Execution) -> str | None:
 
 
 def _state(options: argparse.Namespace, stack: ExitStack) -> StateBackend | None:
-    """Return the backend; None is the engine's own memory."""
+    """Return the backend, or None for the memory of the engine."""
     frames = options.engine.startswith("frames")
     if options.store == "memory":
         return None
@@ -156,7 +159,7 @@ def _state(options: argparse.Namespace, stack: ExitStack) -> StateBackend | None
 
 
 def by_input(case: Case, answer: Answer, cut: str) -> list[list[list[Any]]]:
-    """Return a list for each input; a batch's results stand at its last one."""
+    """Return a list of results for each input; results of a batch belong to its last input."""
     lists: list[list[list[Any]]] = [[] for _ in case.inputs]
     for batch, results in zip(case.batches(cut), answer.batches, strict=True):
         lists[batch[-1]] = [list(result) for result in results]

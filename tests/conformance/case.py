@@ -1,4 +1,4 @@
-"""One case: an operation, its input, and what is expected of it."""
+"""A conformance case: an operation, its input and the expected results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WINDOWS = ("tumbling", "hopping", "sliding", "session")
 JOINS = ("ss_join", "tt_join", "st_join", "fk_join")
 
 How = Literal["inner", "left", "outer"]
-"""Which records without a partner a join shows."""
+"""The kind of a join: which records without a partner it emits."""
 
 _TWO_SIDED = ("ss_join", "tt_join")
 
@@ -33,8 +33,8 @@ class Input:
 class Case:
     """A line of a case file.
 
-    `expected` is the list of results for each input, None when the file has no answers;
-    `dropped` is None where it is not compared.
+    `expected` is the list of results for each input, or None if the file has no answers. `dropped`
+    is None where it is not compared.
     """
 
     name: str
@@ -52,15 +52,15 @@ class Case:
 
     @property
     def how(self) -> How:
-        """The kind of join; see `check` for those that there are."""
+        """The kind of join; `check` lists the valid ones."""
         found: How = self.options.get("how", "inner")
         return found
 
     def check(self) -> None:
-        """Make sure that there is such an operation.
+        """Check that the operation exists.
 
         Raises:
-            ValueError: There is not; the message says which there are.
+            ValueError: The operation does not exist. The message lists the valid ones.
         """
         known = (*WINDOWS, *JOINS)
         if self.op not in known:
@@ -83,7 +83,7 @@ class Case:
             raise ValueError(f"case {self.name}: a grace needs a versioned table")
 
     def batches(self, cut: str) -> list[range]:
-        """Cut the input into batches of 1, of 3, or one of all."""
+        """Cut the input into batches of 1 or 3 records, or one batch of all."""
         count = len(self.inputs)
         size = count if cut == "all" else int(cut)
         return [range(begin, min(begin + size, count)) for begin in range(0, count, size)]

@@ -1,4 +1,4 @@
-"""State that nothing but a durable log keeps: each batch begins by restoring it."""
+"""A state backend for tests that keeps only a durable log: each batch begins by restoring it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DurableState:
     """A backend of the test driver whose batches find no local state.
 
     Args:
-        log: Where deltas and snapshots go.
+        log: The durable log for deltas and snapshots.
     """
 
     log: ObjectStoreSettings
@@ -43,7 +43,7 @@ class DurableState:
 
 
 class DurableStore:
-    """A working store that is made again from the log after each batch."""
+    """A working store that is restored from the log after each batch."""
 
     def __init__(self, log: ObjectStore, directory: Path, stores: Sequence[str]) -> None:
         self._log = log
@@ -68,7 +68,7 @@ class DurableStore:
         return self._checkout.store.count(store)
 
     def write(self, changes: Changes) -> None:
-        """Commit, forget what is here, and restore it."""
+        """Commit the changes, discard the local state, and restore it."""
         self._batch += 1
         self._checkout = self._restored(self._checkout.commit(changes, {}))
 

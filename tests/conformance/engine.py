@@ -1,4 +1,4 @@
-"""Run a case on the test driver."""
+"""Run a conformance case on the test driver."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 
 from kstreams.processors.columns import Execution
 from kstreams.state.backend.working import StateBackend
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import Windowed
+from kstreams_testing.driver import TopologyTestDriver
 from tests.conformance.case import Case, Output
 from tests.conformance.numbered_values import NumberedValues
 from tests.conformance.topologies import build, drops_nulls
@@ -16,7 +16,7 @@ from tests.conformance.topologies import build, drops_nulls
 
 @dataclass(frozen=True)
 class Answer:
-    """What a run gave: results by batch, and the count of what was dropped."""
+    """Results of a run by batch, and the number of dropped records."""
 
     batches: tuple[tuple[Output, ...], ...]
     dropped: int
@@ -30,7 +30,7 @@ def run_on_driver(
     recreate: bool = True,
     execution: Execution = "records",
 ) -> Answer:
-    """Run a case; processors are made again for each batch, as Spark may."""
+    """Run a case; create the processors again for each batch, as Spark may."""
     built = build(case, execution)
     letters = NumberedValues(case, execution, drops_nulls=drops_nulls(case))
     batches: list[tuple[Output, ...]] = []
@@ -59,7 +59,7 @@ def run_on_driver(
 
 
 def result_of(letters: NumberedValues, key: Any, value: Any, timestamp: int) -> Output:
-    """Return a result with the letters that it stands for, and its window as text."""
+    """Return a result with its numbers decoded to letters, and with its window as text."""
     if isinstance(key, Windowed):
         return str(key), letters.text(key.key, value), timestamp
     return key, value, timestamp

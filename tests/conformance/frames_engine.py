@@ -1,4 +1,4 @@
-"""Run cases as topologies on DataFrames: each as a query of its own, in which Spark is played."""
+"""Run cases as topologies on DataFrames: each as a separate query on a fake of Spark."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ __all__ = ("in_time", "run_on_played_frames")
 
 
 def in_time(case: Case, cut: str, execution: Execution) -> Case:
-    """Return a case as DataFrames have it: records of a batch go in the order of their times.
+    """Return a case as DataFrames process it: records of a batch in the order of their times.
 
-    Where that is another order than the case's, its answer is the driver's for that order; that
-    of joins comes of a model in any case.
+    If this order differs from the case's, the expected results are the test driver's for that
+    order. Those of joins come from a model in any case.
     """
     places = [
         place
@@ -59,14 +59,14 @@ def run_on_played_frames(
     execution: Execution = "records",
     state: StateBackend | None = None,
 ) -> Answer:
-    """Run a case by one task; within a batch its rows come last first, and Spark splits them.
+    """Run a case by one task. Within a batch, rows arrive in reverse order and Spark splits them.
 
     Args:
-        case: As `in_time` returns it.
-        cut: How large batches are.
-        operator: What runs the groups.
-        execution: How its nodes run.
-        state: Backend, with a log; in memory by default.
+        case: A case as returned by `in_time`.
+        cut: The size of batches.
+        operator: The Spark operator that runs the groups.
+        execution: The execution of the nodes.
+        state: Backend with a log; in memory by default.
     """
     built = build(case, execution)
     letters = NumberedValues(case, execution, drops_nulls=drops_nulls(case))

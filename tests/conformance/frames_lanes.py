@@ -1,7 +1,7 @@
 """Run cases as topologies on DataFrames of a real session: many in one query, a task each.
 
-Every task has the nodes of all cases of its lane, as in `spark_engine`; a case's number stands
-before its keys, and so says which task has it.
+Every task has the nodes of all cases of its lane, as in `spark_engine`. Keys begin with the number
+of their case, which determines the task.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def run_on_frames(
     own = session.newSession()
     for name, value in SETTINGS.items():
         own.conf.set(name, value)
-    own.conf.set("spark.sql.shuffle.partitions", "1")  # each costs in each batch
+    own.conf.set("spark.sql.shuffle.partitions", "1")  # each one has a cost in each batch
     own.conf.set("spark.sql.streaming.unsupportedOperationCheck", "false")  # for `group-state`
     with tempfile.TemporaryDirectory(prefix="kstreams-frames-") as home:
         return _QueryRun(runs, Streams(Path(home), own), cut).answers(operator, state)
 
 
 class _QueryRun:
-    """One query, and what its cases have given."""
+    """A query, and the results of its cases."""
 
     def __init__(self, runs: Sequence[Run], streams: Streams, cut: str) -> None:
         self._streams = streams
@@ -71,7 +71,7 @@ class _QueryRun:
         self._late = [0] * len(runs)
 
     def answers(self, operator: Operator, state: StateBackend | None) -> list[Answer]:
-        """Write a file a batch for each topic, and run one query on all."""
+        """Write a file for each topic and batch, and run a query on all of them."""
         streams = self._streams
         for ranges in zip_longest(*self._batches, fillvalue=range(0)):
             self._write(ranges)
@@ -98,7 +98,7 @@ class _QueryRun:
         return [self._answer(place) for place in range(len(self._order))]
 
     def _write(self, ranges: Sequence[range]) -> None:
-        """Write the next batch of all cases: sources without records have an empty file."""
+        """Write the next batch of all cases; sources without records have an empty file."""
         parts: dict[str, list[pa.Table]] = defaultdict(list)
         for (name, number), batch in zip(self._order, ranges, strict=True):
             for topic, table in self._lanes[name].tables(number, batch).items():
@@ -110,11 +110,11 @@ class _QueryRun:
                 self._streams.add(topic, pa.concat_tables(tables))
 
     def _take(self, frame: DataFrame, batch: int) -> None:
-        """Take what a batch has given."""
+        """Store the results of a batch by case."""
         lanes = {lane.output: name for name, lane in self._lanes.items()}
         for row in frame.toArrow().to_pylist():
             name = lanes.get(row["topic"])
-            if name is None:  # counts of what was dropped: late records come as such
+            if name is None:  # counts of dropped records, which arrive as late records do
                 continue
             number, *fields = json.loads(row["value"])
             time_ms = round(row["timestamp"].timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""Cases of joins side by side: a case's number stands before its keys, and says the partition."""
+"""Cases of joins side by side in one query: the number before a key gives case and partition."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ from tests.conformance.lane import Lane, Run, Sent, number_of
 __all__ = ("JoinLane",)
 
 _BY_KEY = ("tt_join", "fk_join")
-"""Joins that look at nothing but keys: one node serves all cases."""
+"""Joins that depend only on keys: one node serves all cases."""
 
 
 class JoinLane(Lane):
     """Cases of one kind of join.
 
-    Table-table and foreign-key joins have one node for all, and results are told apart by their
-    keys. Others go by the time of their task: every task has the nodes of all cases, and those
-    of its own are let through.
+    Table-table and foreign-key joins have one node for all cases, and results are assigned by their
+    keys. Other joins depend on the time of their task: every task has the nodes of all cases, and
+    drops the results of all cases but its own.
     """
 
     sides = ("left", "right")
 
     @staticmethod
     def name_of(run: Run) -> str:
-        """Return the lane of a case."""
+        """Return the name of the lane of a case."""
         case = run.case
         how = f"-{case.how}" if case.op in _BY_KEY else ""
         return f"{run.execution}-{case.op}{how}"
@@ -75,7 +75,7 @@ class JoinLane(Lane):
         self.add_output(builder, names("case"), partial(_Numbered, number), results)
 
     def sent(self, number: int, place: int) -> Sent:
-        """Return an input, the number before its key."""
+        """Return an input record, with the number of its case before its key."""
         row = self.runs[number].case.inputs[place]
         key = None if row.key is None else f"{number}:{row.key}".encode()
         return Sent(key, None if row.value is None else row.value.encode(), row.timestamp)
@@ -92,7 +92,7 @@ def _foreign_key(key: str, value: str) -> str | None:
 
 
 class _Numbered(Processor[Any, Any, None, str]):
-    """Writes results with the number of their case; None: of all cases, by their keys."""
+    """Writes results with the number of their case. None means all cases, by their keys."""
 
     def __init__(self, number: int | None) -> None:
         self._number = number

@@ -1,8 +1,8 @@
-"""The rules of joins, worked out the plain way: a record at a time, rows in plain dictionaries.
+"""Models of joins: one record at a time, rows in plain dictionaries.
 
-Written apart from the library: no batches, no stores, no clocks but plain numbers. They agree with
-every case file. A case at any cut is compared with its model, fed with the records in the order in
-which a task merges them; see `expected_of`.
+They are independent of the library: no batches, no stores, no clocks, only numbers. They agree with
+every case file. A case at any cut is compared with its model, which gets the records in the order
+in which a task merges them; see `expected_of`.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ _Row = tuple[str, int]
 
 
 def joined(left: str | None, right: str | None) -> str:
-    """Return what two values become, as Java shows them."""
+    """Return the joined value of two values, with nulls as Java shows them."""
     return f"{'null' if left is None else left}+{'null' if right is None else right}"
 
 
 def foreign_key(value: str | None) -> str | None:
-    """Return the foreign key that a left value names: what stands before a bar."""
+    """Return the foreign key in a left value: the part before the bar."""
     return value.split("|", 1)[0] if value is not None and "|" in value else None
 
 
 class JoinModel(ABC):
-    """A join, fed with one record after another."""
+    """A join that processes one record at a time."""
 
     first: tuple[str, ...] = ("left", "right")
-    """The topics by their place at equal times."""
+    """The topics in the order in which records of the same time are processed."""
 
     @abstractmethod
     def take(self, row: Input) -> list[Output]:
-        """Return the results that a record makes."""
+        """Return the results of a record."""
 
 
 # --------------------------------------------------------------------- two streams
@@ -65,13 +65,12 @@ class _Kept:
 
 @dataclass
 class StreamStreamModel(JoinModel):
-    """Two streams: an unmatched result waits for the grace, and is final.
+    """A join of two streams: an unmatched result waits for the grace period, and is final.
 
-    What is remembered of a side goes by that side's newest record, what closes by the newest of
-    both.
+    A side forgets its records by its own newest record. Windows close by the newest record of both.
 
     Attributes:
-        early: How many ms too early a side forgets a record: 1 in Kafka Streams.
+        early: Number of ms by which a side forgets a record too early: 1 in Kafka Streams.
     """
 
     how: How
@@ -84,7 +83,7 @@ class StreamStreamModel(JoinModel):
     rows: tuple[list[_Kept], list[_Kept]] = field(default_factory=lambda: ([], []))
 
     def take(self, row: Input) -> list[Output]:
-        """Return pairs, and what is unmatched for good."""
+        """Return pairs, and records that are finally unmatched."""
         side = int(row.topic == "right")
         self.time = max(self.time, row.timestamp)
         step = self._closed()
@@ -116,7 +115,7 @@ class StreamStreamModel(JoinModel):
                 yield row
 
     def _closed(self) -> list[Output]:
-        """Return the results of rows for which no record can come any more."""
+        """Return the unmatched results of rows that can have no later partner."""
         step: list[Output] = []
         for side in (0, 1):
             for row in self.rows[side]:
@@ -142,7 +141,10 @@ def _alone(side: int, value: str) -> str:
 
 @dataclass
 class TableTableModel(JoinModel):
-    """Two tables: the last write by arrival counts; a result's time is the later of both rows'."""
+    """A join of two tables:
+
+    the last write by arrival counts; a result has the later time of both rows.
+    """
 
     how: How
     tables: tuple[dict[str, _Row], dict[str, _Row]] = field(default_factory=lambda: ({}, {}))
@@ -181,7 +183,7 @@ def _set(table: dict[str, _Row], row: Input) -> None:
 
 
 class _Versions:
-    """A table that knows its past as far back as a retention."""
+    """A table that knows its earlier rows within a retention."""
 
     def __init__(self, retention: int) -> None:
         self._retention = retention
@@ -210,13 +212,13 @@ class _Waiting:
 
 
 class StreamTableModel(JoinModel):
-    """A stream and a table, which stands first at equal times.
+    """A join of a stream and a table, which is read first at equal times.
 
     Args:
         how: Inner or left.
-        retention: How far back a versioned table can be asked; None for a plain one.
-        grace: How long records wait, by the newest record that waits or has waited; None
-            for those that do not.
+        retention: Age of the oldest readable row of a versioned table; None for a plain table.
+        grace: Waiting time of records, by the newest record that waits or has waited. None if
+            records do not wait.
     """
 
     first = ("right", "left")
@@ -231,11 +233,11 @@ class StreamTableModel(JoinModel):
         self._taken = 0
 
     def take(self, row: Input) -> list[Output]:
-        """Return what a record of the stream, or those that it releases, find in the table."""
+        """Return the results of a stream record and of the waiting records that it releases."""
         if row.topic == "right":
             self._put(row)
             return []
-        if row.value is None:  # moves nothing, the clock neither
+        if row.value is None:  # changes nothing, not even stream time
             return []
         if row.key is None:
             alone = self._how == "left"
@@ -273,7 +275,9 @@ class StreamTableModel(JoinModel):
 
 
 class ForeignKeyModel(JoinModel):
-    """A table whose rows name rows of another: a right row reaches all that name it.
+    """A foreign-key join:
+
+    a change of a right row changes the results of all left rows that name it.
 
     Args:
         how: Inner or left.
@@ -291,7 +295,7 @@ class ForeignKeyModel(JoinModel):
         return self._take_right(row) if row.topic == "right" else self._take_left(row.key, row)
 
     def table(self) -> dict[str, str]:
-        """Return the join of both tables as they are."""
+        """Return the join of the current tables."""
         found = {}
         for key, value in self._left.items():
             match = self._match(foreign_key(value))
@@ -322,7 +326,7 @@ class ForeignKeyModel(JoinModel):
             return [] if old is None else [(key, None, time)]
         if match is not None:
             return [(key, joined(value, match[0]), max(time, match[1]))]
-        if was is None or was == now:  # an unchanged key without a match says nothing
+        if was is None or was == now:  # an unchanged key without a match has no result
             return []
         return [(key, None, max(time, before[1]) if before and now is None else time)]
 
@@ -337,7 +341,7 @@ def model_of(case: Case) -> JoinModel:
     """Return the model of a case's join, before its first record.
 
     Raises:
-        ValueError: The case is no join, or one of a kind that there is not.
+        ValueError: The case is no join, or a join of an unknown kind.
     """
     how, options = case.how, case.options
     match case.op:
@@ -357,10 +361,10 @@ def model_of(case: Case) -> JoinModel:
 
 
 def merged(rows: list[Input], first: tuple[str, ...]) -> list[Input]:
-    """Return a batch's records in the order in which a task takes them.
+    """Return a batch's records in the order in which a task processes them.
 
-    That is by the highest timestamp that their topic has had in the batch; at equal ones by the
-    place of the topics.
+    This order is by the highest timestamp so far of their topic in the batch; at equal timestamps,
+    by the order of the topics.
     """
     highest: dict[str, int] = {}
     places = []
@@ -372,7 +376,7 @@ def merged(rows: list[Input], first: tuple[str, ...]) -> list[Input]:
 
 
 def expected_of(case: Case, cut: str) -> list[list[Output]]:
-    """Return what the model of a join gives for each batch."""
+    """Return the results of a join's model for each batch."""
     model = model_of(case)
     batches = [[case.inputs[at] for at in batch] for batch in case.batches(cut)]
     return [

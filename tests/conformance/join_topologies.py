@@ -1,4 +1,4 @@
-"""The topology of each join: by the public builder, a method a kind of join."""
+"""The topology of each join, made with the public builder: one method for each kind of join."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _JOINERS: dict[str, Any] = {"inner": inner, "left": left, "outer": outer}
 
 @dataclass(frozen=True)
 class JoinNames:
-    """What tells the nodes and stores of one case from those of another.
+    """Names of the nodes and stores of one case among others.
 
     Attributes:
-        suffix: Ends the names of nodes and stores.
-        foreign: How foreign keys are found.
-        execution: How joins run that may run by columns.
+        suffix: Suffix of the names of nodes and stores.
+        foreign: Extractor of foreign keys.
+        execution: Execution of joins that can run by columns.
     """
 
     suffix: str = ""
@@ -43,12 +43,12 @@ class JoinNames:
     execution: Execution = "records"
 
     def __call__(self, name: str) -> str:
-        """Return a name of this case."""
+        """Return a name with the suffix of this case."""
         return f"{name}{self.suffix}"
 
 
 def side_topic(name: str, **options: Any) -> Topic[Any, Any]:
-    """Return the topic of a side; nulls of either kind go on to the join."""
+    """Return the topic of a side; records with null keys or values are forwarded to the join."""
     return Topic(name, TEXT, TEXT, nulls="pass", null_keys="pass", **options)
 
 
@@ -66,7 +66,7 @@ def join_topology(case: Case, builder: TopologyBuilder, execution: Execution) ->
 
 
 def is_table(case: Case, side: str) -> bool:
-    """Tell whether a side of a case's join is a table."""
+    """Return whether a side of a case's join is a table."""
     return case.op in ("tt_join", "fk_join") or (case.op == "st_join" and side == "right")
 
 
@@ -86,10 +86,10 @@ def add_join(
     right_side: Any,
     names: JoinNames,
 ) -> Node[Any, Any]:
-    """Join two nodes or tables as a case says; return a stream of all results.
+    """Join two nodes or tables as the case requires; return a stream of all results.
 
     Raises:
-        ValueError: The case does not run so.
+        ValueError: The case does not run with this execution.
     """
     execution = names.execution
     if execution == "columns" and case.op not in ("ss_join", "st_join"):
@@ -135,7 +135,7 @@ def add_join(
 
 
 def window_of(case: Case) -> Within:
-    """Return how far apart records of two streams may be."""
+    """Return the greatest time difference of two joined stream records."""
     before = case.options.get("before", 0)
     after, grace = case.options.get("after", before), case.options.get("grace", 0)
     return within(milliseconds(before), milliseconds(after), grace=milliseconds(grace))

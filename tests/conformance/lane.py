@@ -1,4 +1,4 @@
-"""What cases have in common that run side by side in one query of one app."""
+"""Cases that run side by side in one query of one app."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ("Lane", "Run", "Sent", "number_of")
 
 @dataclass(frozen=True)
 class Run:
-    """A case on one execution."""
+    """A case with an execution."""
 
     case: Case
     execution: Execution = "records"
@@ -28,7 +28,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Sent:
-    """A record on its way into a topic."""
+    """A record that is written to a topic."""
 
     key: bytes | None
     value: bytes | None
@@ -36,12 +36,12 @@ class Sent:
 
 
 class Lane(ABC):
-    """Cases that share input topics: each has a partition, that is a task, of its own.
+    """Cases that share input topics: each has a partition, and so a task, of its own.
 
-    Results of all of them come in one output topic: as JSON, with the number of their case.
+    The results of all cases go to one output topic: as JSON, with the number of their case.
 
     Args:
-        name: Ends the names of its topics and nodes.
+        name: Suffix of the names of its topics and nodes.
         runs: The cases, numbered from 0.
     """
 
@@ -67,18 +67,18 @@ class Lane(ABC):
 
     @abstractmethod
     def sent(self, number: int, place: int) -> Sent:
-        """Return an input of a case as it is written."""
+        """Return an input of a case as it is written to its topic."""
 
     @abstractmethod
     def result(self, number: int, fields: Sequence[Any], timestamp: int) -> Output | None:
-        """Return a result of a case, from what `_Own` wrote behind the number; None was late."""
+        """Return a result of a case, as `_Own` wrote it; None for a late record."""
 
     def dropped_before(self, row: Input) -> bool:
-        """Tell whether a record is dropped by the source or the join."""
+        """Return whether the source or the join drops a record."""
         return False
 
     def tables(self, number: int, batch: range) -> Mapping[str, pa.Table]:
-        """Return what a batch of a case writes, by topic."""
+        """Return the records of a batch of a case, by topic."""
         found: dict[str, list[Sent]] = defaultdict(list)
         for place in batch:
             side = self.runs[number].case.inputs[place].topic
@@ -86,14 +86,14 @@ class Lane(ABC):
         return {topic: _table(rows) for topic, rows in found.items()}
 
     def add_output(self, builder: Builder, name: str, own: Any, node: Node[Any, Any]) -> None:
-        """Write what a processor makes of results to the lane's output."""
+        """Write the results of a processor to the output topic of the lane."""
         supplier: type[Processor[Any, Any, None, str]] = own
         end = builder.add_processor(f"own-{name}", supplier, node)
         builder.add_sink(f"out-{name}", Topic(self.output, NONE, TEXT), end)
 
 
 def number_of(key: bytes, partitions: int) -> int:
-    """Return the number that stands before a key: the records of a case stay together."""
+    """Return the partition from the number before a key: records of a case stay together."""
     return int(key.partition(b":")[0]) % partitions
 
 

@@ -3,8 +3,8 @@
 A side of a join of two streams remembers its records for `before + after + grace` ms from its
 newest record. Kafka Streams forgets a record of exactly that age: `InMemoryWindowStore` and
 `AbstractRocksDBSegmentedBytesStore` read from `observedStreamTime - retentionPeriod + 1` on. So a
-record misses a partner at the edge of `within`, and with `within(0)` and no grace records of one
-time never meet.
+record misses a partner at the edge of `within`, and with `within(0)` and no grace period, records
+of the same time never match.
 
 The rule: where a model with that edge gives the answer of Kafka Streams, and the model without it
 gives another, the case gets the latter as its `rule_out`, and `rule` names this module.
@@ -25,14 +25,14 @@ from tests.conformance.join_models import StreamStreamModel, model_of
 __all__ = ("RULE", "answers", "corrected", "main")
 
 RULE = "memory_edge"
-"""Names the rule in a case."""
+"""The name of the rule in a case."""
 
 Steps = list[list[Output]]
 """The results of each input."""
 
 
 def answers(case: Case) -> tuple[Steps, Steps]:
-    """Return the answers of a join of two streams: with the edge of Kafka Streams, and without."""
+    """Return two answers of a join of two streams: with the edge of Kafka Streams, and without."""
     found: list[Steps] = []
     for early in (1, 0):
         model = model_of(case)
@@ -59,7 +59,7 @@ def corrected(line: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bags(case: Case, steps: Sequence[Sequence[Output]]) -> list[Counter[Output]]:
-    """Return the results as far as the case compares them: by input, or all together."""
+    """Return the results as the case compares them: by input, or all together."""
     bags = [Counter(step) for step in steps]
     return [sum(bags, Counter[Output]())] if case.compare == "total" else bags
 

@@ -1,4 +1,4 @@
-"""A case's values as columns can add them up."""
+"""A case's values as numbers that columns can add up."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _MOST = 62
 
 
 class NumberedValues:
-    """Values by key: each record of a key has a power of two of its own.
+    """Numbers for values: each record of a key has a distinct power of two.
 
     Args:
         case: The case.
-        execution: Texts stay what they are record by record, and in joins.
-        drops_nulls: Whether null values are no values, rather than shown.
+        execution: The execution. Record by record and in joins, texts are not converted.
+        drops_nulls: Whether null values are dropped, rather than shown.
 
     Raises:
-        ValueError: A key has more records than int64 has digits.
+        ValueError: A key has more records than int64 has bits.
     """
 
     def __init__(self, case: Case, execution: Execution, *, drops_nulls: bool) -> None:
@@ -33,11 +33,11 @@ class NumberedValues:
             raise ValueError(f"case {case.name}: a key has more than {_MOST} records")
 
     def encoded(self, place: int) -> bytes | None:
-        """Return the value of an input."""
+        """Return the encoded value of an input."""
         return self._data[place]
 
     def text(self, key: str, value: Any) -> str | None:
-        """Return the letters that a result stands for."""
+        """Return the letters that the number in a result represents."""
         if not isinstance(value, int):
             found: str | None = value
             return found

@@ -1,4 +1,4 @@
-"""Compare what a run gave with what a case expects."""
+"""Compare the results of a run with the expected results of a case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Batch = Sequence[Output]
 
 
 def problem(case: Case, answer: Answer, *, cut: str) -> str | None:
-    """Return what is wrong with an answer; None when nothing is."""
+    """Return a description of the first wrong result, or None if the answer is correct."""
     if case.expected is None:
         return None
     if case.is_join and cut != "1":
@@ -38,7 +38,7 @@ def problem(case: Case, answer: Answer, *, cut: str) -> str | None:
 def _unlike_model(case: Case, answer: Answer, cut: str) -> str | None:
     """Compare a join with its model: Kafka's test driver merges no topics, so it has no answer.
 
-    Of a foreign-key join only the table at the end of each batch is the same at any cut.
+    Of a foreign-key join, only the table at the end of each batch is the same for any cut.
     """
     if case.op == "fk_join":
         return _unlike_tables(case, answer, cut)
@@ -62,7 +62,7 @@ def _unlike_tables(case: Case, answer: Answer, cut: str) -> str | None:
 
 
 def _difference(case: Case, expected: Sequence[Batch], actual: Sequence[Batch]) -> str | None:
-    """Return the first batch in which the results are others, whatever their order."""
+    """Return the first batch with other results, in whatever order, or None."""
     bag = Counter[Output] if case.is_join else _bag
     for number, (wanted, got) in enumerate(zip(expected, actual, strict=True)):
         if bag(wanted) != bag(got):
@@ -71,9 +71,9 @@ def _difference(case: Case, expected: Sequence[Batch], actual: Sequence[Batch]) 
 
 
 def last_of_each(batches: Iterable[Batch]) -> list[list[Output]]:
-    """Keep each batch's last result of a key and window.
+    """Keep the last result of each key and window in each batch.
 
-    A deleted session is left out unless an earlier batch had shown it.
+    A deleted session is left out unless an earlier batch had emitted it.
     """
     shown: set[str | None] = set()
     kept: list[list[Output]] = []
@@ -89,7 +89,7 @@ def _flat(batches: Iterable[Batch]) -> list[Output]:
 
 
 def _bag(results: Batch) -> Counter[Output]:
-    """Return a multiset; the order of merging is no part of the contract."""
+    """Return a multiset of results; the order of merged topics is not guaranteed."""
     return Counter(
         (key, None if value is None else "".join(sorted(value)), timestamp)
         for key, value, timestamp in results

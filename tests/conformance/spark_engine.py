@@ -1,7 +1,7 @@
-"""Run cases on Spark: many in one app, each in a partition, that is a task, of its own.
+"""Run cases on Spark: many in one app, each in a partition, and so a task, of its own.
 
-Every task has the nodes of all cases of its lane, and only those of its own case go on to
-the sinks. A lane is a query: see `WindowLane` and `JoinLane`.
+Every task has the nodes of all cases of its lane, and only those of its own case forward to the
+sinks. A lane is a query: see `WindowLane` and `JoinLane`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tests.conformance.window_lane import WindowLane
 __all__ = ("AT_ONCE", "Run", "run_on_spark")
 
 AT_ONCE = 32
-"""How many cases one app takes: each of its tasks has the nodes of all."""
+"""Most cases of one app: each of its tasks has the nodes of all cases."""
 
 _TIMEOUT = timedelta(minutes=5)
 
@@ -37,13 +37,13 @@ _TIMEOUT = timedelta(minutes=5)
 def run_on_spark(
     runs: Sequence[Run], session: SparkSession, *, cut: str, state: StateBackend | None = None
 ) -> list[Answer]:
-    """Return the answers of no more than `AT_ONCE` cases, in the order of the runs."""
+    """Return the answers of at most `AT_ONCE` cases, in the order of the runs."""
     with tempfile.TemporaryDirectory(prefix="kstreams-conformance-") as home:
         return _AppRun(runs, session, Path(home), cut, state).answers()
 
 
 class _AppRun:
-    """One app, and what its cases have given so far."""
+    """An app, and the results of its cases so far."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class _AppRun:
         )
 
     def answers(self) -> list[Answer]:
-        """Run batch after batch: the first ones of all cases, then the second ones."""
+        """Run the first batches of all cases, then the second ones, and so on."""
         admin, log = self._connection.admin(), self._connection.log()
         for lane in self._lanes.values():
             for side in lane.sides:
@@ -104,7 +104,7 @@ class _AppRun:
         return builder.build()
 
     def _take(self, number: int) -> None:
-        """Read what a batch has given."""
+        """Read the results of a batch."""
         reader = self._connection.reader()
         for name, lane in self._lanes.items():
             end = self._connection.admin().end_offsets(lane.output)[0]

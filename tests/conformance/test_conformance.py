@@ -1,4 +1,4 @@
-"""Every window case passes on the driver, whatever the store and the cut; and the command."""
+"""Every window case passes on the driver, with every store and cut; tests of the command."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def of_kind(op: str, emit: str) -> list[Case]:
     return [case for case in CASES if (case.op, case.emit) == (op, emit)]
 
 
-def test_all_window_cases_are_there() -> None:
+def test_case_files_have_all_window_cases() -> None:
     assert len(CASES) == 504
     assert {len(of_kind(*kind)) >= 36 for kind in KINDS} == {True}
     assert len(KINDS) == 12
@@ -38,7 +38,7 @@ def test_all_window_cases_are_there() -> None:
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(("op", "emit"), KINDS)
-def test_cases_pass_in_memory(op: str, emit: str, cut: str) -> None:
+def test_window_cases_pass_in_memory(op: str, emit: str, cut: str) -> None:
     wrong = {
         case.name: found
         for case in of_kind(op, emit)
@@ -49,7 +49,7 @@ def test_cases_pass_in_memory(op: str, emit: str, cut: str) -> None:
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(("op", "emit"), KINDS)
-def test_cases_pass_on_whole_columns(op: str, emit: str, cut: str) -> None:
+def test_window_cases_pass_on_columns(op: str, emit: str, cut: str) -> None:
     wrong = {
         case.name: found
         for case in of_kind(op, emit)
@@ -60,7 +60,7 @@ def test_cases_pass_on_whole_columns(op: str, emit: str, cut: str) -> None:
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize(("op", "emit"), KINDS)
-def test_a_sample_passes_on_rocksdb(op: str, emit: str, cut: str) -> None:
+def test_sample_of_window_cases_passes_on_rocksdb(op: str, emit: str, cut: str) -> None:
     state = backend("rocksdb")
     for case in of_kind(op, emit)[::12]:
         assert problem(case, run_on_driver(case, cut=cut, state=state), cut=cut) is None
@@ -68,7 +68,7 @@ def test_a_sample_passes_on_rocksdb(op: str, emit: str, cut: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("execution", EXECUTIONS)
-def test_a_sample_passes_when_each_batch_restores_from_s3(
+def test_sample_of_window_cases_passes_when_each_batch_restores_from_s3(
     bucket: Bucket, execution: Execution
 ) -> None:
     state = DurableState(bucket.settings(f"conformance-{execution}"))
@@ -82,8 +82,8 @@ def test_a_sample_passes_when_each_batch_restores_from_s3(
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("half", [0, 1])
-def test_all_cases_pass_on_rocksdb(half: int) -> None:
-    """At one cut; `make conformance` has them at each."""
+def test_all_window_cases_pass_on_rocksdb(half: int) -> None:
+    """Run the cases at one cut; `make conformance` runs them at each."""
     state = backend("rocksdb")
     wrong = [
         case.name
@@ -94,16 +94,16 @@ def test_all_cases_pass_on_rocksdb(half: int) -> None:
 
 
 @pytest.mark.parametrize(("op", "emit"), KINDS)
-def test_processors_that_live_on_give_the_same(op: str, emit: str) -> None:
+def test_window_cases_pass_with_processors_kept_between_batches(op: str, emit: str) -> None:
     for case in of_kind(op, emit)[::12]:
         assert problem(case, run_on_driver(case, cut="1", recreate=False), cut="1") is None
 
 
-# What the files do not have: null keys and null values.
+# Null keys and null values, which the case files do not have.
 
 
 def with_nulls(case: Case) -> Case:
-    """Put null keys of all times between the records: they change nothing."""
+    """Add records with null keys and all times; they change no result."""
     inputs: list[Input] = []
     for row in case.inputs:
         inputs += [Input("in", None, "n", row.timestamp + 7), row]
@@ -111,7 +111,7 @@ def with_nulls(case: Case) -> Case:
 
 
 @pytest.mark.parametrize(("op", "emit"), KINDS)
-def test_null_keys_are_dropped_and_change_nothing(op: str, emit: str) -> None:
+def test_null_keys_are_dropped_and_change_no_result(op: str, emit: str) -> None:
     for case in of_kind(op, emit)[::18]:
         plain = run_on_driver(case, cut="1")
         nulls = run_on_driver(with_nulls(case), cut="1")
@@ -130,7 +130,7 @@ def test_null_keys_are_dropped_and_change_nothing(op: str, emit: str) -> None:
         ("sliding", {"diff": 10}, [("k@0/10", "a", 0)]),
     ],
 )
-def test_null_values_reach_the_aggregator_but_for_sliding_windows(
+def test_null_values_reach_the_aggregator_except_with_sliding_windows(
     op: str, options: dict[str, int], expected: list[Any], execution: Execution
 ) -> None:
     inputs = [["in", "k", "a", 0], ["in", "k", None, 1]]
@@ -140,7 +140,7 @@ def test_null_values_reach_the_aggregator_but_for_sliding_windows(
     assert answer.dropped == (1 if op == "sliding" else 0)
 
 
-# The runner itself.
+# The runner.
 
 
 def window_lines() -> list[dict[str, Any]]:
@@ -148,7 +148,7 @@ def window_lines() -> list[dict[str, Any]]:
     return [line for line in lines if line["op"] not in JOINS]
 
 
-def test_a_wrong_answer_fails() -> None:
+def test_wrong_answer_of_a_window_case_fails() -> None:
     case = of_kind("tumbling", "update")[0]
     answer = run_on_driver(case, cut="1")
     assert problem(case, answer, cut="1") is None
@@ -157,7 +157,9 @@ def test_a_wrong_answer_fails() -> None:
     assert problem(case, less, cut="1") is not None
 
 
-def test_stripped_files_are_answered(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_case_file_without_answers_gets_answers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = window_lines()
     for line in lines:
         for name in ("out", "rule_out", "dropped"):
@@ -176,7 +178,7 @@ def test_stripped_files_are_answered(tmp_path: Path, capsys: pytest.CaptureFixtu
             assert problem(case, answer, cut="1") is None
 
 
-def test_a_case_without_an_answer_is_counted_and_named_apart(
+def test_case_without_an_answer_is_counted_and_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     some = window_lines()[:3]
@@ -189,23 +191,21 @@ def test_a_case_without_an_answer_is_counted_and_named_apart(
     assert last == f"2 passed, 0 failed, 1 without an answer: {some[1]['name']}"
 
 
-def test_results_of_a_batch_stand_at_its_last_input() -> None:
+def test_by_input_assigns_results_of_a_batch_to_its_last_input() -> None:
     case = of_kind("tumbling", "update")[0]
     lists = by_input(case, run_on_driver(case, cut="3"), "3")
     assert [bool(results) for results in lists[:6]] == [False, False, True] * 2
 
 
-def test_the_command_runs_on_columns_and_s3(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_runs_on_columns_and_s3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "windows.jsonl"
     file.write_text("\n".join(map(json.dumps, window_lines())))
     assert main([str(file), "--execution", "columns", "--store", "s3", "--cut", "all"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "22 passed, 0 failed"
 
 
-def test_a_case_that_cannot_run_so_fails(capsys: pytest.CaptureFixture[str]) -> None:
-    """Not silently record by record: a key has more records than a sum has digits."""
+def test_case_that_cannot_run_by_columns_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    """The case does not fall back to records: a key has more records than a sum has bits."""
     inputs = [["in", "k", "a", 0]] * 63
     case = {"name": "long", "op": "tumbling", "emit": "update", "size": 10, "in": inputs}
     assert run_one(case, "columns") == 1
@@ -222,7 +222,7 @@ def test_a_case_that_cannot_run_so_fails(capsys: pytest.CaptureFixture[str]) -> 
         ({"op": "st_join", "grace": 5}, "a grace needs a versioned table"),
     ],
 )
-def test_what_there_is_not_is_named(
+def test_unknown_operation_or_option_is_refused_by_name(
     case: dict[str, Any], expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     inputs = [["left", "k", "a", 0]]

@@ -1,4 +1,4 @@
-"""The models of joins agree with every case, so they may stand in where a case has no answer."""
+"""The models of joins agree with every case, so they can replace missing answers."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def of_op(op: str) -> list[Case]:
     return [case for case in CASES if case.op == op]
 
 
-def test_all_join_cases_are_there() -> None:
+def test_case_files_have_all_join_cases() -> None:
     assert {op: len(of_op(op)) for op in JOINS} == {
         "ss_join": 252, "tt_join": 252, "st_join": 252, "fk_join": 84
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("op", JOINS)
-def test_a_model_gives_what_every_case_expects(op: str) -> None:
+def test_model_gives_the_expected_results_of_every_case(op: str) -> None:
     for case in of_op(op):
         found, wanted = expected_of(case, "1"), [list(step) for step in case.expected or ()]
         if case.compare == "total":
@@ -42,7 +42,7 @@ def test_a_model_gives_what_every_case_expects(op: str) -> None:
 
 
 def test_cases_at_the_edge_of_the_memory_have_the_answers_of_the_rule(tmp_path: Path) -> None:
-    """All of them, no others, and whatever their files said before."""
+    """The rule corrects all of these cases and no others, whatever their files contained before."""
     corrected_names = []
     for file in FILES:
         lines = list(map(json.loads, file.read_text().splitlines()))
@@ -59,8 +59,8 @@ def test_cases_at_the_edge_of_the_memory_have_the_answers_of_the_rule(tmp_path: 
     assert {name.split("-")[1] for name in corrected_names} == {"inner", "left", "outer"}
 
 
-def test_a_record_of_two_streams_is_in_pairs_or_alone_once() -> None:
-    """Kafka's own answers break this in 17 of 167 left and outer cases."""
+def test_two_stream_record_is_in_pairs_or_unmatched_once() -> None:
+    """Kafka's own answers violate this in 17 of 167 left and outer cases."""
     for case in of_op("ss_join"):
         shown = Counter[tuple[int, str]]()
         alone = Counter[tuple[int, str]]()
@@ -73,7 +73,7 @@ def test_a_record_of_two_streams_is_in_pairs_or_alone_once() -> None:
         assert set(alone.values()) <= {1}, case.name
 
 
-def test_a_batch_is_merged_by_the_highest_time_of_each_topic() -> None:
+def test_batch_is_merged_by_the_highest_time_of_each_topic() -> None:
     rows = [
         Input("left", "k", "a", 5),
         Input("left", "k", "b", 1),
@@ -88,7 +88,7 @@ def test_a_batch_is_merged_by_the_highest_time_of_each_topic() -> None:
     ("how", "expected"),
     [("inner", []), ("left", [(None, "a+null", 5)]), ("outer", [(None, "a+null", 5)])],
 )
-def test_a_null_key_is_alone_at_once(how: str, expected: list[object]) -> None:
+def test_null_key_is_unmatched_at_once(how: str, expected: list[object]) -> None:
     inputs = [["left", None, "a", 5], ["right", "k", None, 6]]
     case = parse({"name": "n", "op": "ss_join", "how": how, "before": 9, "in": inputs})
     model = model_of(case)

@@ -1,4 +1,4 @@
-"""Every join case passes on the driver, whatever the store and the cut."""
+"""Every join case passes on the driver, with every store and cut."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def of_kind(wanted: str) -> list[Case]:
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("wanted", KINDS)
-def test_a_sample_passes_in_memory(wanted: str, cut: str) -> None:
+def test_sample_of_join_cases_passes_in_memory(wanted: str, cut: str) -> None:
     wrong = {
         case.name: found
         for case in of_kind(wanted)[::12]
@@ -44,14 +44,14 @@ def test_a_sample_passes_in_memory(wanted: str, cut: str) -> None:
     assert wrong == {}
 
 
-def test_there_are_cases_of_every_kind() -> None:
+def test_case_files_have_join_cases_of_every_kind() -> None:
     assert len(CASES) == 840
     assert len(KINDS) == 14
 
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("wanted", BY_COLUMNS)
-def test_a_sample_passes_on_whole_columns(wanted: str, cut: str) -> None:
+def test_sample_of_join_cases_passes_on_columns(wanted: str, cut: str) -> None:
     wrong = {
         case.name: found
         for case in of_kind(wanted)[::3]
@@ -61,14 +61,14 @@ def test_a_sample_passes_on_whole_columns(wanted: str, cut: str) -> None:
 
 
 @pytest.mark.parametrize("wanted", sorted({*KINDS} - {*BY_COLUMNS}))
-def test_what_does_not_run_by_columns_fails(wanted: str) -> None:
+def test_join_that_does_not_run_by_columns_fails(wanted: str) -> None:
     with pytest.raises((ValueError, TopologyError)):
         run_on_driver(of_kind(wanted)[0], cut="1", execution="columns")
 
 
 @pytest.mark.parametrize("cut", CUTS)
 @pytest.mark.parametrize("wanted", KINDS)
-def test_a_sample_passes_on_rocksdb(wanted: str, cut: str) -> None:
+def test_sample_of_join_cases_passes_on_rocksdb(wanted: str, cut: str) -> None:
     state = backend("rocksdb")
     for case in of_kind(wanted)[2::28]:
         assert problem(case, run_on_driver(case, cut=cut, state=state), cut=cut) is None
@@ -78,8 +78,8 @@ def test_a_sample_passes_on_rocksdb(wanted: str, cut: str) -> None:
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("half", [0, 1])
 @pytest.mark.parametrize(("cut", "store"), [("1", "memory"), ("3", "rocksdb"), ("all", "memory")])
-def test_all_cases_pass(cut: str, store: str, half: int) -> None:
-    """At each cut on one backend; `make conformance` has them on RocksDB at each."""
+def test_all_join_cases_pass(cut: str, store: str, half: int) -> None:
+    """Run each cut on one backend; `make conformance` runs RocksDB at each."""
     state = backend(store) if store == "rocksdb" else None
     wrong = [
         case.name
@@ -90,7 +90,7 @@ def test_all_cases_pass(cut: str, store: str, half: int) -> None:
 
 
 @pytest.mark.slow
-def test_a_sample_passes_when_each_batch_restores_from_s3(bucket: Bucket) -> None:
+def test_sample_of_join_cases_passes_when_each_batch_restores_from_s3(bucket: Bucket) -> None:
     state = DurableState(bucket.settings("joins"))
     for wanted in KINDS:
         for case in of_kind(wanted)[3::28]:
@@ -99,13 +99,13 @@ def test_a_sample_passes_when_each_batch_restores_from_s3(bucket: Bucket) -> Non
 
 
 @pytest.mark.parametrize("wanted", KINDS)
-def test_processors_that_live_on_give_the_same(wanted: str) -> None:
+def test_join_cases_pass_with_processors_kept_between_batches(wanted: str) -> None:
     for case in of_kind(wanted)[4::14]:
         assert problem(case, run_on_driver(case, cut="1", recreate=False), cut="1") is None
 
 
 @pytest.mark.parametrize("wanted", KINDS)
-def test_a_wrong_answer_fails(wanted: str) -> None:
+def test_wrong_answer_of_a_join_case_fails(wanted: str) -> None:
     case = next(case for case in of_kind(wanted) if any(case.expected or ()))
     for cut in CUTS:
         answer = run_on_driver(case, cut=cut)

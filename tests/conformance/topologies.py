@@ -1,4 +1,4 @@
-"""The topology of each operation: windows here, joins in `join_topologies`."""
+"""The topology of each window operation; those of joins are in `join_topologies`."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from tests.conformance.join_topologies import join_topology
 
 @dataclass(frozen=True)
 class Built:
-    """A case's topology, and its output; its sources have the names of its topics."""
+    """A case's topology and its output; its sources have the names of its topics."""
 
     topology: Topology
     sink: Topic[Any, Any]
 
 
 def concatenated(text: str, record: Record[str, str | None]) -> str:
-    """Concatenate as Java does, which shows a null value."""
+    """Concatenate two texts as Java does, which shows a null value."""
     return text + ("null" if record.value is None else record.value)
 
 
@@ -50,7 +50,7 @@ def build(case: Case, execution: Execution = "records") -> Built:
     """Build a case's topology.
 
     Raises:
-        ValueError: There is no such operation, or it does not run so.
+        ValueError: The operation does not exist, or does not run with this execution.
     """
     case.check()
     builder = TopologyBuilder("conformance")
@@ -74,16 +74,16 @@ def _join(case: Case, execution: Execution, builder: TopologyBuilder) -> Built:
 def value_serde(execution: Execution) -> Any:
     """Return the serde of values and results.
 
-    Columns have no texts to concatenate: on them a record's value is a power of two of its
-    own, and a sum says which records are in it once each.
+    Columns have no texts to concatenate. There a record's value is a power of two of its own, so
+    that a sum shows which records it contains.
     """
     return INT64 if execution == "columns" else TEXT
 
 
 def drops_nulls(case: Case) -> bool:
-    """Tell whether null values are left out before the windows look at the time.
+    """Return whether null values are dropped before stream time advances.
 
-    As Kafka Streams does for sliding windows.
+    Kafka Streams does this for sliding windows.
     """
     return case.op == "sliding"
 
@@ -110,7 +110,7 @@ def aggregation(case: Case, execution: Execution, store: str) -> WindowedSupplie
 def suppressed(
     builder: TopologyBuilder, case: Case, execution: Execution, results: Any, suffix: str
 ) -> Any:
-    """Return results, suppressed until their windows close if the case says so."""
+    """Return the results, suppressed until their windows close if the case requires it."""
     if case.emit != "suppress":
         return results
     windows = windows_of(case)

@@ -1,4 +1,4 @@
-"""Cases of windows side by side: every task has the nodes of all, and shows its own."""
+"""Cases of windows side by side: every task has the nodes of all cases, and emits only its own."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ __all__ = ("WindowLane",)
 
 
 class WindowLane(Lane):
-    """Cases of one execution whose source leaves out null values, or passes them.
+    """Cases of one execution whose sources all drop null values, or all forward them.
 
-    By columns also those whose results are suppressed, or not.
+    By columns, also cases whose results are all suppressed, or all not.
 
     Args:
         name: See `Lane`.
         runs: See `Lane`.
-        keys_tell: Whether a case's number stands before its keys, as it does in `JoinLane`: who
-            writes the topic cannot choose a partition otherwise.
+        keys_tell: Whether the number of a case precedes its keys, as in `JoinLane`, because the
+            writer of the topic cannot choose a partition.
     """
 
     def __init__(self, name: str, runs: Sequence[Run], *, keys_tell: bool = False) -> None:
@@ -41,14 +41,15 @@ class WindowLane(Lane):
 
     @staticmethod
     def name_of(run: Run) -> str:
-        """Return the lane of a case."""
+        """Return the name of the lane of a case."""
         nulls = "dropping" if drops_nulls(run.case) else "passing"
-        # A punctuator, which suppression has, keeps final results of its task off columns.
+        # A punctuator, as used by suppression, keeps the task's final results from running by
+        # columns.
         apart = run.execution == "columns" and run.case.emit == "suppress"
         return f"{run.execution}-{nulls}{'-suppressed' * apart}"
 
     def add_to(self, builder: Builder) -> None:
-        """Add a source, and for each case its windows."""
+        """Add a source, and the windows of each case."""
         first = self.runs[0]
         name = self.input("in")
         rule = partition_by(number_of) if self._keys_tell else None
@@ -63,14 +64,14 @@ class WindowLane(Lane):
                 self.add_output(builder, f"{kind}-{label}", partial(_Own, number), node)
 
     def sent(self, number: int, place: int) -> Sent:
-        """Return an input, its value as the execution has it."""
+        """Return an input with its value encoded for the execution."""
         row = self.runs[number].case.inputs[place]
         before = f"{number}:" if self._keys_tell else ""
         key = None if row.key is None else f"{before}{row.key}".encode()
         return Sent(key, self._letters[number].encoded(place), row.timestamp)
 
     def result(self, number: int, fields: Sequence[Any], timestamp: int) -> Output | None:
-        """Return key and window, with the letters."""
+        """Return key and window, with the letters of the value."""
         *window, value = fields
         if not window:
             return None
@@ -80,13 +81,13 @@ class WindowLane(Lane):
         return str(Windowed(*window)), text, timestamp
 
     def dropped_before(self, row: Input) -> bool:
-        """Tell whether the source drops a record."""
+        """Return whether the source drops a record."""
         nulls = drops_nulls(self.runs[0].case)
         return row.key is None or (row.value is None and nulls)
 
 
 class _Own(Processor[Any, Any, None, str]):
-    """Lets results through in the task of their case alone, as text; late records as little."""
+    """Forwards only the results of the task's own case, as text, and no late records."""
 
     def __init__(self, number: int) -> None:
         self._number = number

@@ -1,4 +1,4 @@
-"""What tables of files promise beyond the suite of sinks: versions of a table, and left-overs."""
+"""The test suite for lake tables, in addition to that for sinks: versions and leftover files."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class Line:
 
 
 class LakeContract(SinkContract):
-    """The suite, and what a table's log and left-overs add.
+    """The test suite for sinks with tests of a table's versions and leftover files.
 
     Attributes:
-        folder: Of the table, on this machine.
-        log: The class whose `append` makes a version.
-        lost: What `append` raises when its answer is lost.
+        folder: Folder of the table on this machine.
+        log: The class whose `append` creates a version.
+        lost: The error of `append` when its reply is lost.
     """
 
     keeps_last = False
@@ -56,18 +56,18 @@ class LakeContract(SinkContract):
         self.patch = monkeypatch
 
     def others_append(self) -> None:
-        """Append ("other", 0) as somebody else does."""
+        """Append ("other", 0) as another client."""
         raise NotImplementedError
 
     def staged(self, commit: CommitId, *pairs: tuple[str, int]) -> Mapping[CommitId, Sequence[str]]:
-        """Stage results by a writer of its own."""
+        """Stage results by a new writer."""
         sink = self.make()
         sink.prepare()
         with closing(sink.open()) as writer:
             return {commit: writer.write(given(*pairs), commit)}
 
     def before_append(self, work: Callable[[], object]) -> None:
-        """Do something once, between the look at the table and its next version."""
+        """Call a function once, between the read of the table and its next version."""
         real, left = self.log.append, [work]
 
         def append(log: Any, *given: Any) -> None:
@@ -83,7 +83,7 @@ class LakeContract(SinkContract):
         names = [str(path.relative_to(self.folder)) for path in found]
         return sorted(name for name in names if name.endswith(".parquet") or "_kstreams" in name)
 
-    def test_a_late_driver_publishes_an_older_batch_and_changes_nothing(self) -> None:
+    def test_late_publication_of_an_older_batch_changes_nothing(self) -> None:
         late = self.make()
         first = self.staged(commit_of(0), ("a", 1))
         late.publish(first)
@@ -93,13 +93,13 @@ class LakeContract(SinkContract):
         late.publish(second)
         assert sorted(self.seen()) == [("a", 1), ("b", 2)]
 
-    def test_of_two_drivers_that_publish_a_batch_at_once_one_does(self) -> None:
+    def test_batch_published_by_two_drivers_at_once_counts_once(self) -> None:
         receipts = self.staged(commit_of(0), ("a", 1))
         self.before_append(lambda: self.make().publish(receipts))
         self.make().publish(receipts)
         assert list(self.seen()) == [("a", 1)]
 
-    def test_a_driver_that_hangs_before_its_version_is_refused_when_others_have_gone_on(
+    def test_hanging_publication_is_refused_after_later_batches(
         self,
     ) -> None:
         old = self.staged(commit_of(0), ("a", 1))
@@ -112,7 +112,7 @@ class LakeContract(SinkContract):
         self.make().publish(old)
         assert sorted(self.seen()) == [("a", 1), ("b", 2)]
 
-    def test_an_answer_that_is_lost_is_found_in_the_table(self) -> None:
+    def test_lost_reply_is_found_in_the_table(self) -> None:
         receipts = self.staged(commit_of(0), ("a", 1))
         real, left = self.log.append, [self.lost]
 
@@ -125,7 +125,7 @@ class LakeContract(SinkContract):
         self.make().publish(receipts)
         assert list(self.seen()) == [("a", 1)]
 
-    def test_others_may_write_to_the_table_at_any_moment(self) -> None:
+    def test_other_clients_may_write_to_the_table_at_any_time(self) -> None:
         sink = self.make()
         sink.publish(self.staged(commit_of(0), ("a", 1)))
         self.others_append()
@@ -134,20 +134,20 @@ class LakeContract(SinkContract):
         sink.publish(receipts)
         assert sorted(self.seen()) == [("a", 1), ("b", 2), ("other", 0), ("other", 0)]
 
-    def test_what_never_counted_is_removed_when_a_new_writer_begins(self) -> None:
+    def test_uncommitted_files_are_removed_by_a_new_writer(self) -> None:
         self.staged(commit_of(0), ("dead", 0))
         self.staged(commit_of(1), ("dead", 1))
         other = self.staged(commit_of(0, task=1), ("c", 3))
         counts = self.staged(commit_of(1), ("a", 1))
         self.make().publish(counts)
-        assert len(self.files()) == 5  # the first went when the next writer began
+        assert len(self.files()) == 5  # the first file was removed by the next writer
         self.make().publish(self.staged(commit_of(2), ("b", 2)))
         self.make().publish(other)
         assert sorted(self.seen()) == [("a", 1), ("b", 2), ("c", 3)]
         assert [name for name in self.files() if "_kstreams" in name] == []
         assert len(self.files()) == 3
 
-    def test_what_died_at_the_first_batch_of_a_writer_is_removed_at_its_second(self) -> None:
+    def test_files_of_a_dead_first_batch_are_removed_at_the_second(self) -> None:
         self.staged(commit_of(1), ("dead", 1))
         sink = self.make()
         with closing(sink.open()) as writer:
@@ -157,7 +157,7 @@ class LakeContract(SinkContract):
         assert len(self.files()) == 2
         assert sorted(self.seen()) == [("a", 1), ("a", 2)]
 
-    def test_a_file_that_was_cleaned_up_before_it_was_published_is_told(self) -> None:
+    def test_file_removed_before_it_was_published_is_an_error(self) -> None:
         receipts = self.staged(commit_of(0), ("a", 1))
         (file,) = (name for name in self.files() if name.endswith(".parquet"))
         (self.folder / file).unlink()
@@ -166,7 +166,7 @@ class LakeContract(SinkContract):
         assert list(self.seen()) == []
 
     @pytest.mark.parametrize("receipt", ["", "[]", "{}", '["a", 5]', '["a", "{}"]'])
-    def test_a_receipt_of_somebody_else_is_told(self, receipt: str) -> None:
+    def test_receipt_of_another_sink_is_refused(self, receipt: str) -> None:
         sink = self.make()
         sink.prepare()
         with pytest.raises(SinkError, match=r"no receipt|no entry|not there any more"):

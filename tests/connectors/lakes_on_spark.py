@@ -1,7 +1,7 @@
-"""Reads tables of Delta and Iceberg by their own libraries for Spark, and prints rows as JSON.
+"""Reads tables of Delta and Iceberg with their libraries for Spark, and prints rows as JSON.
 
-`python -m tests.connectors.lakes_on_spark DELTA CATALOG TABLE`: a table's folder, the file of a
-catalog of Iceberg called `default`, and a table in it.
+Run it by `python -m tests.connectors.lakes_on_spark DELTA CATALOG TABLE`, with a table's folder,
+the file of an Iceberg catalog called `default`, and a table in it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from devtools.spark_home import QUICK_JVMS
 __all__ = ("NO_JARS",)
 
 NO_JARS = 3
-"""The status where the libraries cannot be had."""
+"""The exit status when the libraries are not available."""
 _JARS = (
     Artifact("io.delta", "delta-spark_4.1_2.13", "4.1.0"),
     Artifact("io.delta", "delta-storage", "4.1.0"),

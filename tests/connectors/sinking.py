@@ -1,4 +1,4 @@
-"""Results that tests give to sinks, and what comes of them."""
+"""Helpers for tests of sinks: results, commits, writes and lost connections."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from kstreams import Record
 from kstreams.sinks import CommitId, RefusedRow, Sink
-from kstreams.testing.sink import GivenResults
+from kstreams_testing.sink import GivenResults
 
 __all__ = ("CutConnection", "commit_of", "given", "write")
 
@@ -22,14 +22,14 @@ def given(*pairs: tuple[Any, Any], fails: bool = False) -> GivenResults:
 
 
 def commit_of(batch: int = 0, *, task: int = 0, revision: int = 0, life: str = "life") -> CommitId:
-    """Return a commit of a life."""
+    """Return a commit of an epoch."""
     return CommitId(life, "out", task, batch, revision)
 
 
 def write(
     sink: Sink[Any, Any], results: GivenResults, commit: CommitId | None = None
 ) -> Sequence[RefusedRow]:
-    """Write results as a batch, and publish them; return what was refused."""
+    """Write results as a batch, and publish them; return the refused rows."""
     sink.prepare()
     named = commit or commit_of()
     with closing(sink.open()) as writer:
@@ -40,15 +40,15 @@ def write(
 
 
 class CutConnection:
-    """Loses the connection at one call of a client's, once: before it is sent, or its answer.
+    """Loses the connection at one call of a client, once: either the request or the reply.
 
     Args:
-        patch: Undoes it.
+        patch: Undoes the replacement.
         owner: Class of the client.
-        name: The method by which the client asks the server.
-        lost: What the client raises then.
-        nth: Which call, from 0.
-        answered: Whether the server does what was asked.
+        name: The method by which the client sends a request.
+        lost: The error of the client.
+        nth: Number of the call, from 0.
+        answered: Whether the server executes the request.
     """
 
     def __init__(
@@ -80,5 +80,5 @@ class CutConnection:
 
     @staticmethod
     def moments(most: int) -> Iterator[tuple[int, bool]]:
-        """Yield each call, lost on the way there and on the way back."""
+        """Yield each call, with a lost request and with a lost reply."""
         return ((nth, answered) for nth in range(most) for answered in (False, True))

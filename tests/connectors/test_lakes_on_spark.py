@@ -1,4 +1,4 @@
-"""What the sinks write is what the libraries of Delta and Iceberg for Spark read."""
+"""Tables of the Delta and Iceberg sinks are read by the libraries for Spark."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ ROWS = [
         "extra": {"a": 1},
     },
 ]
-"""As Spark writes them, which leaves out what has no value."""
+"""Rows as Spark writes them, without null values."""
 
 
 def test_spark_reads_all_types_and_partitions(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Each sink that is a plugin has a row in the table of traps."""
+"""Each sink plugin has a module of common sink tests."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ OWN = {
     "kstreams_sftp": "storage of files; tests/connectors/kstreams_sftp",
     "kstreams_rabbitmq": "the broker says where it is, past any proxy; kstreams_rabbitmq/test_sink",
 }
-"""Sinks whose traps are others."""
+"""Packages whose sinks have other tests."""
 
 ROOT = Path(__file__).parents[2]
 CONNECTORS = sorted(path.parent.name for path in ROOT.glob("connectors/kstreams_*/__init__.py"))
 
 
 @pytest.mark.parametrize("package", CONNECTORS)
-def test_a_sink_has_its_row_in_the_table(package: str) -> None:
+def test_each_sink_package_has_the_common_sink_tests(package: str) -> None:
     found = import_module(package)
     names: tuple[str, ...] = getattr(found, "__all__", ())
     sinks = [name for name in names if hasattr(getattr(found, name), "guarantee")]

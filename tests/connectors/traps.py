@@ -1,7 +1,7 @@
-"""The traps that each sink has to pass, besides the suite of sinks: one table of sink by trap.
+"""Common tests of all sinks, in addition to the test suite for sinks.
 
-A connector's `test_traps.py` says how its sink is reached through another address, what its place
-does not take, and how it is read. `test_traps_matrix.py` sees that none is left out.
+A connector's `test_traps.py` defines how its sink is reached by another address, which values its
+place refuses, and how it is read. `test_traps_matrix.py` checks that each connector has one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Address = tuple[str, int]
 """Host and port."""
 
 SECRET = "s3cr@t/of-tests"
-"""With characters that addresses have in another spelling."""
+"""A secret with characters that are encoded in URLs."""
 _LONG, _SHORT = timedelta(seconds=60), timedelta(milliseconds=500)
 _MOST_BYTES = 1 << 20
 
@@ -43,7 +43,10 @@ def address_of(url: str) -> Address:
 
 
 def _lengths() -> Iterator[int]:
-    """Yield after how many bytes a connection is lost: each of the first, then ever fewer."""
+    """Yield the numbers of bytes after which a connection is lost:
+
+    each of the first ones, then fewer and fewer.
+    """
     count = 0
     while count < _MOST_BYTES:
         yield count
@@ -51,13 +54,13 @@ def _lengths() -> Iterator[int]:
 
 
 class SinkTraps:
-    """Derive a test class, and say how its sink is made; a value is a number, or a bad one.
+    """Base class of common sink tests; a subclass makes the sink.
 
     Attributes:
-        bad: Values that the place does not take, by what is wrong with them.
-        keeps_last: Whether the place has one value of a key, and deletes by None.
-        connections: How many a writer may open at once: so many are lost.
-        lengths: After how many bytes; up to where none is lost any more.
+        bad: Values that the place refuses, by their problem.
+        keeps_last: Whether the place has one value for each key, and deletes by None.
+        connections: Number of connections that a writer may open at once, all of which are lost.
+        lengths: Numbers of bytes before a loss, up to one at which no connection is lost.
         at_least_once: Whether a lost connection may show a result twice.
     """
 
@@ -68,15 +71,15 @@ class SinkTraps:
     at_least_once: ClassVar[bool] = False
 
     def address(self) -> Address:
-        """Return where the real server listens."""
+        """Return the address of the real server."""
         raise NotImplementedError
 
     def sink(self, address: Address, *, give_up_after: timedelta) -> Sink[str, Any]:
-        """Make the sink, of a server at another address."""
+        """Return the sink for a server at another address."""
         raise NotImplementedError
 
     def with_secret(self, address: Address, *, give_up_after: timedelta) -> Sink[str, Any]:
-        """Make the sink with `SECRET` wherever it takes one."""
+        """Return the sink with `SECRET` in all of its secret options."""
         raise NotImplementedError
 
     def seen(self) -> Iterable[tuple[str, Any]]:
@@ -84,14 +87,14 @@ class SinkTraps:
         raise NotImplementedError
 
     def commit(self, batch: int = 0) -> CommitId:
-        """Return a commit of a life that the test has alone."""
+        """Return a commit of an epoch for this test only."""
         return commit_of(batch, life=self._life)
 
     @pytest.fixture(autouse=True)
     def _lives(self) -> None:
         self._life = uuid4().hex
 
-    def test_what_the_place_does_not_take_is_refused_alone_and_again(self) -> None:
+    def test_values_refused_by_the_place_are_refused_alone_and_again(self) -> None:
         sink = self.sink(self.address(), give_up_after=_LONG)
         for batch, (what, value) in enumerate(self.bad.items()):
             pairs = ((f"a{batch}", 1), (f"b{batch}", value), (f"c{batch}", 3))
@@ -105,7 +108,7 @@ class SinkTraps:
         ]
         assert sorted(self.seen()) == sorted(expected)
 
-    def test_the_last_word_of_a_key_counts_in_a_batch(self) -> None:
+    def test_last_value_of_a_key_in_a_batch_counts(self) -> None:
         if not self.keeps_last:
             pytest.skip("the place has each result")
         sink = self.sink(self.address(), give_up_after=_LONG)
@@ -115,7 +118,7 @@ class SinkTraps:
         assert write(sink, given(("c", None), ("a", 4), ("b", 5)), self.commit(1)) == []
         assert sorted(self.seen()) == [("a", 4), ("b", 5)]
 
-    def test_a_connection_lost_at_any_byte_of_an_answer_changes_nothing(self) -> None:
+    def test_connection_lost_at_any_byte_of_a_reply_changes_nothing(self) -> None:
         batches = before = 0
         with CutProxy(self.address()) as proxy:
             sink = self.sink(("127.0.0.1", proxy.port), give_up_after=_LONG)
@@ -140,7 +143,7 @@ class SinkTraps:
         found = sorted(self.seen())
         assert sorted(set(found) if self.at_least_once else found) == sorted(expected)
 
-    def test_a_server_that_is_gone_is_no_rows_fault(self) -> None:
+    def test_unreachable_server_refuses_no_row(self) -> None:
         results = given(("a", 1), ("b", next(iter(self.bad.values()))))
         with CutProxy(self.address()) as proxy:
             sink = self.sink(("127.0.0.1", proxy.port), give_up_after=_SHORT)
@@ -154,7 +157,7 @@ class SinkTraps:
         assert all(row.row == 1 for row in results.refused)
         assert list(self.seen()) == [("a", 0)]
 
-    def test_no_text_shows_a_secret(self) -> None:
+    def test_repr_and_errors_hide_secrets(self) -> None:
         (port,) = free_ports(1)
         sink = self.with_secret(("127.0.0.1", port), give_up_after=_SHORT)
         shown = [repr(sink), str(sink), sink.label]

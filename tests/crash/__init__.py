@@ -1,1 +1,1 @@
-"""The crash matrix: every named moment at which something may die, and what comes after it."""
+"""The crash matrix: death at every named point of a batch, and the recovery after it."""

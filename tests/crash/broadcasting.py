@@ -1,4 +1,4 @@
-"""What is run where global tables are tested: one query fills a table, another one reads it."""
+"""The app for crash tests of global tables: one query fills a table, another one reads it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ FILLS, READS = "names.source", "words"
 
 _KEPT = 2
 _MORE = 3
-"""Versions of the table that come while a batch which reads it has died: more than are kept."""
+"""Versions written while a reading batch is dead: more than are kept."""
 
 
 class CountVisits(FixedKeyProcessor[str, str, str]):
-    """Gives each record its number among those of its key."""
+    """Numbers the records of each key."""
 
     def init(self, context: ProcessorContext[str, str]) -> None:
         self.context, self.visits = context, context.store(VISITS)
@@ -65,15 +65,15 @@ def broadcasting() -> Topology:
 
 
 class GlobalHarness(Harness):
-    """An app whose batches each read the table as it was when they were planned.
+    """An app whose batches read the global table at the version of their plan.
 
-    While a batch that reads has died, the table goes on, and is swept.
+    After a reading batch has died, the table advances, and old versions are deleted.
     """
 
     _is_reading = False
 
     def build(self) -> Topology:
-        """Return what is run."""
+        """Return the topology under test."""
         self._patch.setattr(query_driver, "_SWEEP_EVERY", 1)
         self.connection.log().ensure(NAMES.name, PARTITIONS)
         return broadcasting()
@@ -87,7 +87,7 @@ class GlobalHarness(Harness):
         """Write all rows of the table, and run until that is committed."""
         label = f"row-{len(self.input)}"
         self.input.append(("fill", label))
-        self.clock.advance(timedelta(hours=2))  # or what is swept is too young to be deleted
+        self.clock.advance(timedelta(hours=2))  # so that deleted objects are old enough
         self._emit(NAMES, label)
         self.run_until_committed(FILLS)
 
@@ -100,18 +100,18 @@ class GlobalHarness(Harness):
         self._is_reading = False
 
     def recover(self, *, driver: bool) -> None:
-        """Go on after a death; the table is ahead."""
+        """Recover from a death, with a table ahead of the batch."""
         super().recover(driver=driver)
         if self._is_reading:
             for _ in range(_MORE):
                 self.fill()
 
     def newest(self) -> str:
-        """Return the value that all rows of the table have."""
+        """Return the current value of all rows of the table."""
         return [label for kind, label in self.input if kind == "fill"][-1]
 
     def check(self) -> None:
-        """Compare results, the state and the table with what was written; look for litter."""
+        """Compare results, state and table with the input, and check for leftover files."""
         reads = [label for kind, label in self.input if kind == "read"]
         found: dict[str, list[str]] = {}
         for record in self._published():
@@ -130,7 +130,7 @@ class GlobalHarness(Harness):
         self._check_copies()
 
     def _check_copies(self) -> None:
-        """Two copies of the table are left on the machine, and nothing that is half-made."""
+        """Check that two copies of the table are left on the machine, and no unfinished ones."""
         home = table_copies("crash", self.checkpoint.incarnation)
         tables = list(self.local.glob(f"**/{home}/*"))
         assert bool(tables) == isinstance(self.backend, FaultySharingBackend)

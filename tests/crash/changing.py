@@ -1,4 +1,4 @@
-"""The workload of the matrix with its records in a table of PostgreSQL: a row each."""
+"""The app of the crash matrix with its input in a table of PostgreSQL: a row for each record."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Word:
 
 
 def words_log(url: str, slot: str) -> PostgresChanges[int, Word]:
-    """Return the log of the table."""
+    """Return the log of the table's changes."""
     return changes("words", url, "words", INT64, Word, slot=slot)
 
 

@@ -1,4 +1,4 @@
-"""The named moments, in the order in which a batch comes to them."""
+"""The points at which a crash test kills a process, in the order in which a batch reaches them."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ _HALF = 400
 
 @dataclass(frozen=True)
 class Point:
-    """One moment.
+    """A point at which a process is killed.
 
     Attributes:
-        name: What to call it.
-        event: The event of `Faults` that it is.
-        nth: At which of these events.
-        after: Another event that has come before it, in a thread beside.
-        dies: What is killed there; `nobody` where only a reply is lost.
-        does: What is going on: a batch, or what needs an order of its own.
+        name: Name in the ids of tests.
+        event: The event of `Faults`.
+        nth: The number of the event that kills, counted from 1.
+        after: Another event that must have come before it, in a concurrent thread.
+        dies: The part that is killed; `nobody` if only a reply is lost.
+        does: The operation during which the point is reached.
         cold: Whether local state is lost before, so that it must be restored.
-        upkeep: When deltas are merged and snapshots made.
-        in_memory: Whether the backend in memory comes to it.
-        on_s3: Whether it matters what kind of object store there is.
-        max_bytes: How many bytes a batch may have.
-        ahead: Whether records wait when a batch is committed, so that the next is planned beside.
+        upkeep: When deltas are merged and snapshots written.
+        in_memory: Whether the in-memory backend reaches the point.
+        on_s3: Whether the point depends on the kind of object store.
+        max_bytes: Most bytes of a batch.
+        ahead: Whether records are waiting during a commit, so that the next batch is planned
+            concurrently.
     """
 
     name: str
@@ -55,7 +56,7 @@ POINTS = (
     Point("half-restored", "after write restored", cold=True),
     Point("restored-and-not-named", "after close restored", cold=True),
     Point("amid-records", "process", nth=3, on_s3=False),
-    # It commits: the delta and the working store are written side by side.
+    # The task commits: delta and working store are written concurrently.
     Point("before-the-delta", "before put delta"),
     Point("amid-the-delta", "amid put delta"),
     Point("delta-and-no-local-write", "before write attempt", after="after put delta"),
@@ -86,7 +87,7 @@ POINTS = (
     Point("amid-a-snapshot", "before put chunk", nth=2),
     Point("snapshot-that-nobody-names", "before remove snapshot"),
     Point("all-told-and-no-answer", "task told", on_s3=False),
-    # The driver plans a batch smaller that a task has refused.
+    # The driver makes a batch smaller that a task has refused.
     Point(
         "refused-and-not-cut", "before replace plan", dies="driver", on_s3=False, max_bytes=_HALF
     ),
@@ -105,7 +106,7 @@ POINTS = (
     Point("committed-and-not-published", "after put commit", dies="driver"),
     Point("half-published", "published one", dies="driver", on_s3=False),
     Point("published-and-spark-not-told", "reported", dies="driver", on_s3=False),
-    # Beside the commit it plans the next batch, where the checkpoint is far away.
+    # The driver plans the next batch during the commit, where the checkpoint is remote.
     Point(
         "planned-ahead-and-no-commit",
         "before put commit",
@@ -128,11 +129,11 @@ POINTS = (
         dies="driver",
         ahead=True,
     ),
-    # It cleans up.
+    # The driver deletes old objects.
     Point("amid-forgetting-commits", "amid delete commit", dies="driver"),
     Point("commits-forgotten-objects-not", "after delete commit", dies="driver"),
     Point("amid-collecting-objects", "amid delete delta", dies="driver"),
-    # Others look on.
+    # A savepoint or a fork reads the checkpoint.
     Point("savepoint-not-confirmed", "after put savepoint", dies="driver", does="savepoint"),
     Point("amid-a-fork", "after put of any object", nth=2, dies="driver", does="fork"),
 )

@@ -1,4 +1,4 @@
-"""Spark's part in a harness: batches begun and committed, and tasks tried again."""
+"""A fake of Spark for the crash harness: runs and commits batches, and retries tasks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from kstreams.batch.stage_run import Message, StageRun
-from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.worker.stage_run import Message, StageRun
+from kstreams.batch.worker.stage_settings import StageSettings
 from kstreams.spark.pipeline import Pipeline
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _ATTEMPTS = 3
 
 
 class PlanAtOnce(threading.Event):
-    """Stands for the app's thread: a plan that is wanted is made then and there."""
+    """An event of the app's thread that makes a wanted plan immediately."""
 
     pipeline: Pipeline | None = None
 
@@ -29,13 +29,13 @@ class PlanAtOnce(threading.Event):
 
 
 class FakeSpark:
-    """Spark's part: plays the session, the query, the context and the data set of a job."""
+    """A fake of Spark: the session, the query, the context and the data set of a job."""
 
     def __init__(self, harness: Harness) -> None:
         self._harness = harness
         self.isActive = True
 
-    # ------------------------------------------------------------ as a session, and a query
+    # ------------------------------------------------------------ as a session and a query
 
     def begin(self, pipeline: Pipeline) -> FakeSpark:
         self._pipeline = pipeline
@@ -56,9 +56,9 @@ class FakeSpark:
     def run_batch(self) -> None:
         """Run the next batch."""
         self._batch = self._pipeline.driver.next_batch
-        self._pipeline.run_batch(self)  # type: ignore[arg-type]  # played
+        self._pipeline.run_batch(self)  # type: ignore[arg-type]  # a fake
 
-    # ------------------------------------------------------------ as context, and as a data set
+    # ------------------------------------------------------------ as a context and a data set
 
     def parallelize(self, parts: list[list[Message]], count: int) -> FakeSpark:
         assert len(parts) == count
@@ -90,7 +90,7 @@ class FakeSpark:
                 run = StageRun(stage, harness.worker, self._batch, *given)
                 told = list(run.messages(payloads))
                 if not harness.faults.dead:
-                    harness.worker.background.drain()  # what is made beside belongs to this batch
+                    harness.worker.background.drain()  # background work belongs to this batch
                 harness.faults.reach("task told")
             except Exception:
                 if harness.point.dies != "task" or not harness.has_died():

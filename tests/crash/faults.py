@@ -1,7 +1,7 @@
-"""What can be made to die: the parts of an app's state, wrapped.
+"""Faults for crash tests: wrappers of log, backend and stores that die at a named event.
 
-An armed fault strikes once, at one named event. What the wrapped parts do up to then is
-real, and what they leave half-done is what a killed process leaves.
+An armed fault strikes once, at one event. Everything up to the event is real, and the wrapped parts
+leave the same unfinished files as a killed process.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from kstreams import Record
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.errors import StoreError
 from kstreams.ids import TaskId
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
@@ -47,22 +47,22 @@ __all__ = (
 )
 
 _WAIT_S = 60.0
-"""For what another thread of the same process is about to do."""
+"""Time for another thread of the same process to reach its next step."""
 
 
 class Killed(Exception):
-    """Stands for the end of a process, or of an attempt: no part of the library knows it."""
+    """Represents the death of a process or of an attempt; unknown to the library."""
 
 
 class Faults:
-    """The one fault of an app, in a folder that all its processes share.
+    """The only fault of an app, in a folder that all its processes share.
 
     Args:
-        folder: Where it is armed.
-        die: What is done at the event, before `Killed` is raised.
+        folder: The folder in which the fault is armed.
+        die: Called at the event, before `Killed` is raised.
 
     Attributes:
-        dead: Whether this process is to do nothing any more.
+        dead: Whether this process must do nothing more.
     """
 
     def __init__(self, folder: Path, die: Callable[[], None] | None = None) -> None:
@@ -78,7 +78,7 @@ class Faults:
         return _in_worker, (self._folder, self._driver)
 
     def arm(self, event: str, nth: int = 1, after: str | None = None) -> None:
-        """Strike when an event comes the nth time in a process, and not before another."""
+        """Strike at the nth occurrence of an event in a process, and not before another event."""
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / "struck").unlink(missing_ok=True)
         aside = self._folder / "aside"
@@ -86,7 +86,7 @@ class Faults:
         aside.rename(self._folder / "armed")
 
     def awaits(self, event: str) -> bool:
-        """Tell whether it is armed for an event."""
+        """Return whether the fault is armed for an event."""
         armed = self._armed()
         return armed is not None and armed[0] == event
 
@@ -96,7 +96,9 @@ class Faults:
         return (self._folder / "struck").exists()
 
     def reach(self, event: str, leave: Callable[[], object] | None = None) -> None:
-        """Go on, or leave something half-done and die."""
+        """Return normally, or leave something unfinished and die if the fault is armed for the
+        event.
+        """
         if self._strikes(event):
             if leave is not None:
                 leave()
@@ -105,7 +107,7 @@ class Faults:
             raise Killed(event)
 
     def loses(self, event: str) -> bool:
-        """Tell whether to lose a reply, once."""
+        """Return whether to lose a reply, once."""
         return self._strikes(event)
 
     def _strikes(self, event: str) -> bool:
@@ -141,7 +143,7 @@ class Faults:
 
 
 def _in_worker(folder: Path, driver: int) -> Faults:
-    """Return the same faults in another process, whose death is real."""
+    """Return this fault for a worker process, whose death is real."""
     return Faults(folder, die=None if os.getpid() == driver else lambda: os._exit(9))
 
 
@@ -172,7 +174,7 @@ class FaultyObjects:
         reach(f"amid put {kind}", lambda: _leave_half(self._inner, name, data))
         made = self._inner.put_if_absent(name, data)
         if self._faults.loses(f"lost reply of put {kind}"):
-            return self._inner.put_if_absent(name, data)  # as a client does that heard nothing
+            return self._inner.put_if_absent(name, data)  # as a client that received no reply
         reach(f"after put {kind}")
         reach("after put of any object")
         return made
@@ -201,7 +203,7 @@ def _kind(name: str) -> str:
 
 
 def _leave_half(objects: ObjectStore, name: str, data: bytes) -> None:
-    """Leave what a process leaves that is killed while it writes an object."""
+    """Leave a half-written object, as a process killed during the write would."""
     half = data[: len(data) // 2]
     if isinstance(objects, S3ObjectStore):
         client, bucket, key = objects._client, objects._bucket, objects._prefix + name
@@ -270,7 +272,7 @@ class FaultyStayingBackend(FaultySharingBackend):
 
 
 def faulty_backend(inner: CopiesVersions, faults: Faults, log: FaultyLog) -> FaultyBackend:
-    """Return a backend with faults that can do what one without can."""
+    """Return a backend with faults and with the same capabilities as the real one."""
     if isinstance(inner, StaysOpen) and inner.open_bytes:
         return FaultyStayingBackend(inner, faults, log)
     if isinstance(inner, SharesVersions):
@@ -279,7 +281,7 @@ def faulty_backend(inner: CopiesVersions, faults: Faults, log: FaultyLog) -> Fau
 
 
 def end_open_versions(worker: WorkerState) -> None:
-    """Let go of what a killed worker has open, and leave its files to the next one."""
+    """Close the open versions of a killed worker, and leave its files to the next one."""
     kept = worker.open_versions._kept
     while kept:
         version = kept.popitem()[1].version
@@ -307,7 +309,7 @@ def _remove_first(directory: Path) -> None:
 
 
 class FaultyStore:
-    """A working store with faults, which lets go of its directory even when it is dead."""
+    """A working store with faults, which releases its directory even after a death."""
 
     def __init__(self, inner: WorkingStore, directory: Path, faults: Faults) -> None:
         self._inner = inner
@@ -337,7 +339,7 @@ class FaultyStore:
             threading.Thread(target=self._die_once_named, daemon=True).start()
 
     def _die_once_named(self) -> None:
-        """End this process when the library has named the version that was closed."""
+        """End this process when the library has named the closed version."""
         attempts = self._directory.parent
         while attempts.is_dir():
             with suppress(FileNotFoundError):
@@ -354,7 +356,7 @@ class FaultyStore:
 
 @dataclass(frozen=True, eq=False)
 class FaultyProcess:
-    """An interceptor: each record is an event."""
+    """An interceptor for which each record is an event."""
 
     faults: Faults
 
@@ -369,7 +371,7 @@ class FaultyProcess:
 
 
 def copied(source: str, target: str) -> str:
-    """Copy a file of a process that is dead."""
+    """Copy a file of a dead process."""
     try:
         return shutil.copy2(source, target)
     except FileNotFoundError:  # a thread of the dead process has removed it

@@ -1,4 +1,4 @@
-"""The workload of the matrix with its records in files: a line each."""
+"""The app of the crash matrix with its input in files: a line for each record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOVE = MoveTo("_done")
 
 
 def append_file(home: Path, records: Sequence[tuple[str, str]], number: int) -> None:
-    """Put a batch of records into a file of its own."""
+    """Write a batch of records to a new file."""
     place = home / "in"
     place.mkdir(exist_ok=True)
     if records:
@@ -28,7 +28,7 @@ def append_file(home: Path, records: Sequence[tuple[str, str]], number: int) -> 
 
 
 def marking_files(home: Path, marks: Topic[str, str], when_read: WhenRead = MOVE) -> Topology:
-    """Build files -> keyed -> mark -> marks; says what becomes of files that are committed."""
+    """Build files -> keyed -> mark -> marks, with a policy for committed files."""
     builder = TopologyBuilder("marking")
     log = folder("words", home / "in", Lines(TEXT), partitions=PARTITIONS, when_read=when_read)
     words = builder.add_processor("keyed", map_(_keyed), builder.add_source("words", log))

@@ -1,4 +1,4 @@
-"""Drivers that hang at a request and go on later, over one store: what they run and commit."""
+"""Drivers that hang at a request and continue later, on one store: their runs and commits."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from kstreams import TEXT, Embedded, Emitter, Topic, Topology, TopologyBuilder
-from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
 from kstreams.batch.query_driver import QueryDriver
-from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import open_for_running
@@ -34,12 +34,12 @@ _WAIT_S = 20.0
 
 
 class Hang(NamedTuple):
-    """Where a driver hangs.
+    """The request at which a driver hangs.
 
     Attributes:
         moment: Before the request reaches the storage, or after.
-        kind: Of the object that it creates.
-        batches: How many it has run by then.
+        kind: Kind of the object that the request creates.
+        batches: Number of batches that the driver has run before.
     """
 
     moment: str
@@ -49,11 +49,11 @@ class Hang(NamedTuple):
 
 @dataclass
 class Drivers:
-    """Drivers of one app over one store, each in a thread of its own.
+    """Drivers of one app on one store, each in a separate thread.
 
     Attributes:
-        objects: What all of them write to.
-        ran: What each batch that was run has read, by its number: all that may be seen outside.
+        objects: The store of all drivers.
+        ran: Offsets read by each batch that ran, by its number: everything visible outside.
     """
 
     home: Path
@@ -71,12 +71,14 @@ class Drivers:
         self._count = 0
 
     def driver(self, hang: Hang | None = None, batches: int = 6) -> HungDriver:
-        """Start a driver; return when it has ended, or hangs."""
+        """Start a driver; return when it has ended or hangs."""
         self._count += 1
         return HungDriver(self, f"run-{self._count}", hang, batches)
 
     def check(self) -> None:
-        """One line of commits has read all records once, and nothing else was ever run."""
+        """Check that one sequence of commits has read all records once, and that no other batch
+        ran.
+        """
         last = max(self.history.values(), key=lambda c: (c.batch, c.id in self._followed()))
         line = [last]
         while line[-1].after is not None:
@@ -98,10 +100,10 @@ class Drivers:
 
 
 class HungDriver:
-    """A driver that hangs once, until it is let go on.
+    """A driver that hangs once, until it is continued.
 
     Attributes:
-        fenced: Whether it was kept away in the end.
+        fenced: Whether the driver was fenced in the end.
     """
 
     def __init__(self, drivers: Drivers, run: str, hang: Hang | None, batches: int) -> None:
@@ -119,8 +121,8 @@ class HungDriver:
     def hangs(self) -> bool:
         return self._thread.is_alive()
 
-    def go_on(self) -> None:
-        """Let it go on to its end."""
+    def resume(self) -> None:
+        """Let the driver continue to its end."""
         self._goes_on.set()
         self._thread.join(_WAIT_S)
         assert not self._thread.is_alive()
@@ -160,7 +162,7 @@ class HungDriver:
             self._rests.set()
             assert self._goes_on.wait(_WAIT_S)
 
-    # ------------------------------------------------------------ its life
+    # ------------------------------------------------------------ its thread
 
     def _live(self) -> None:
         try:
@@ -168,7 +170,7 @@ class HungDriver:
                 self._batches()
                 return
             self.fenced = True
-        except BaseException as exc:  # told in the thread of the test
+        except BaseException as exc:  # raised in the thread of the test
             self._failure = exc
         finally:
             self._rests.set()

@@ -1,4 +1,4 @@
-"""An app at task level: everything of the library's is real, and Spark's part is played here."""
+"""The crash harness: an app at task level with a real library and a fake Spark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Literal
 import pytest
 
 from kstreams import Embedded, Topology
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.log_headers import begin_logs
 from kstreams.checkpoint.start.app_settings import AppSettings
@@ -64,27 +64,30 @@ from tests.crash.workload import (
 __all__ = ("RECOVERIES", "Harness", "Recovery")
 
 Recovery = Literal["retry", "restart", "empty machine"]
-"""What comes after a death: the same process tries again; another one finds the same disk;
-another one finds nothing but the durable log."""
+"""Recovery after a death:
+
+the same process retries, another process finds the same disk, or another process finds only the
+durable log.
+"""
 
 RECOVERIES: tuple[Recovery, ...] = ("retry", "restart", "empty machine")
 _MOST_STEPS = 10
 
 
 class Harness:
-    """One app with a point at which it dies, on a machine that can be lost.
+    """An app that dies at one point, on a machine that can be lost.
 
     Args:
         home: Directory of topics, checkpoint and the machine's disk.
         backend: The real backend; its directory is `home / "local"`.
         log: The real durable log.
-        point: Where it is to die.
-        recovery: How it goes on.
-        patch: Puts faults where no part of an app can be exchanged.
-        place: The object store that has the checkpoint; a directory below `home` by default.
+        point: The point at which the app dies.
+        recovery: The kind of recovery.
+        patch: Patches the library where no part of an app can be exchanged.
+        place: The object store of the checkpoint; a directory below `home` by default.
 
     Attributes:
-        gaps: How many offsets of a source have no record.
+        gaps: Number of offsets of a source that have no record.
     """
 
     gaps = 0
@@ -117,13 +120,13 @@ class Harness:
         self.pipelines: dict[str, Pipeline] = {}
         self._starts = 0
         self._recovered = False
-        self._waiting = 0  # batches that are to be emitted while another runs
+        self._waiting = 0  # batches to be emitted while another runs
         self._patch = patch
         self._patch_once()
         self._new_process()
         self.append((), 0)
 
-    # ------------------------------------------------------------ what a test does
+    # ------------------------------------------------------------ actions of tests
 
     def batch(self) -> None:
         """Emit a batch of records, and run until it is committed."""
@@ -133,12 +136,12 @@ class Harness:
         self.run_until_committed()
 
     def batches(self, count: int) -> None:
-        """Run so many batches, each until it is committed."""
+        """Run a number of batches, each until it is committed."""
         for _ in range(count):
             self.batch()
 
     def die_in_a_batch(self, most: int) -> None:
-        """Run batches, at most so many, until something has died in one."""
+        """Run batches, at most `most`, until the fault has struck in one."""
         self.arm()
         for _ in range(most):
             if not self.faults.struck:
@@ -148,12 +151,12 @@ class Harness:
             self.end_process()
 
     def die_and_go_on(self, *, before: int, most: int = 3, after: int = 2) -> None:
-        """Run some batches, die at the point, recover, run some more, and compare.
+        """Run some batches, die at the point, recover, run some more, and check the results.
 
         Args:
-            before: How many batches are committed by then.
-            most: Within how many it dies.
-            after: How many follow.
+            before: Number of batches that are committed before.
+            most: Most batches until the death.
+            after: Number of batches after the recovery.
         """
         self.start_driver()
         self.batches(before)
@@ -166,7 +169,7 @@ class Harness:
         self._waiting += 1
 
     def batch_runs(self) -> None:
-        """Do what is to be done while a batch runs."""
+        """Emit the batches that are due while a batch runs."""
         while self._waiting:
             self._waiting -= 1
             self.emit()
@@ -179,7 +182,9 @@ class Harness:
         self.append(records, number)
 
     def run_until_committed(self, query: str | None = None) -> None:
-        """Run a query's batches, or the only one's, until all that was emitted is committed."""
+        """Run a query's batches, or those of the only query, until all emitted records are
+        committed.
+        """
         name = query or self.pipeline.name
         for _ in range(_MOST_STEPS):
             if not self.behind(name):
@@ -188,7 +193,7 @@ class Harness:
         raise AssertionError("the batch never ends")
 
     def guarded(self, work: Callable[[], object]) -> None:
-        """Do something that may die, and recover then."""
+        """Call a function that may die, and recover."""
         try:
             work()
         except Exception:
@@ -197,7 +202,7 @@ class Harness:
             self.recover(driver=True)
 
     def has_died(self) -> bool:
-        """Tell whether an error is the fault's; only one is."""
+        """Return whether an error is the fault's; at most one is."""
         if self._recovered or not self.faults.struck or self.point.dies == "nobody":
             return False
         self._recovered = True
@@ -207,14 +212,14 @@ class Harness:
         self.faults.arm(self.point.event, self.point.nth, self.point.after)
 
     def end_process(self) -> None:
-        """Lose what has not died by itself: the process, or the machine."""
+        """Lose the process or the machine, unless the fault has ended it."""
         if self.recovery != "retry" and not self.faults.dead:
             self.worker.background.drain()
             self._die()
         self.recover(driver=True)
 
     def recover(self, *, driver: bool) -> None:
-        """Go on after a death."""
+        """Recover from a death."""
         if self.recovery != "retry":
             self._new_process()
         if driver:
@@ -226,7 +231,7 @@ class Harness:
         self._new_process()
 
     def connect(self) -> Any:
-        """Return where its topics are."""
+        """Return the connection to the topics."""
         return Embedded(self.home / "topics", default_partitions=PARTITIONS, durable=False)
 
     def append(self, records: Sequence[tuple[str, str]], number: int) -> None:
@@ -234,11 +239,11 @@ class Harness:
         emit(self.connection, records, number)
 
     def build(self) -> Topology:
-        """Return what is run."""
+        """Return the topology under test."""
         return marking()
 
     def start_driver(self) -> None:
-        """Make the app's pipeline, as an app does at its start."""
+        """Create the app's pipelines, as an app does at its start."""
         topology = self.build()
         tasks = {group.name: PARTITIONS for group in topology.groups}
         settings = AppSettings(
@@ -283,12 +288,14 @@ class Harness:
             )
             self.pipelines[query.name] = pipeline
             spark = self.sparks.setdefault(query.name, FakeSpark(self))
-            pipeline.start(spark.begin(pipeline))  # type: ignore[arg-type]  # played
+            pipeline.start(spark.begin(pipeline))  # type: ignore[arg-type]  # a fake
 
-    # ------------------------------------------------------------ what is checked
+    # ------------------------------------------------------------ checks
 
     def check(self) -> None:
-        """Compare topics and stores with what a run without faults gives, and look for litter."""
+        """Compare topics and stores with those of a run without faults, and check for leftover
+        files.
+        """
         numbers, state = told(self._published())
         assert numbers == expected(self.input)
         assert self.state() == state
@@ -300,7 +307,7 @@ class Harness:
         path: Path | None = None,
         log: ObjectStoreSettings | None = None,
     ) -> Iterator[Overlay]:
-        """Yield the stores of each task that has them, as of a checkpoint's last commits."""
+        """Yield the stores of each task that has them, at a checkpoint's last commits."""
         checkpoint = Checkpoint.load(home_of(path) if path else self.place)
         objects, names = (log or self.log).open(), {spec.name for spec in specs}
         for query in checkpoint.queries:
@@ -312,7 +319,7 @@ class Harness:
                     yield Overlay(store)
 
     def state(self, path: Path | None = None, log: ObjectStoreSettings | None = None) -> State:
-        """Return the marks of all keys, as three stores of a checkpoint tell alike."""
+        """Return the marks of all keys, and check that the three stores of a checkpoint agree."""
         found: State = {}
         for overlay in self.stores(LAST, COUNTS, MARKS, path=path, log=log):
             counts, last_marks = COUNTS.open(overlay), LAST.open(overlay)
@@ -328,7 +335,7 @@ class Harness:
         for partition, end in sorted(self.connection.admin().end_offsets(OUT.name).items()):
             yield from reader.read(OUT.name, partition, 0, end)
 
-    # ------------------------------------------------------------ how it runs
+    # ------------------------------------------------------------ queries
 
     @property
     def local(self) -> Path:
@@ -342,12 +349,12 @@ class Harness:
 
     @property
     def spark(self) -> FakeSpark:
-        """What plays Spark for the only query."""
+        """The fake Spark of the only query."""
         (found,) = self.sparks.values()
         return found
 
     def behind(self, query: str | None = None) -> bool:
-        """Tell whether something of a query is not committed yet."""
+        """Return whether a query has uncommitted work."""
         name = query or self.pipeline.name
         driver = self.pipelines[name].driver
         planned = driver.planner.reached(driver.end())
@@ -359,7 +366,7 @@ class Harness:
         self.faults.reach("reported")
 
     def _die(self) -> None:
-        """Be dead from here on, and keep the disk as it is at this moment."""
+        """Be dead from here on, and keep the disk as it is now."""
         if self.recovery == "retry":
             return
         self.faults.dead = True
@@ -369,12 +376,12 @@ class Harness:
         patch_library(self, self._patch)
 
     def _new_process(self) -> None:
-        """Be another process, on the disk that the last one has left."""
+        """Start another process on the disk of the last one."""
         memory._CLOSED.clear()
         if self._starts:
             end_open_versions(self.worker)
         if self.faults.dead:
-            self.worker.background.drain()  # its thread ends with the process: it may hold files
+            self.worker.background.drain()  # its thread ends with the process, and may hold files
             self.machine.thaw()
             self.faults.dead = False
         self.worker: WorkerState = WorkerState(

@@ -1,4 +1,4 @@
-"""What is run where joins by a foreign key are tested: three stages, and all of their stores."""
+"""The app for crash tests of foreign-key joins: three stages with all of their stores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def named(_: str, value: str) -> str:
 
 
 def writes_of(number: int) -> list[Write]:
-    """Return what a batch writes: each row moves on; some rows go, of both tables."""
+    """Return the writes of a batch: each row changes, and some rows of both tables are deleted."""
     found: list[Write] = []
     for place, key in enumerate(KEYS):
         name = NAMES[(place + number) % len(NAMES)]
@@ -57,7 +57,7 @@ def writes_of(number: int) -> list[Write]:
 
 
 def emit(connection: Embedded, writes: Iterable[Write], number: int) -> None:
-    """Append a batch of writes, each to its key's partition."""
+    """Append a batch of writes, each to the partition of its key."""
     log = connection.log()
     parts: dict[tuple[str, int], list[Write]] = {}
     for write in writes:
@@ -78,10 +78,10 @@ def emit(connection: Embedded, writes: Iterable[Write], number: int) -> None:
 
 
 class JoinHarness(Harness):
-    """An app with a join by a foreign key and with groups of its results: four stages."""
+    """An app with a foreign-key join and with groups of its results: four stages."""
 
     def build(self) -> Topology:
-        """Return what is run."""
+        """Return the topology under test."""
         emit(self.connection, (), 0)
         return joining()
 
@@ -93,7 +93,7 @@ class JoinHarness(Harness):
         self.run_until_committed()
 
     def check(self) -> None:
-        """Compare all stores with each other, and both tables with what was written."""
+        """Compare all stores with each other, and both tables with the input."""
         tables: dict[str, dict[str, str]] = {LEFT.name: {}, RIGHT.name: {}}
         for number in range(len(self.input)):
             for topic, key, value in writes_of(number):
@@ -115,7 +115,7 @@ class JoinHarness(Harness):
         check_litter(self)
 
     def contents(self) -> dict[str, dict[object, object]]:
-        """Return what all stores hold at the last commit."""
+        """Return the contents of all stores at the last commit."""
         found: dict[str, dict[object, object]] = {spec.name: {} for spec in joining().stores}
         for spec in (LEFTS, RIGHTS, FULL, SIZES):
             for overlay in self.stores(spec):

@@ -1,4 +1,4 @@
-"""What an app leaves behind: on the machine's disk, in the durable log, in its counters."""
+"""Checks for leftover files and objects of an app, and of its counters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kstreams.batch.open_feed import feed_of
+from kstreams.batch.io.open_feed import feed_of
 from tests.crash.faults import version_of
 from tests.kstreams.totals import check_totals
 
@@ -18,7 +18,7 @@ __all__ = ("check_litter",)
 
 
 def check_litter(harness: Harness) -> None:
-    """Make sure that what an app that has ended leaves is needed, and each record was counted."""
+    """Check that all files of an ended app are needed, and that each record was counted."""
     harness.worker.open_versions.close()
     _check_disk(harness.local)
     _check_counts(harness)
@@ -26,18 +26,18 @@ def check_litter(harness: Harness) -> None:
 
 
 def _check_disk(local: Path) -> None:
-    """A version or two and nothing else is left of each task on the machine."""
+    """Check that each task has one or two versions on the machine, and nothing else."""
     assert list(local.rglob("locks/*")) == []
     for attempts in local.rglob("attempts"):
         links = list((attempts.parent / "versions").iterdir())
         named = {link.readlink().name.partition("@")[0] for link in links}
         assert {path.name for path in attempts.iterdir()} <= named
         assert len(named) <= 4  # of three versions, and of one twice after a retry
-        assert len(links) <= 8  # an open version's are of the same directory
+        assert len(links) <= 8  # an open version's links are in the same directory
 
 
 def _check_counts(harness: Harness) -> None:
-    """No record is lost or made at any commit, and the last ones have each of the input's."""
+    """Check that each commit balances its counts, and that the last ones count the whole input."""
     topology, objects = harness.build(), harness.log.open()
     found: dict[str, int] = {}
     for query in harness.pipelines:
@@ -51,7 +51,7 @@ def _check_counts(harness: Harness) -> None:
 
 
 def _check_log(harness: Harness) -> None:
-    """Clean-up leaves what the kept commits are made of, and nothing else."""
+    """Check that clean-up keeps exactly the objects of the kept commits."""
     for _ in range(3):
         harness.clock.advance(timedelta(hours=2))
         for pipeline in harness.pipelines.values():
@@ -67,13 +67,13 @@ def _check_log(harness: Harness) -> None:
         kept = commits.recent(2)
         newest = {commit.batch for commit in kept}
         assert len(newest) == 2
-        stay = {number - 1 for number in harness.pipelines[query].driver._kept}
+        stay = {number - 1 for number in harness.pipelines[query].driver.kept}
         assert {*commits.batches()} <= newest | stay
         named = {name for commit in kept for name in commit.objects()}
         last = max(p.version for p in kept[-1].pointers().values())
         scope = f"{harness.checkpoint.scope(query)}/"
         own = {name for name in found if name.startswith(scope)}
-        ends = {True: kept[-1].batch, False: last}  # what is in loops has a batch's number
+        ends = {True: kept[-1].batch, False: last}  # records in loops have a batch's number
         assert {n for n in own if version_of(n) <= ends["/loops/" in n]} == named
         found -= own
     assert found == set()

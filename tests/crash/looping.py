@@ -1,4 +1,4 @@
-"""What is run where loops are tested: walks over keys, each step a hop to another task."""
+"""The app for crash tests of loops: walks over keys, each step a hop to another task."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ __all__ = ("STEPS", "VISITS", "LoopHarness", "visits", "walking")
 
 VISITS = key_value_store("visits", key=TEXT, value=INT64)
 STEPS = 3
-"""How often each record goes round."""
+"""Number of times each record passes the loop."""
 
 
 class Walk(Processor[str, str, str, str]):
-    """Counts a visit of its key, and walks on while there are steps left."""
+    """Counts a visit of its key, and forwards to the next key while steps are left."""
 
     def init(self, context: ProcessorContext[str, str]) -> None:
         self.context, self.visits = context, context.store(VISITS)
@@ -50,7 +50,7 @@ def next_key(key: str, _: str) -> str:
 
 
 def walking(loop: str = "again") -> Topology:
-    """Build words -> walk -> marks, and back to the next key."""
+    """Build words -> walk -> marks, and a loop to the next key."""
     builder = TopologyBuilder("marking")
     again = builder.add_loop(loop, key=TEXT, value=TEXT)
     walk = builder.add_processor(
@@ -62,7 +62,7 @@ def walking(loop: str = "again") -> Topology:
 
 
 def visits(records: Iterable[tuple[str, str]]) -> dict[str, int]:
-    """Return how often each key is visited by the walks of some records."""
+    """Return the number of visits of each key in the walks of some records."""
     found: Counter[str] = Counter()
     for key, _ in records:
         start = KEYS.index(key)
@@ -74,11 +74,11 @@ class LoopHarness(Harness):
     """An app with a loop."""
 
     def build(self) -> Topology:
-        """Return what is run."""
+        """Return the topology under test."""
         return walking()
 
     def check(self) -> None:
-        """Compare results and state with what a run without faults gives; look for litter."""
+        """Compare results and state with those of a run without faults; check leftover files."""
         expected = visits(self.input)
         numbers: dict[str, list[int]] = {}
         for record in self._published():
@@ -91,7 +91,7 @@ class LoopHarness(Harness):
     def visits(
         self, path: Path | None = None, log: ObjectStoreSettings | None = None
     ) -> dict[str, int]:
-        """Return what the store of a checkpoint holds."""
+        """Return the contents of the store of a checkpoint."""
         found: dict[str, int] = {}
         for overlay in self.stores(VISITS, path=path, log=log):
             found.update(VISITS.open(overlay).range())

@@ -1,4 +1,4 @@
-"""The disk of a machine whose process dies: what it was at that moment, or nothing."""
+"""The disk of a machine whose process dies: its state at that moment, or an empty one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Machine:
     """A directory that can be frozen, while threads of a dead process still write to it.
 
     Args:
-        home: Where the disk is.
+        home: Parent directory of the disk.
 
     Attributes:
         local: The disk.
@@ -25,13 +25,13 @@ class Machine:
         self._frozen = home / "frozen"
 
     def freeze(self, *, keeps: bool) -> None:
-        """Take the disk as it is for what the next process finds, or leave it none."""
+        """Save the current disk for the next process, or leave it an empty one."""
         shutil.rmtree(self._frozen, ignore_errors=True)
         if keeps and self.local.exists():
             shutil.copytree(self.local, self._frozen, symlinks=True, copy_function=copied)
 
     def thaw(self) -> None:
-        """Be the machine of the next process."""
+        """Restore the frozen disk for the next process."""
         shutil.rmtree(self.local, ignore_errors=True)
         if self._frozen.exists():
             self._frozen.rename(self.local)

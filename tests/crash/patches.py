@@ -1,4 +1,4 @@
-"""What a harness changes in the library: moments that no part of an app can be exchanged for."""
+"""Patches of the library for crash tests, where no part of an app can be exchanged."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kstreams.batch.batch_size import RecordSizes
-from kstreams.batch.embedded import feed as embedded_feed
-from kstreams.batch.embedded.io import publish
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.io.embedded import feed as embedded_feed
+from kstreams.batch.io.embedded.topic_io import publish
+from kstreams.batch.planning.batch_size import RecordSizes
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.spark.batch_jobs import BatchJobs
@@ -22,7 +22,7 @@ __all__ = ("patch_library",)
 
 
 def patch_library(harness: Harness, patch: pytest.MonkeyPatch) -> None:
-    """Put faults where no part of an app can be exchanged."""
+    """Add faults where no part of an app can be exchanged."""
     reach, real_publish = harness.faults.reach, LocalVersions.publish
     real_publish_base = LocalVersions.publish_base
 
@@ -54,7 +54,8 @@ def patch_library(harness: Harness, patch: pytest.MonkeyPatch) -> None:
         planner.portions.sizes = RecordSizes(lambda *_: 1.0)
         return next_plan(planner, **options)
 
-    if harness.point.max_bytes < 1 << 20:  # or what was read tells, and no task refuses
+    # otherwise the limit follows from the bytes read, and no task refuses
+    if harness.point.max_bytes < 1 << 20:
         patch.setattr(BatchPlanner, "next", too_large)
     run_jobs = BatchJobs.run
 

@@ -1,4 +1,4 @@
-"""An app that has stopped after some batches, and what it left."""
+"""An app that has stopped after some batches, with its files and older copies of them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def scene_in(home: Path, patch: pytest.MonkeyPatch) -> Harness:
 
 
 def stopped_app(home: Path, patch: pytest.MonkeyPatch) -> Harness:
-    """Return one that has stopped after some batches, with copies of it when it was younger."""
+    """Return an app that has stopped after some batches, with copies of its older files."""
     made = scene_in(home, patch)
     for number in range(BATCHES):
         made.batch()
@@ -60,7 +60,7 @@ def query_of(harness: Harness) -> Path:
 
 
 def copy_of(harness: Harness, part: Path, batch: int) -> Path:
-    """Return where a part of it is as it was after a batch."""
+    """Return the copy of a part of its files after a batch."""
     return harness.home / "copies" / f"{part.name}-after-{batch}"
 
 
@@ -75,7 +75,7 @@ def plans_of(harness: Harness) -> list[Path]:
 
 
 def check_counts(harness: Harness) -> None:
-    """Compare all but the marks: a batch that runs again gives others."""
+    """Compare everything except the marks: a batch that runs again writes others."""
     numbers, state = told(harness._published())
     assert numbers == expected(harness.input)
     marks = harness.state()

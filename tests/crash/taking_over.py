@@ -1,10 +1,10 @@
-"""What a start does where a checkpoint has no lock."""
+"""The start of a driver on a checkpoint that has no lock."""
 
 from __future__ import annotations
 
 from contextlib import closing
 
-from kstreams.batch.open_feed import feed_of
+from kstreams.batch.io.open_feed import feed_of
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.resume import Resumption
 from kstreams.checkpoint.takeover import take_over
@@ -18,7 +18,9 @@ __all__ = ("taken_over",)
 def taken_over(
     connection: Connection, checkpoint: Checkpoint, objects: ObjectStore, run: str
 ) -> dict[str, Resumption]:
-    """Take all queries of a checkpoint over from the driver before, if it has no lock."""
+    """Take over all queries of a checkpoint from the previous driver, if the checkpoint has no
+    lock.
+    """
 
     def show(last: Commit) -> None:
         with closing(feed_of(connection)) as feed:

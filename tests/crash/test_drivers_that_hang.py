@@ -1,4 +1,4 @@
-"""Drivers without a lock that hang at a request: one line of batches, and no other output."""
+"""Drivers without a lock that hang at a request: one sequence of batches, and no other output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HANGS = [
     Hang(moment, kind, batches)
     for moment, kind, batches in product(("before", "after"), ("plan", "commit"), (0, 1, 2))
 ]
-"""The third driver's batches are enough for all that the first one knows to be forgotten."""
+"""The third driver runs enough batches to delete all objects that the first one knows."""
 
 
 @pytest.fixture(autouse=True)
@@ -25,13 +25,15 @@ def sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("more", [0, 1, 2, 5])
 @pytest.mark.parametrize("hang", HANGS, ids=str)
-def test_one_that_hangs_while_another_goes_on(hang: Hang, more: int, tmp_path: Path) -> None:
+def test_hanging_driver_is_fenced_after_another_has_continued(
+    hang: Hang, more: int, tmp_path: Path
+) -> None:
     drivers = Drivers(tmp_path)
     drivers.driver(batches=2)
     older = drivers.driver(hang)
     assert older.hangs
     drivers.driver(batches=more)
-    older.go_on()
+    older.resume()
     assert older.fenced or not (more and hang.batches)  # or it starts late, and is the newer one
     drivers.driver(batches=2)
     drivers.check()
@@ -44,7 +46,7 @@ CASES = Random(1).sample(list(product(HANGS, HANGS, (0, 1, 4), (False, True))), 
     ("first", "second", "more", "in_turn"),
     [*CASES[:50], *(pytest.param(*case, marks=pytest.mark.slow) for case in CASES[50:])],
 )
-def test_two_that_hang_while_a_third_goes_on(
+def test_two_hanging_drivers_are_fenced_after_a_third_has_continued(
     first: Hang, second: Hang, more: int, in_turn: bool, tmp_path: Path
 ) -> None:
     drivers = Drivers(tmp_path)
@@ -52,6 +54,6 @@ def test_two_that_hang_while_a_third_goes_on(
     hung = [drivers.driver(first), drivers.driver(second)]
     drivers.driver(batches=more)
     for older in hung if in_turn else reversed(hung):
-        older.go_on()
+        older.resume()
     drivers.driver(batches=2)
     drivers.check()

@@ -1,5 +1,7 @@
-"""Death of an app that reads files: each line counts once, what was planned is read again, and
-files that were read are moved after the commit, each once.
+"""Death of an app that reads files:
+
+each line counts once, planned lines are read again, and read files are moved once, after the
+commit.
 """
 
 from __future__ import annotations
@@ -35,11 +37,11 @@ POINTS = (
 
 
 class FileHarness(Harness):
-    """The app of the matrix, whose records come in files.
+    """The app of the crash matrix, whose records come in files.
 
     Args:
-        when_read: What becomes of those that are committed.
-        given: As for a `Harness`.
+        when_read: Action on files after their commit.
+        given: Arguments of `Harness`.
     """
 
     def __init__(self, when_read: WhenRead, *given: Any) -> None:
@@ -85,7 +87,7 @@ class FileHarness(Harness):
 
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_each_line_counts_once(
+def test_each_line_of_a_file_counts_once_after_a_death(
     point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = Memory(directory=str(tmp_path / "local"))
@@ -100,7 +102,7 @@ def test_each_line_counts_once(
 
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", [POINTS[6], POINTS[8]], ids=["not-deleted", "not-told"])
-def test_files_that_are_deleted_count_once(
+def test_each_line_of_a_deleted_file_counts_once_after_a_death(
     point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     state = Memory(directory=str(tmp_path / "local"))

@@ -1,4 +1,4 @@
-"""Death in each stage of a join by a foreign key: the results are that of both tables after it."""
+"""Death in each stage of a foreign-key join: the results equal the join of both tables."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ POINTS = (
     ],
 )
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_the_join_is_exact_after_any_death(
+def test_foreign_key_join_is_exact_after_any_death(
     point: Point,
     backend: type[Memory | RocksDB],
     recovery: Recovery,
@@ -55,5 +55,5 @@ def test_the_join_is_exact_after_any_death(
     state = backend(directory=str(tmp_path / "local"))
     log = Directory(str(tmp_path / "log"))
     harness = JoinHarness(tmp_path, state, log, point, recovery, monkeypatch)
-    # of those after it the second one finds what the dead attempt has left on the disk
+    # of the stages after it, the second one finds the files of the dead attempt on the disk
     harness.die_and_go_on(before=2, most=4, after=3)

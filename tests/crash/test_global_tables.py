@@ -1,4 +1,4 @@
-"""Death around a global table: a batch reads the version of its plan, however far others are."""
+"""Death around a global table: a batch reads the version of its plan, however new the table is."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OF_COPIES = (
     Point("copy-closed-and-not-named", "after close copy"),
     Point("copy-made-and-not-opened", "before open shared"),
 )
-"""Of a copy of the table on a machine; the backend in memory makes none."""
+"""Points of a copy of the table on a machine; the in-memory backend makes none."""
 
 OF_READERS = (
     Point("amid-records", "process", nth=3),
@@ -34,7 +34,7 @@ OF_READERS = (
     Point("reply-of-commit-lost", "lost reply of put commit", dies="nobody"),
     Point("committed-and-not-published", "after put commit", dies="driver"),
 )
-"""Of a batch that reads the table."""
+"""Points of a batch that reads the table."""
 
 OF_WRITERS = (
     Point("amid-rows", "process", nth=3),
@@ -43,7 +43,7 @@ OF_WRITERS = (
     Point("amid-forgetting-versions", "amid delete commit", dies="driver"),
     Point("amid-collecting-versions", "amid delete chunk", dies="driver"),
 )
-"""Of a batch that fills the table, and of what cleans up behind it."""
+"""Points of a batch that fills the table, and of the clean-up after it."""
 
 SOME_SLOW = [
     pytest.param(way, marks=() if way == "empty machine" else pytest.mark.slow)
@@ -59,7 +59,7 @@ def play(
     patch: pytest.MonkeyPatch,
     step: Play,
 ) -> None:
-    """Run some batches, die at the point in a step, recover, run some more, and compare."""
+    """Run some batches, die at the point in a step, recover, run some more, and check."""
     state, log = backend(directory=str(home / "local")), Directory(str(home / "log"))
     harness = GlobalHarness(home, state, log, point, recovery, patch)
     harness.start_driver()
@@ -78,7 +78,7 @@ def play(
 
 @pytest.mark.parametrize("recovery", SOME_SLOW)
 @pytest.mark.parametrize("point", OF_READERS, ids=lambda point: point.name)
-def test_each_batch_reads_what_it_was_planned_on(
+def test_batch_reads_the_planned_version_of_a_global_table(
     point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(tmp_path, Memory, point, recovery, monkeypatch, GlobalHarness.read)
@@ -87,7 +87,7 @@ def test_each_batch_reads_what_it_was_planned_on(
 @pytest.mark.slow
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", OF_COPIES, ids=lambda point: point.name)
-def test_a_copy_that_is_half_made_is_made_again(
+def test_half_made_copy_of_a_global_table_is_made_again(
     point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(tmp_path, RocksDB, point, recovery, monkeypatch, GlobalHarness.read)
@@ -95,14 +95,14 @@ def test_a_copy_that_is_half_made_is_made_again(
 
 @pytest.mark.parametrize("recovery", SOME_SLOW)
 @pytest.mark.parametrize("point", OF_WRITERS, ids=lambda point: point.name)
-def test_a_table_whose_query_dies_has_each_row(
+def test_global_table_has_each_row_after_its_query_dies(
     point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(tmp_path, Memory, point, recovery, monkeypatch, fills)
 
 
 def fills(harness: GlobalHarness) -> None:
-    """Fill the table until something has died."""
+    """Fill the table until the fault has struck."""
     for _ in range(4):
         if not harness.faults.struck:
             harness.fill()

@@ -1,4 +1,4 @@
-"""Death around a transaction of results: between staging, commit, transaction and Spark's note."""
+"""Death around a transaction of results: between staging, commit, transaction and note."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
-from kstreams.kafka.native.bulk_producer import NativeBulkProducer
-from kstreams.kafka.options import Kafka
-from kstreams.kafka.producing import BulkProducer
-from kstreams.kafka.publisher import Publisher
 from kstreams.partitioner import partition_of
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
+from kstreams_kafka.native.bulk_producer import NativeBulkProducer
+from kstreams_kafka.options import Kafka
+from kstreams_kafka.producing import BulkProducer
+from kstreams_kafka.publisher import Publisher
 from tests.crash.failpoints import Point
 from tests.crash.filing import append_file, marking_files
 from tests.crash.harness import RECOVERIES, Harness, Recovery
 from tests.crash.workload import COUNTS, LAST, MARKS, PARTITIONS, Mark
-from tests.kstreams.kafka.samples import read_all
+from tests.packages.kstreams_kafka.samples import read_all
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -38,12 +38,12 @@ POINTS = (
 
 
 class OnceHarness(Harness):
-    """The app of the matrix on Kafka, where each result is to be seen once.
+    """The app of the crash matrix on Kafka, where each result must be visible once.
 
     Args:
         broker: The cluster.
-        prefix: Of its topics.
-        given: As for a `Harness`.
+        prefix: Prefix of its topics.
+        given: Arguments of `Harness`.
     """
 
     def __init__(self, broker: KafkaBroker, prefix: str, *given: Any) -> None:
@@ -79,7 +79,7 @@ class OnceHarness(Harness):
         transact, wait, abandon = Publisher._transact, Publisher._await, Publisher._abandon
 
         def begun(publisher: Publisher, *given: Any) -> None:
-            if given[2] >= 0:  # the first one only tells the cluster where publishing begins
+            if given[2] >= 0:  # the first transaction only records where publishing begins
                 reach("before transaction")
             transact(publisher, *given)
 
@@ -88,7 +88,7 @@ class OnceHarness(Harness):
             wait(publisher, written)
 
         def abandoned(publisher: Publisher) -> None:
-            if not self.faults.dead:  # or the transaction stays open
+            if not self.faults.dead:  # otherwise the transaction stays open
                 abandon(publisher)
 
         patch.setattr(Publisher, "_transact", begun)
@@ -99,7 +99,7 @@ class OnceHarness(Harness):
 
 
 class FilesOnceHarness(OnceHarness):
-    """The same with its records in files: the batch's number belongs to the topic of results."""
+    """The same with records in files: the topic of results keeps the batch's number."""
 
     def append(self, records: Sequence[tuple[str, str]], number: int) -> None:
         append_file(self.home, records, number)
@@ -118,7 +118,7 @@ def _flushing(flush: Callable[[Any], None], reach: Callable[[str], object]) -> C
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_each_result_is_seen_once(
+def test_each_kafka_result_is_visible_once_after_a_death(
     point: Point,
     recovery: Recovery,
     broker: KafkaBroker,
@@ -131,7 +131,7 @@ def test_each_result_is_seen_once(
 
 
 @pytest.mark.parametrize("point", POINTS[3:6], ids=lambda point: point.name)
-def test_each_result_is_seen_once_without_a_lock(
+def test_each_kafka_result_is_visible_once_without_a_lock(
     point: Point,
     broker: KafkaBroker,
     topic_name: str,
@@ -144,7 +144,7 @@ def test_each_result_is_seen_once_without_a_lock(
 
 
 @pytest.mark.parametrize("point", POINTS[3:6:2], ids=lambda point: point.name)
-def test_results_of_files_are_seen_once(
+def test_each_kafka_result_of_files_is_visible_once(
     point: Point,
     broker: KafkaBroker,
     topic_name: str,
@@ -155,7 +155,7 @@ def test_results_of_files_are_seen_once(
     FilesOnceHarness(broker, topic_name, *given).die_and_go_on(before=2)
 
 
-def test_of_two_drivers_the_older_is_fenced(
+def test_older_of_two_drivers_is_fenced_by_kafka(
     broker: KafkaBroker, topic_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = Point("never", "never")
@@ -167,7 +167,7 @@ def test_of_two_drivers_the_older_is_fenced(
     assert commit is not None
     harness.start_driver()
     harness.batch()
-    older._publish(commit)  # it hung, and goes on: the cluster knows that it is published
+    older._publish(commit)  # the driver hung and continues, but the cluster has the published batch
     harness.batch()
     harness.check()
 

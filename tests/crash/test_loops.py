@@ -1,4 +1,4 @@
-"""Death around what goes round: between object, commit and plan; each hop counts once."""
+"""Death around a loop: between object, commit and plan; each hop counts once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def play(
     patch: pytest.MonkeyPatch,
     backend: type[Memory | RocksDB] = Memory,
 ) -> None:
-    """Run some batches, die at the point, recover, run some more, and compare."""
+    """Run some batches, die at the point, recover, run some more, and check the results."""
     if "delete" in point.event:
         patch.setattr(query_driver, "_SWEEP_EVERY", 1)
     state = backend(directory=str(home / "local"))
@@ -62,7 +62,7 @@ def play(
     ["retry", pytest.param("restart", marks=pytest.mark.slow), "empty machine"],
 )
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_each_hop_counts_once(
+def test_each_hop_of_a_loop_counts_once_after_a_death(
     point: Point, recovery: Recovery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play(tmp_path, Directory(str(tmp_path / "log")), point, recovery, monkeypatch)
@@ -70,7 +70,7 @@ def test_each_hop_counts_once(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS[2:10], ids=lambda point: point.name)
-def test_on_s3_and_rocksdb_too(
+def test_each_hop_of_a_loop_counts_once_on_s3_and_rocksdb(
     point: Point, bucket: Bucket, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = bucket.settings(f"crash/{uuid.uuid4().hex}")

@@ -1,4 +1,4 @@
-"""A durable log that is not what the checkpoint stands on is never gone on from."""
+"""An app does not start on a durable log that does not match its checkpoint."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def another_beginning(harness: Harness) -> None:
     ],
     ids=lambda given: getattr(given, "__name__", None),
 )
-def test_a_log_that_lacks_what_was_committed_is_refused(
+def test_log_that_lacks_committed_objects_is_refused(
     harness: Harness, damage: Damage, problem: str
 ) -> None:
     damage(harness)
@@ -103,7 +103,7 @@ def test_a_log_that_lacks_what_was_committed_is_refused(
     assert "bring the log back" in caught.value.hint
 
 
-def test_the_log_of_another_life_is_refused(
+def test_log_of_another_checkpoint_is_refused(
     harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = scene_in(tmp_path / "other", monkeypatch)
@@ -114,7 +114,7 @@ def test_the_log_of_another_life_is_refused(
         harness.recover(driver=True)
 
 
-def test_the_commits_of_another_life_under_our_names_are_refused(
+def test_commits_copied_from_another_checkpoint_are_refused(
     harness: Harness, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = scene_in(tmp_path / "other", monkeypatch)
@@ -127,7 +127,7 @@ def test_the_commits_of_another_life_under_our_names_are_refused(
         harness.recover(driver=True)
 
 
-def test_a_beginning_that_was_changed_is_refused(harness: Harness) -> None:
+def test_changed_begin_file_of_the_log_is_refused(harness: Harness) -> None:
     another_beginning(harness)
     with pytest.raises(StateCorruptError, match=r"the beginning of the log.*does not match"):
         harness.recover(driver=True)
@@ -155,18 +155,18 @@ def query_gone(harness: Harness) -> None:
 
 
 def last_commit_gone_unnoted(harness: Harness) -> None:
-    """As if the driver was killed between commit and note, and the commit lost."""
+    """Lose the last commit and its note, as if the driver was killed between them."""
     last_commit_gone(harness)
     (query_of(harness) / "done" / str(BATCHES - 1)).unlink()
 
 
 def note_behind(harness: Harness) -> None:
-    """As if it was killed before it noted a batch."""
+    """Lose the last note, as if the driver was killed before it."""
     (query_of(harness) / "done" / "4").unlink()
 
 
 def moved_as_a_whole(harness: Harness) -> None:
-    """Another disk: nothing in it says where it lay."""
+    """Move checkpoint and log as to another disk: no file contains its own path."""
     for part in ("checkpoint", "log"):
         (harness.home / part).rename(harness.home / f"{part}-2")
         (harness.home / f"{part}-2").rename(harness.home / part)
@@ -185,7 +185,7 @@ def moved_as_a_whole(harness: Harness) -> None:
     ],
     ids=lambda given: given.__name__,
 )
-def test_what_the_log_can_make_up_for_is_gone_on_from(harness: Harness, damage: Damage) -> None:
+def test_damage_that_the_log_can_repair_is_survived(harness: Harness, damage: Damage) -> None:
     damage(harness)
     harness.recover(driver=True)
     for _ in range(3):
@@ -194,7 +194,7 @@ def test_what_the_log_can_make_up_for_is_gone_on_from(harness: Harness, damage: 
 
 
 @pytest.mark.parametrize("damage", [plans_older, plans_alone_older, plans_gone])
-def test_older_plans_leave_the_positions_to_the_last_commit(
+def test_positions_come_from_the_last_commit_if_plans_are_older(
     harness: Harness, damage: Damage
 ) -> None:
     damage(harness)
@@ -204,14 +204,14 @@ def test_older_plans_leave_the_positions_to_the_last_commit(
     assert (found.positions, found.pending) == (found.last.positions, None)
 
 
-def test_a_lost_commit_that_was_not_noted_is_made_again_by_its_plan(harness: Harness) -> None:
+def test_lost_commit_without_a_note_is_repeated_from_its_plan(harness: Harness) -> None:
     last_commit_gone_unnoted(harness)
     harness.recover(driver=True)
     harness.batch()
     check_counts(harness)
 
 
-def test_notes_of_sparks_stand_for_ones_own_until_there_are_any(
+def test_notes_of_spark_are_used_until_the_library_has_notes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = scene_in(tmp_path, monkeypatch)
@@ -220,7 +220,7 @@ def test_notes_of_sparks_stand_for_ones_own_until_there_are_any(
     notes_gone(harness)
     older = query_of(harness) / "spark" / "commits"
     older.mkdir(parents=True)
-    for noted in ("0", "1", "2", ".2.crc"):  # it had noted a batch that had no plan, too
+    for noted in ("0", "1", "2", ".2.crc"):  # Spark had noted a batch without a plan, too
         (older / noted).touch()
     harness.recover(driver=True)
     harness.batch()
@@ -260,7 +260,7 @@ def filled_with_nothing(file: Path) -> None:
     "damage", [emptied, cut, one_digit_changed, filled_with_nothing], ids=lambda d: d.__name__
 )
 @pytest.mark.parametrize("which", ["commit", "plan", "app.json", "begin.json"])
-def test_a_damaged_file_is_named(
+def test_damaged_file_is_named_in_the_error(
     harness: Harness, which: str, damage: Callable[[Path], None]
 ) -> None:
     (begin,) = (log_of(harness) / "commits").glob("*/begin.json")
@@ -277,21 +277,21 @@ def test_a_damaged_file_is_named(
     assert caught.value.hint
 
 
-def test_a_commit_copied_to_a_later_number_is_refused(harness: Harness) -> None:
+def test_commit_copied_to_a_later_number_is_refused(harness: Harness) -> None:
     last = commits_of(harness)[-1]
     shutil.copy(last, last.with_name(f"{BATCHES:020d}.json"))
     with pytest.raises(StateCorruptError, match=f"{BATCHES:020d}.json.*copied here"):
         harness.recover(driver=True)
 
 
-def test_a_plan_copied_to_a_later_number_is_refused(harness: Harness) -> None:
+def test_plan_copied_to_a_later_number_is_refused(harness: Harness) -> None:
     last = plans_of(harness)[-1]
     shutil.copy(last, last.with_name(f"{BATCHES:012d}.json"))
     with pytest.raises(StateCorruptError, match=f"{BATCHES:012d}.json.*copied here"):
         harness.recover(driver=True)
 
 
-def test_files_that_are_not_ours_stop_nothing(harness: Harness) -> None:
+def test_foreign_files_in_checkpoint_and_log_are_ignored(harness: Harness) -> None:
     for folder in (commits_of(harness)[0].parent, plans_of(harness)[0].parent):
         (folder / "notes.txt").write_text("not ours")
         (folder / "5.json").write_text("{}")
@@ -312,7 +312,7 @@ def test_files_that_are_not_ours_stop_nothing(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("left", ["queries", "state", "generations", "spark", "plans"])
-def test_what_is_left_of_a_checkpoint_is_no_new_one(harness: Harness, left: str) -> None:
+def test_checkpoint_without_app_json_is_refused_as_incomplete(harness: Harness, left: str) -> None:
     checkpoint = harness.home / "checkpoint"
     (checkpoint / "app.json").unlink()
     (checkpoint / "queries").rename(checkpoint / left)

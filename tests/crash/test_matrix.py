@@ -1,4 +1,4 @@
-"""Death at every named moment, on every backend, and every way to go on: one truth remains."""
+"""Death at every named point, on every backend, with every kind of recovery: results are exact."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_BATCHES = 5
 
 @dataclass(frozen=True)
 class SharedS3:
-    """A prefix of a bucket; all prefixes have one client, which takes long to make."""
+    """A prefix of a bucket; all prefixes share one client, which is slow to create."""
 
     settings: S3
     client: S3ObjectStore
@@ -53,14 +53,14 @@ def client(bucket: Bucket) -> S3ObjectStore:
 
 
 def cells() -> Iterator[Any]:
-    """Yield each moment with each way to go on, by backend, and by what has log and checkpoint."""
+    """Yield each point and recovery, by backend and by the store of log and checkpoint."""
     for backend, place, ways in (
         ("memory", "directory", RECOVERIES),
         ("memory", "objects", ("restart",)),
         ("rocksdb", "directory", RECOVERIES),
         ("rocksdb", "objects", ("restart",)),
         ("open", "directory", RECOVERIES),
-        # Where nothing else is left of the app than what is on S3.
+        # Nothing is left of the app except its objects on S3.
         ("rocksdb", "s3", ("empty machine",)),
     ):
         marks = () if backend == "memory" else pytest.mark.slow
@@ -75,7 +75,7 @@ def cells() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(("backend", "place", "point", "recovery"), [*cells()])
-def test_one_truth_remains(
+def test_results_are_exact_after_any_death(
     backend: str,
     place: str,
     point: Point,
@@ -84,7 +84,7 @@ def test_one_truth_remains(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On a directory log and checkpoint are in it; else each new driver takes over."""
+    """A directory holds log and checkpoint. Elsewhere, each new driver takes over."""
 
     def logs(name: str) -> ObjectStoreSettings:
         if place != "s3":
@@ -107,7 +107,7 @@ def cell(
     patch: pytest.MonkeyPatch,
     place: ObjectStoreSettings | None = None,
 ) -> None:
-    """Run some batches, die at the point, recover, run some more, and compare."""
+    """Run some batches, die at the point, recover, run some more, and check the results."""
     local = str(home / "local")
     if "delete" in point.event:
         patch.setattr(query_driver, "_SWEEP_EVERY", 1)
@@ -135,7 +135,7 @@ def batch(harness: Harness, _logs: Logs) -> None:
 
 
 def savepoint(harness: Harness, _logs: Logs) -> None:
-    """Die while a savepoint is made: it is there and whole, or it is not."""
+    """Die while a savepoint is made: it is complete afterwards, or does not exist."""
     state = harness.state()
     savepoints = Savepoints(harness.checkpoint, harness.faulty_log.open())
     harness.arm()
@@ -153,7 +153,7 @@ def savepoint(harness: Harness, _logs: Logs) -> None:
 
 
 def fork_it(harness: Harness, logs: Logs) -> None:
-    """Die while a fork copies: again, and it is whole; the original goes on."""
+    """Die while a fork copies: it is complete after another attempt; the original continues."""
     savepoints = Savepoints(harness.checkpoint, harness.log.open())
     savepoints.create("kept", harness.clock)
     state = harness.state()

@@ -1,4 +1,4 @@
-"""Plans that are written run, by their numbers; none is written for nobody."""
+"""Written plans run with their numbers; a stopping app writes none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Harness:
     return stopped_app(tmp_path / "app", monkeypatch)
 
 
-def test_no_plan_is_written_once_the_app_stops(harness: Harness) -> None:
+def test_stopping_app_writes_no_plan(harness: Harness) -> None:
     emit(harness.connection, batch_of(BATCHES), BATCHES)
     harness.pipeline._query = None
     harness.pipeline.stop(timedelta(0))
@@ -27,7 +27,7 @@ def test_no_plan_is_written_once_the_app_stops(harness: Harness) -> None:
     assert len(plans_of(harness)) == BATCHES
 
 
-def test_a_plan_that_was_written_runs_although_the_app_stops(
+def test_written_plan_runs_although_the_app_stops(
     harness: Harness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipeline, wanted = harness.pipeline, harness.pipeline._parts.wanted
@@ -48,8 +48,8 @@ def test_a_plan_that_was_written_runs_although_the_app_stops(
     check_counts(harness)
 
 
-def test_a_plan_behind_a_batch_that_never_was_runs_by_its_number(harness: Harness) -> None:
-    """As versions left it that took Spark's numbers, of which one had no plan."""
+def test_plan_after_a_gap_runs_with_its_number(harness: Harness) -> None:
+    """Earlier releases used Spark's batch numbers, of which one had no plan."""
     harness.emit()
     driver = harness.pipeline.driver
     plan = driver.next_plan()

@@ -1,4 +1,4 @@
-"""Death of an app that reads a table: each row counts once, and is let go of behind it."""
+"""Death of an app that reads a table: each row counts once, and is confirmed after its commit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from devtools.servers.postgres import PostgresServer
 from kstreams import Topology
-from kstreams.batch.logs.io import close_readers
+from kstreams.batch.io.logs.topic_io import close_readers
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams_postgres import slot, slot_making
@@ -45,7 +45,7 @@ POINTS = (
 
 
 class ChangeHarness(Harness):
-    """The app of the matrix, whose records come as rows."""
+    """The app of the crash matrix, whose records come as rows."""
 
     url = ""
     slot = ""
@@ -97,7 +97,7 @@ class ChangeHarness(Harness):
 
 @pytest.fixture(autouse=True)
 def _connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Close the connections of those who have died."""
+    """Close the connections of dead processes."""
     made: list[psycopg.Connection[Any]] = []
     connect = psycopg.connect
 
@@ -115,7 +115,7 @@ def _connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def words(database: str) -> Iterator[tuple[str, str]]:
-    """Address and name of a slot that the test has alone."""
+    """Yield URL and name of a slot for this test."""
     name = f"w_{uuid4().hex[:12]}"
     yield database, name
     words_log(database, name).drop()
@@ -142,7 +142,7 @@ def _harness(
     [(point, "restart") for point in POINTS] + [(point, "retry") for point in POINTS[1:6:2]],
     ids=lambda each: getattr(each, "name", each),
 )
-def test_each_row_counts_once(
+def test_each_changed_row_counts_once_after_a_death(
     words: tuple[str, str],
     point: Point,
     recovery: Recovery,
@@ -164,7 +164,7 @@ def test_each_row_counts_once(
 
 
 @pytest.mark.parametrize("point", [*POINTS[1:5], POINTS[6]], ids=lambda point: point.name)
-def test_each_row_that_is_polled_counts_once(
+def test_each_polled_row_counts_once_after_a_death(
     words: tuple[str, str], point: Point, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     polled = staticmethod(added_words)
@@ -172,7 +172,7 @@ def test_each_row_that_is_polled_counts_once(
     harness.die_and_go_on(before=1)
 
 
-def test_a_server_that_crashes_loses_and_repeats_no_row(
+def test_crashed_postgres_server_loses_and_repeats_no_row(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres_server: PostgresServer
 ) -> None:
     with PostgresServer() as server:

@@ -1,4 +1,4 @@
-"""Death around what goes to databases and files: before they commit, and before the batch does."""
+"""Death around sinks of databases and files: before they commit, and before the batch commits."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ POINTS = (
     Point("cut-and-not-run", "after replace plan", dies="driver", max_bytes=400),
 )
 AROUND = [POINTS[1], POINTS[3], *POINTS[6:]]
-"""Around what is staged and what is shown."""
+"""Points around staging and publishing."""
 MARK = pa.schema([("word", pa.string()), ("mark", pa.string())])
 
 
 def mark_row(key: str, mark: str) -> Mapping[str, object]:
-    """Make a row of each mark: no two attempts have the same."""
+    """Make a row of each mark; no two attempts have the same."""
     return {"word": key, "mark": mark}
 
 
@@ -67,12 +67,12 @@ def count_row(_key: str, mark: str) -> Mapping[str, object] | None:
 
 
 @dataclass(frozen=True)
-class Others:
-    """Sinks that append marks, beside those of the database.
+class OtherSinks:
+    """Sinks that append marks, in addition to those of the database.
 
     Attributes:
-        sinks: By name.
-        seen: What is in the place of each.
+        sinks: The sinks by name.
+        seen: Returns the contents of each sink's target.
     """
 
     sinks: Mapping[str, Sink[str, str]]
@@ -80,15 +80,15 @@ class Others:
 
 
 class SinkHarness(Harness):
-    """The app of the matrix, which writes to a database too.
+    """The app of the crash matrix, which also writes to a database.
 
     Args:
         tables: The database.
-        others: What else it writes to.
-        given: As for a `Harness`.
+        others: The other sinks.
+        given: Arguments of `Harness`.
     """
 
-    def __init__(self, tables: Place, others: Others, *given: Any) -> None:
+    def __init__(self, tables: Place, others: OtherSinks, *given: Any) -> None:
         self.tables = tables
         self.others = others
         tables.execute("CREATE TABLE marks (word text, mark text)")
@@ -149,11 +149,11 @@ class SinkHarness(Harness):
         self.worker.writers.close()
 
 
-def in_files(folder: Path) -> Others:
-    """Return sinks of files: one a task and batch, and one for each result."""
+def in_files(folder: Path) -> OtherSinks:
+    """Return sinks of files: one file for each task and batch, and one for each result."""
     files: Objects[str, str] = Objects(folder / "files", format=JsonLines(), row=mark_row)
     each = FileForEach(folder / "each", path=mark_path, body=mark_body)
-    return Others(
+    return OtherSinks(
         {"files": files, "each": each},
         {"files": lambda: _lines(folder / "files"), "each": lambda: _each(folder / "each")},
     )
@@ -165,7 +165,7 @@ def mark_path(record: Record[str, str]) -> str:
 
 
 def mark_body(record: Record[str, str]) -> bytes:
-    """Make the file of a mark."""
+    """Make the contents of the file of a mark."""
     return mark_message(record.key, record.value)
 
 
@@ -178,13 +178,13 @@ def _lines(folder: Path) -> list[dict[str, str]]:
     return [json.loads(line) for path in paths for line in path.read_text().splitlines()]
 
 
-def in_lakes(folder: Path) -> Others:
-    """Return sinks of tables of files."""
+def in_lakes(folder: Path) -> OtherSinks:
+    """Return sinks of Delta and Iceberg tables."""
     catalog = catalog_in(folder)
     place = str(folder / "delta")
     delta: DeltaTable[str, str] = DeltaTable(place, MARK, row=mark_row)
     iceberg: IcebergTable[str, str] = IcebergTable(NAME, MARK, row=mark_row, catalog=catalog)
-    return Others(
+    return OtherSinks(
         {"delta": delta, "iceberg": iceberg},
         {"delta": lambda: delta_rows(place), "iceberg": lambda: iceberg_rows(catalog)},
     )
@@ -192,7 +192,7 @@ def in_lakes(folder: Path) -> Others:
 
 @pytest.mark.parametrize("recovery", RECOVERIES)
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_tables_have_each_result_once(
+def test_database_tables_have_each_result_once_after_a_death(
     point: Point,
     recovery: Recovery,
     database: str,
@@ -204,7 +204,7 @@ def test_tables_have_each_result_once(
 
 
 @pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
-def test_tables_of_files_have_each_result_once(
+def test_delta_and_iceberg_tables_have_each_result_once_after_a_death(
     point: Point, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make = partial(SinkHarness, Place(database), in_lakes(tmp_path / "lakes"))
@@ -212,7 +212,7 @@ def test_tables_of_files_have_each_result_once(
 
 
 @pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
-def test_a_stream_of_redis_has_each_result_once(
+def test_redis_stream_has_each_result_once_after_a_death(
     point: Point,
     database: str,
     redis_server: RedisServer,
@@ -222,14 +222,14 @@ def test_a_stream_of_redis_has_each_result_once(
     stream = uuid4().hex
     redis = RedisStream[str, str](redis_server.url, stream=stream, fields=mark_fields)
     place = RedisPlace(redis_server.url)
-    others = Others({"stream": redis}, {"stream": lambda: place.entries(stream)})
+    others = OtherSinks({"stream": redis}, {"stream": lambda: place.entries(stream)})
     make = partial(SinkHarness, Place(database), others)
     run(make, point, RECOVERIES[0], tmp_path, monkeypatch)
 
 
 @pytest.mark.connectors
 @pytest.mark.parametrize("point", AROUND, ids=lambda point: point.name)
-def test_a_stream_of_rabbitmq_has_each_result_once(
+def test_rabbitmq_stream_has_each_result_once_after_a_death(
     point: Point,
     database: str,
     rabbit: RabbitServer,
@@ -238,7 +238,7 @@ def test_a_stream_of_rabbitmq_has_each_result_once(
 ) -> None:
     place = RabbitPlace(rabbit.stream_url, rabbit.url)
     stream = RabbitStream[str, str](rabbit.stream_url, stream=place.stream, body=mark_message)
-    others = Others({"stream": stream}, {"stream": lambda: _messages(place)})
+    others = OtherSinks({"stream": stream}, {"stream": lambda: _messages(place)})
     make = partial(SinkHarness, Place(database), others)
     run(make, point, RECOVERIES[0], tmp_path, monkeypatch)
 
@@ -264,7 +264,7 @@ def run(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Run some batches, die at the point, go on, and look at what is there."""
+    """Run some batches, die at the point, recover, and check all sinks."""
     log: ObjectStoreSettings = Directory(str(tmp_path / "log"))
     state = Memory(directory=str(tmp_path / "local"))
     harness = make(tmp_path, state, log, point, recovery, monkeypatch)

@@ -1,4 +1,4 @@
-"""Death of an app that reads streams: each entry counts once, as it was planned."""
+"""Death of an app that reads streams: each entry counts once, as planned."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ POINTS = (
 
 
 class StreamHarness(Harness):
-    """The app of the matrix, whose records come in streams, each key's in one.
+    """The app of the crash matrix, whose records come in streams; those of a key are in one stream.
 
     Attributes:
-        log_of_streams: Where they come from.
+        log_of_streams: The source of the records.
         put: Appends a record to the stream of a partition.
     """
 
@@ -63,7 +63,7 @@ class StreamHarness(Harness):
 
 
 class RedisHarness(StreamHarness):
-    """On streams of Redis, whose entries are numbered by the app."""
+    """A harness with streams of Redis, whose entries are numbered by the app."""
 
     def __init__(self, server: RedisServer, *given: Any) -> None:
         name = f"words-{uuid4().hex[:8]}"
@@ -94,7 +94,7 @@ class RedisHarness(StreamHarness):
 
 
 class RabbitHarness(StreamHarness):
-    """On a super stream of RabbitMQ: offsets are the broker's, and one is that of the mark."""
+    """A harness with a super stream of RabbitMQ: the broker assigns offsets, one to the mark."""
 
     gaps = PARTITIONS
 
@@ -117,7 +117,7 @@ class RabbitHarness(StreamHarness):
 @pytest.mark.slow
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: point.name)
-def test_each_entry_of_redis_counts_once(
+def test_each_redis_entry_counts_once_after_a_death(
     point: Point,
     recovery: Recovery,
     redis_server: RedisServer,
@@ -133,7 +133,7 @@ def test_each_entry_of_redis_counts_once(
 @pytest.mark.connectors
 @pytest.mark.parametrize("recovery", ["retry", "restart"])
 @pytest.mark.parametrize("point", POINTS[2:], ids=lambda point: point.name)
-def test_each_message_of_rabbitmq_counts_once(
+def test_each_rabbitmq_message_counts_once_after_a_death(
     point: Point,
     recovery: Recovery,
     rabbit: RabbitServer,

@@ -1,4 +1,4 @@
-"""Two drivers on a checkpoint without a lock: the newer one goes on, the older one is kept away."""
+"""Two drivers on a checkpoint without a lock: the newer one continues, the older one is fenced."""
 
 from __future__ import annotations
 
@@ -36,25 +36,25 @@ def harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LoopHarness:
 
 
 def emitted(harness: LoopHarness) -> None:
-    """Emit a batch of records that nobody has planned yet."""
+    """Emit a batch of records that no driver has planned yet."""
     records = batch_of(len(harness.input))
     emit(harness.connection, records, len(harness.input))
     harness.input += records
 
 
 def run_until_it_fails(spark: FakeSpark) -> None:
-    """Let a driver that was hanging go on."""
+    """Continue a driver that was hanging, and check that it is fenced."""
 
-    def go_on() -> None:
+    def run_batches() -> None:
         for _ in range(5):
             spark.run_batch()
 
     with pytest.raises(FencedError):
-        go_on()
+        run_batches()
 
 
 def line_of(harness: LoopHarness) -> list[int]:
-    """Return the newest batches: each follows the one before."""
+    """Return the newest batches, and check that each follows the one before."""
     log = harness.checkpoint.commits(harness.pipeline.name, harness.log.open())
     commits = log.recent(2)
     for earlier, commit in pairwise(commits):
@@ -63,7 +63,7 @@ def line_of(harness: LoopHarness) -> list[int]:
 
 
 @pytest.mark.parametrize("more", [0, 4], ids=["soon", "when its number is free again"])
-def test_an_older_driver_meets_a_refusal_before_any_output(harness: LoopHarness, more: int) -> None:
+def test_older_driver_is_refused_before_any_output(harness: LoopHarness, more: int) -> None:
     older, spark = harness.pipeline, harness.spark
     start_beside(harness)
     for _ in range(more):
@@ -82,10 +82,10 @@ def test_an_older_driver_meets_a_refusal_before_any_output(harness: LoopHarness,
 
 
 @pytest.mark.parametrize("more", [0, 4], ids=["soon", "when its batch is forgotten"])
-def test_a_batch_under_way_is_run_again_by_the_newer_driver(
+def test_unfinished_batch_is_run_again_by_the_newer_driver(
     harness: LoopHarness, more: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The older driver hangs before its commit, or so long that nobody knows the batch any more."""
+    """The older driver hangs before its commit, or until its batch is forgotten."""
     older, spark = harness.pipeline, harness.spark
 
     def newer() -> None:
@@ -104,7 +104,7 @@ def test_a_batch_under_way_is_run_again_by_the_newer_driver(
     harness.check()
 
 
-def test_a_commit_that_is_quicker_is_taken_for_ones_own(
+def test_earlier_commit_of_the_older_driver_is_accepted_by_the_newer(
     harness: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     older, spark = harness.pipeline, harness.spark
@@ -115,12 +115,13 @@ def test_a_commit_that_is_quicker_is_taken_for_ones_own(
         if harness.pipeline is older:
             start_beside(harness)
             assert harness.pipeline.driver.planned(number) is not None
-            before(harness.pipeline.driver._opened.commits, "add", goes_on, monkeypatch)
-            # Embedded topics, which are one machine's, have lost what the older one has staged.
+            before(harness.pipeline.driver._opened.commits, "add", older_commits, monkeypatch)
+            # Embedded topics belong to one machine, and have lost the older driver's staged
+            # results.
             for driver in (harness.pipeline.driver, older.driver):
                 monkeypatch.setattr(driver, "_publish", lambda _: None)
 
-    def goes_on() -> None:
+    def older_commits() -> None:
         """Let the older driver commit while the newer one is about to."""
         if not hung:
             hung.append(spark)
@@ -149,10 +150,10 @@ def test_a_commit_that_is_quicker_is_taken_for_ones_own(
     assert line_of(harness)[-1] == last.batch
 
 
-def test_a_driver_that_looked_long_ago_takes_over_from_what_is_there(
+def test_delayed_driver_takes_over_from_the_current_commits(
     harness: LoopHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It hangs before it claims a number, which is forgotten then."""
+    """The driver hangs before it claims a number, which is deleted then."""
     checkpoint, name = harness.checkpoint, harness.pipeline.name
     plans = checkpoint.plans(name)
     write, claimed = type(plans).write, list[int]()
@@ -173,7 +174,7 @@ def test_a_driver_that_looked_long_ago_takes_over_from_what_is_there(
     assert found.last.run == "late"
 
 
-def test_a_claim_that_was_not_committed_is_completed(harness: LoopHarness) -> None:
+def test_uncommitted_claim_is_completed(harness: LoopHarness) -> None:
     checkpoint, name = harness.checkpoint, harness.pipeline.name
     objects = harness.log.open()
     last = checkpoint.commits(name, objects).last()

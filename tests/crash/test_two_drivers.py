@@ -1,4 +1,4 @@
-"""Two drivers on one checkpoint without a lock: what the older one still does spoils nothing."""
+"""Two drivers on one checkpoint without a lock: late actions of the older one change nothing."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def app(kind: type[H], home: Path, patch: pytest.MonkeyPatch) -> H:
 
 
 def start_beside(harness: Harness) -> None:
-    """Start another driver, which is the app from here on."""
+    """Start another driver, which is used from here on."""
     harness.sparks, harness.pipelines = {}, {}
     harness.start_driver()
 
 
 def before(driver: Any, call: str, does: Callable[[], object], patch: pytest.MonkeyPatch) -> None:
-    """Do something when a driver is about to do something, each time."""
+    """Call a function before each call of a driver's method."""
     real = getattr(driver, call)
 
     def later(*given: Any) -> Any:
@@ -55,10 +55,10 @@ def fenced() -> None:
 
 @pytest.mark.parametrize("moment", ["before it commits", "before it publishes", "before it sweeps"])
 @pytest.mark.parametrize("more", [0, 4], ids=["soon", "when its batch is forgotten"])
-def test_an_older_driver_that_hangs_and_goes_on_changes_nothing(
+def test_older_driver_that_hangs_and_continues_changes_nothing(
     moment: str, more: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it sends round a loop counts once, or not at all."""
+    """The records that it sends into a loop count once or not at all."""
     harness = app(LoopHarness, tmp_path, monkeypatch)
     older, spark = harness.pipeline, harness.spark
     assert older.driver.last is not None
@@ -90,7 +90,7 @@ def test_an_older_driver_that_hangs_and_goes_on_changes_nothing(
     harness.check()
 
 
-def test_an_older_driver_that_cleans_up_leaves_what_goes_round(
+def test_clean_up_of_an_older_driver_keeps_records_in_loops(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = app(LoopHarness, tmp_path, monkeypatch)
@@ -102,7 +102,7 @@ def test_an_older_driver_that_cleans_up_leaves_what_goes_round(
     harness.check()
 
 
-def test_an_older_driver_that_cleans_up_leaves_the_versions_that_newer_plans_name(
+def test_clean_up_of_an_older_driver_keeps_versions_in_newer_plans(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = app(GlobalHarness, tmp_path, monkeypatch)
@@ -120,9 +120,7 @@ def test_an_older_driver_that_cleans_up_leaves_the_versions_that_newer_plans_nam
     harness.check()
 
 
-def test_a_plan_that_another_driver_has_written_is_not_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_plan_of_another_driver_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     harness = app(LoopHarness, tmp_path, monkeypatch)
     older = harness.pipeline.driver
     start_beside(harness)

@@ -1,4 +1,4 @@
-"""How often a batch waits for a storage that is far away: for its deltas, then for its commit."""
+"""Round trips of a batch to a remote storage: one for its deltas, one for its commit."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ BATCHES = 4
 
 
 class Trips:
-    """What was asked of a storage, in order, and what must be asked before any of it is answered.
+    """Requests to a storage, in order; some are answered only after others have arrived.
 
     Attributes:
-        asked: What was put, by its kind; every other request by itself.
+        asked: Requests in order: writes by their kind, every other request by its name.
     """
 
     def __init__(self) -> None:
@@ -35,11 +35,11 @@ class Trips:
         return Trips, ()  # of settings that are sent to workers; here tasks run in this process
 
     def share(self, *kinds: str) -> None:
-        """Answer these from here on only when all of them are asked: each a part of one trip."""
+        """From here on, answer these kinds of requests only when all of them have arrived."""
         self._together, self._all_there = kinds, threading.Barrier(len(kinds))
 
     def take(self, what: str) -> None:
-        """Be asked for something, and wait until it may be answered."""
+        """Record a request, and wait until it may be answered."""
         self.asked.append(what)
         if what in self._together:
             self._all_there.wait(_WAIT_S)
@@ -47,7 +47,7 @@ class Trips:
 
 @dataclass(frozen=True, eq=False)
 class FarAway:
-    """A storage that is far away, as settings and as itself."""
+    """A remote storage, as settings and as the opened store."""
 
     inner: Directory
     trips: Trips
@@ -89,11 +89,11 @@ def harness(trips: Trips, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ha
     return made
 
 
-def test_while_records_wait_a_batch_takes_two_trips(harness: Harness, trips: Trips) -> None:
-    """Its deltas, then its commit; the plan of the next one is asked for before that is there."""
+def test_batch_with_waiting_records_takes_two_round_trips(harness: Harness, trips: Trips) -> None:
+    """The deltas, then the commit, with the plan of the next batch at the same time."""
     harness.emit()
     harness.emit_in_batch()
-    harness.spark.run_batch()  # the first one, whose plan is a trip of its own
+    harness.spark.run_batch()  # the first batch, whose plan is a separate trip
     trips.asked.clear()
     trips.share("commits", "plans")
     for _ in range(BATCHES):
@@ -105,7 +105,9 @@ def test_while_records_wait_a_batch_takes_two_trips(harness: Harness, trips: Tri
         assert {*trips.asked[first + 2 : first + 4]} == {"commits", "plans"}
 
 
-def test_after_a_pause_the_plan_is_a_third_trip(harness: Harness, trips: Trips) -> None:
+def test_batch_after_a_pause_takes_a_third_round_trip_for_its_plan(
+    harness: Harness, trips: Trips
+) -> None:
     trips.asked.clear()
     for _ in range(BATCHES):
         harness.batch()

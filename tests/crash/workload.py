@@ -1,4 +1,4 @@
-"""What is run: a topology whose state and output show any record lost or counted twice."""
+"""The app of the crash matrix: its state and output show any record lost or counted twice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ("DROP", "LAST", "MARKS", "PARTITIONS", "State", "batch_of", "emit", "
 PARTITIONS = 2
 KEYS = tuple(f"key-{number}" for number in range(16))
 DROP = "drop"
-"""The value that makes a key be forgotten."""
+"""The value that deletes the state of a key."""
 
 IN = Topic("words", TEXT, TEXT)
 OUT = Topic("marks", TEXT, TEXT)
@@ -41,7 +41,7 @@ State = dict[str, tuple[str, ...]]
 
 
 class Mark(FixedKeyProcessor[str, str, str]):
-    """Gives each record its number and a mark that no other attempt would give it."""
+    """Gives each record its number and a mark that is unique to the attempt."""
 
     def init(self, context: ProcessorContext[str, str]) -> None:
         super().init(context)
@@ -75,7 +75,7 @@ def marking() -> Topology:
 
 
 def batch_of(number: int) -> list[tuple[str, str]]:
-    """Return the records of a batch: every key once, a few of them twice, some dropped."""
+    """Return the records of a batch: every key once, some of them twice, some dropped."""
     records = [(key, "count") for key in KEYS]
     records += [(key, DROP) for n, key in enumerate(KEYS) if (n + number) % 5 == 0]
     records += [(key, "count") for n, key in enumerate(KEYS) if (n + number) % 3 == 0]
@@ -83,7 +83,7 @@ def batch_of(number: int) -> list[tuple[str, str]]:
 
 
 def emit(connection: Embedded, records: Sequence[tuple[str, str]], number: int) -> None:
-    """Append a batch of records, each to its key's partition."""
+    """Append a batch of records, each to the partition of its key."""
     log = connection.log()
     log.ensure(IN.name, PARTITIONS)
     parts: dict[int, list[tuple[str, str]]] = {}
@@ -101,7 +101,7 @@ def emit(connection: Embedded, records: Sequence[tuple[str, str]], number: int) 
 
 
 def expected(records: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return, by key, the numbers that a run without faults gives out, in order."""
+    """Return, by key, the numbers that a run without faults emits, in order."""
     found: dict[str, list[str]] = {}
     counts: dict[str, int] = {}
     for key, value in records:
@@ -111,7 +111,7 @@ def expected(records: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def told(records: Iterable[RawRecord]) -> tuple[dict[str, list[str]], State]:
-    """Return what published records say: numbers by key, and the state they come from."""
+    """Return the contents of published records: numbers by key, and the state after them."""
     numbers: dict[str, list[str]] = {}
     state: State = {}
     for record in records:

@@ -1,3 +1,3 @@
-"""What `deploy/` has is well-formed, and fits together and the library."""
+"""The files of `deploy/` are valid, and agree with each other and with the library."""
 
 from __future__ import annotations

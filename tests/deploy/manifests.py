@@ -21,7 +21,7 @@ def manifests() -> list[Manifest]:
 
 
 def only(kind: str, name: str | None = None) -> Manifest:
-    """Return the one object of a kind, and of a name if one is given."""
+    """Return the only object of a kind, with a name if one is given."""
     (found,) = (
         each
         for each in manifests()

@@ -1,4 +1,4 @@
-"""The examples of docs/deploying.md, as readers paste them."""
+"""The examples of docs/deploying.md, as readers copy them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ def blocks(language: str) -> list[str]:
 
 
 def commands() -> list[list[str]]:
-    """Return the words of each command of the examples in sh; one begins at a line's begin."""
+    """Return the words of each command in the shell examples; a command begins at the start of a
+    line.
+    """
     texts = [text.replace("\\\n", "") for text in blocks("sh")]
     return [shlex.split(line) for text in texts for line in _NEXT_COMMAND.split(text) if line]
 
 
 def exported() -> dict[str, str]:
-    """Return the variables that are exported."""
+    """Return the exported variables."""
     given = [word for words in commands() if words[0] == "export" for word in words[1:]]
     return dict(word.split("=", 1) for word in given)
 
@@ -48,7 +50,7 @@ def job_run() -> dict[str, Any]:
 
 
 def submitted() -> list[list[str]]:
-    """Return the arguments of each `spark-submit`, also of those that a service calls."""
+    """Return the arguments of each `spark-submit`, including calls by a cloud service."""
     serverless = job_run()["jobDriver"]["sparkSubmit"]
     return [
         *_arguments("spark-submit"),
@@ -58,7 +60,7 @@ def submitted() -> list[list[str]]:
 
 
 def _arguments(program: str, *first: str) -> list[list[str]]:
-    """Return what follows a program, and its first words, in each call of it."""
+    """Return the arguments after a program and its first words, for each call of the program."""
     found = [words[1:] for words in commands() if Path(words[0]).name == program]
     return [each[len(first) :] for each in found if tuple(each[: len(first)]) == first]
 

@@ -1,4 +1,4 @@
-"""The manifests are what Kubernetes takes, name each other rightly, and their pods may little."""
+"""The Kubernetes manifests are valid, refer to existing objects, and give pods few rights."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ import pytest
 import yaml
 from kubernetes_validate import ValidationError, validate
 
+from devtools.workspace import core, packages
 from tests.deploy.manifests import FOLDER, Manifest, manifests, only, settings
 
 ROOT = Path(__file__).parents[2]
 LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 QUANTITY = re.compile(r"\d+(m|Mi|Gi)?")
 VERSION = "1.34"
-"""Of Kubernetes, whose schemas are asked."""
+"""The version of Kubernetes whose schemas are used."""
 
 
 def pods() -> dict[str, Manifest]:
-    """Return the pods that come to run: the driver's, and the executors' by their template."""
+    """Return the pods that will run: the driver's, and the executors' from their template."""
     executor = yaml.safe_load(only("ConfigMap")["data"]["executor.yaml"])
     assert (executor["apiVersion"], executor["kind"]) == ("v1", "Pod")
     return {"driver": only("Deployment")["spec"]["template"], "executor": executor}
 
 
-def test_kubernetes_knows_each_field() -> None:
+def test_manifests_are_valid_by_the_kubernetes_schemas() -> None:
     executor = {**pods()["executor"]}
     executor["metadata"] = {**executor["metadata"], "name": "executor"}
     executor["spec"]["containers"][0]["image"] = settings()["spark.kubernetes.container.image"]
@@ -35,14 +36,14 @@ def test_kubernetes_knows_each_field() -> None:
         validate(each, VERSION, strict=True)
 
 
-def test_a_field_that_is_misspelt_is_found() -> None:
+def test_misspelled_field_is_found() -> None:
     driver = only("Deployment")
     driver["spec"]["template"]["spec"]["serviceAcountName"] = "driver"
     with pytest.raises(ValidationError, match="serviceAcountName"):
         validate(driver, VERSION, strict=True)
 
 
-def test_the_dockerfile_is_linted() -> None:
+def test_dockerfile_passes_the_linter() -> None:
     hadolint = Path(sysconfig.get_path("scripts")) / "hadolint"
     done = subprocess.run(
         [hadolint, "--no-color", FOLDER / "Dockerfile"],
@@ -53,7 +54,7 @@ def test_the_dockerfile_is_linted() -> None:
     assert (done.stdout, done.returncode) == ("", 0)
 
 
-def test_each_object_has_a_name_of_its_own_in_the_namespace() -> None:
+def test_objects_have_unique_names_in_the_namespace() -> None:
     found = manifests()
     namespace = only("Namespace")["metadata"]["name"]
     for each in found:
@@ -64,13 +65,13 @@ def test_each_object_has_a_name_of_its_own_in_the_namespace() -> None:
     assert len(names) == len(set(names))
 
 
-def test_the_deployment_selects_its_own_pods() -> None:
+def test_deployment_selects_its_own_pods() -> None:
     deployment = only("Deployment")["spec"]
     assert deployment["selector"]["matchLabels"] == deployment["template"]["metadata"]["labels"]
     assert deployment["replicas"] == 1
 
 
-def test_accounts_and_roles_are_there() -> None:
+def test_accounts_and_roles_exist() -> None:
     accounts = {
         each["metadata"]["name"] for each in manifests() if each["kind"] == "ServiceAccount"
     }
@@ -88,7 +89,7 @@ def test_accounts_and_roles_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", ["driver", "executor"])
-def test_a_pod_is_no_root_and_mounts_what_it_has(name: str) -> None:
+def test_pod_does_not_run_as_root_and_mounts_its_volumes(name: str) -> None:
     spec = pods()[name]["spec"]
     (container,) = spec["containers"]
 
@@ -103,7 +104,7 @@ def test_a_pod_is_no_root_and_mounts_what_it_has(name: str) -> None:
             assert volume["configMap"]["name"] == only("ConfigMap")["metadata"]["name"]
 
 
-def test_the_driver_names_files_variables_and_settings_that_are_there() -> None:
+def test_driver_refers_to_existing_files_variables_and_settings() -> None:
     (container,) = pods()["driver"]["spec"]["containers"]
     arguments, conf = container["args"], settings()
     variables = {each["name"] for each in container["env"]}
@@ -123,26 +124,25 @@ def test_the_driver_names_files_variables_and_settings_that_are_there() -> None:
         assert all(QUANTITY.fullmatch(str(each)) for each in quantities.values())
 
 
-def test_the_image_is_of_the_spark_that_the_library_runs_on() -> None:
+def test_image_has_the_spark_version_of_the_library() -> None:
     lines = _instructions("FROM")
     pinned = re.search(r'"pyspark>=([\d.]+),<', (ROOT / "pyproject.toml").read_text())
     assert pinned is not None
     assert re.fullmatch(rf"apache/spark:{re.escape(pinned[1])}\.\d+-.*python3.*", lines[0])
 
 
-def test_the_image_has_the_program_and_the_librarys_dependencies() -> None:
+def test_image_has_the_program_and_the_dependencies_of_the_library() -> None:
     copied = [line.split() for line in _instructions("COPY")]
     assert [(ROOT / source).is_file() for source, _ in copied if not source.startswith("dist/")]
     (container,) = pods()["driver"]["spec"]["containers"]
     assert container["args"][-1] in [target for _, target in copied]
-    project = (ROOT / "pyproject.toml").read_text()
+    required = [each for project in (core(), *packages()) for each in project.requirements]
     installed = re.findall(r'"([\w-]+[^"]*<[^"]*|[\w-]+>=[^"]*)"', " ".join(_instructions("RUN")))
     assert len(installed) == 5
-    for requirement in installed:
-        assert f'"{requirement}"' in project
+    assert set(installed) <= set(required)
 
 
 def _instructions(kind: str) -> list[str]:
-    """Return what follows an instruction of the Dockerfile, each time."""
+    """Return the arguments of each instruction of a kind in the Dockerfile."""
     text = (FOLDER / "Dockerfile").read_text().replace("\\\n", "")
     return [line[len(kind) + 1 :] for line in text.splitlines() if line.startswith(f"{kind} ")]

@@ -1,4 +1,4 @@
-"""The alert rules and the dashboard that are shipped ask for metrics that there are."""
+"""The shipped alert rules and dashboard use existing metrics."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import yaml
 
 from kstreams_serve.exposition import exposition
 from kstreams_serve.metrics import METRICS
-from tests.packages.kstreams_serve.test_metrics import committed, told, watched
+from tests.packages.kstreams_serve.test_metrics import committed, watched, with_telemetry
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
 RULES = FOLDER / "kstreams.rules.yml"
@@ -42,7 +42,7 @@ def queries() -> list[str]:
     return [each.replace("$app", "shop") for each in found]
 
 
-def test_they_name_metrics_that_there_are() -> None:
+def test_rules_and_panels_use_existing_metrics() -> None:
     texts = [*(rule["expr"] for rule in rules()), *queries()]
     asked = {name for text in texts for name in _NAME.findall(text)}
     series = {
@@ -53,14 +53,14 @@ def test_they_name_metrics_that_there_are() -> None:
     assert asked <= series
 
 
-def test_panels_show_all_there_is_of_sources() -> None:
+def test_panels_show_all_metrics_of_sources() -> None:
     shown = {name for query in queries() for name in _NAME.findall(query)}
     of_sources = {name for name in METRICS if name.startswith("kstreams_source_")}
-    # its seconds are those of `kstreams_source_lag_seconds`
+    # the same in seconds as `kstreams_source_lag_seconds`
     assert of_sources - shown == {"kstreams_source_oldest_unread_timestamp_seconds"}
 
 
-def test_each_alert_has_its_place_in_the_runbook() -> None:
+def test_each_alert_has_a_section_in_the_runbook() -> None:
     page = (FOLDER.parents[1] / "docs" / "operations.md").read_text()
     runbook = page.partition("### When an alert fires")[2]
     sections = {
@@ -73,14 +73,14 @@ def test_each_alert_has_its_place_in_the_runbook() -> None:
         assert steps, f"{name}: what to do?"
 
 
-def test_panels_do_not_lie_on_each_other() -> None:
+def test_panels_do_not_overlap() -> None:
     places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in panels()]
     assert len({*places}) == len(places) == len({panel["id"] for panel in panels()})
 
 
 @needs_promtool
-def test_promtool_finds_nothing(tmp_path: Path) -> None:
-    """Rules fire as their tests say, and each panel's query is one."""
+def test_promtool_accepts_rules_and_queries(tmp_path: Path) -> None:
+    """Rules fire as their tests expect, and each panel's query is valid."""
     named = [
         {"record": f"panel:query{number}:asked", "expr": query}
         for number, query in enumerate(queries())
@@ -100,7 +100,7 @@ def test_promtool_finds_nothing(tmp_path: Path) -> None:
 @needs_promtool
 def test_promtool_reads_the_metrics(tmp_path: Path) -> None:
     committed(tmp_path)
-    told(tmp_path, heard_ms=9_000)
+    with_telemetry(tmp_path, heard_ms=9_000)
     text = exposition(watched(tmp_path), openmetrics=False)
     ran = subprocess.run(
         ["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False

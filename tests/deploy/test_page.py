@@ -1,4 +1,4 @@
-"""The examples of docs/deploying.md are what those take who are to run them."""
+"""The examples of docs/deploying.md are accepted by the tools that run them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from botocore.model import ServiceModel, StringShape
 from botocore.validate import validate_parameters
 from databricks.sdk.service.jobs import JobSettings
 
+from devtools.workspace import all_extras, core, packages
 from tests.deploy.page import ROOT, blocks, commands, job_run, steps
 
-PROGRAMS = {"aws", "cp", "docker", "env", "export", "kubectl", "pip", "python", "python3"}
+PROGRAMS = {"aws", "cp", "docker", "env", "export", "kubectl", "make", "pip", "python3"}
 PROGRAMS |= {"spark-submit", "venv-pack"}
 
 
@@ -29,7 +30,7 @@ def choices(model: ServiceModel, name: str) -> list[str]:
     return shape.enum
 
 
-def test_a_shell_reads_the_commands() -> None:
+def test_shell_parses_the_commands() -> None:
     for block in blocks("sh"):
         done = subprocess.run(
             ["sh", "-n"], input=block, capture_output=True, text=True, check=False
@@ -38,7 +39,7 @@ def test_a_shell_reads_the_commands() -> None:
     assert {Path(words[0]).name for words in commands()} <= PROGRAMS
 
 
-def test_files_that_commands_and_jobs_name_are_there() -> None:
+def test_files_in_commands_and_jobs_exist() -> None:
     words = [word for command in commands() for word in command]
     named = [word for word in words if word.startswith("deploy/")]
     assert named
@@ -48,19 +49,18 @@ def test_files_that_commands_and_jobs_name_are_there() -> None:
     assert [each for each in programs if not each.is_file()] == []
 
 
-def test_extras_that_are_installed_are_the_librarys() -> None:
+def test_extras_in_commands_exist_in_the_library() -> None:
     texts = [text for language in ("sh", "yaml") for text in blocks(language)]
     asked = [name for text in texts for name in re.findall(r"kstreams-spark\[(.*?)\]", text)]
-    project = (ROOT / "pyproject.toml").read_text()
+    extras = all_extras(core(), packages(), ())
     assert len(asked) == 4
-    for extra in {name for names in asked for name in names.split(",")}:
-        assert re.search(rf"^{extra} = \[", project, re.MULTILINE)
+    assert {name for names in asked for name in names.split(",")} <= {*extras}
 
 
-def test_emr_takes_the_step_and_the_job_run() -> None:
+def test_emr_accepts_the_step_and_the_job_run() -> None:
     emr = model("emr")
     for step in steps():
-        assert step.pop("Type") == "Spark"  # what the command line makes a jar of
+        assert step.pop("Type") == "Spark"  # the command line converts it to a jar
         jar = {"Jar": "command-runner.jar", "Args": step.pop("Args")}
         given = {**step, "HadoopJarStep": jar}
         validate_parameters(given, emr.shape_for("StepConfig"))
@@ -77,9 +77,9 @@ def jobs() -> dict[str, Any]:
     return {name: job for each in found for name, job in each.items()}
 
 
-def test_databricks_takes_the_jobs() -> None:
+def test_databricks_accepts_the_jobs() -> None:
     assert set(jobs()) == {"word_count", "word_count_frames"}
     for job in jobs().values():
-        assert JobSettings.from_dict(job).as_dict() == job  # what it does not know goes
+        assert JobSettings.from_dict(job).as_dict() == job  # unknown fields would be dropped
         environments = {each["environment_key"] for each in job.get("environments", ())}
         assert environments >= {t["environment_key"] for t in job["tasks"] if "libraries" not in t}

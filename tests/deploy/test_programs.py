@@ -1,4 +1,4 @@
-"""The programs of `deploy/` count what they are given."""
+"""The programs of `deploy/` count words."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ TOTALS = Topic("totals", key=TEXT, value=INT64)
 
 
 @pytest.mark.parametrize("name", ["word_count.py", "word_count_frames.py"])
-def test_words_are_counted(name: str) -> None:
+def test_programs_count_words(name: str) -> None:
     topology = runpy.run_path(str(ROOT / "deploy" / name))["build"]()
     with TopologyTestDriver(topology) as driver:
         for number, line in enumerate(("a b a", "b c")):
             driver.pipe(LINES, b"%d" % number, line, timestamp=number)
         counted = [(record.key, record.value) for record in driver.read(TOTALS)]
-    assert counted == [("a", 2), ("b", 1), ("b", 2), ("c", 1)]  # a batch, the last of each
+    # one batch, with the last count of each word
+    assert counted == [("a", 2), ("b", 1), ("b", 2), ("c", 1)]

@@ -40,6 +40,14 @@ def test_rewritten_reference_to_moved_module_names_the_new_one(before: str, afte
     assert rewritten(before, MOVES) == after
 
 
+def test_rewritten_path_of_moved_test_below_its_package_names_the_new_one() -> None:
+    moves = {"tests.kstreams.batch.test_limits": "tests.kstreams.batch.planning.test_limits"}
+    text = "see `batch/test_limits.py`, `kstreams/batch/test_limits.py`"
+    assert rewritten(text, moves) == (
+        "see `batch/planning/test_limits.py`, `kstreams/batch/planning/test_limits.py`"
+    )
+
+
 def test_rewritten_package_with_the_name_of_its_module_is_moved_once() -> None:
     moves = {
         "kstreams.plans": "kstreams.plans.plans",
@@ -60,7 +68,7 @@ def test_rewritten_package_with_the_name_of_its_module_is_moved_once() -> None:
         "a joint of two inputs",
     ],
 )
-def test_rewritten_other_names_stay(text: str) -> None:
+def test_rewritten_other_names_are_unchanged(text: str) -> None:
     assert rewritten(text, MOVES) == text
 
 
@@ -99,5 +107,27 @@ def test_rewritten_reference_to_package_that_moved_out_names_the_new_one(
     folders = {
         "kstreams/serve": "packages/kstreams_serve",
         "tests/kstreams/serve": "tests/packages/kstreams_serve",
+    }
+    assert rewritten(before, moves, folders) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("from kstreams.batch.kafka.io import IO\n", "from kstreams.batch.io.kafka.io import IO\n"),
+        ("see `batch/kafka/io.py`", "see `batch/io/kafka/io.py`"),
+        ("see `kstreams/batch/kafka/io.py`", "see `kstreams/batch/io/kafka/io.py`"),
+        ("tests/kstreams/batch/kafka/test_io.py", "tests/kstreams/batch/io/kafka/test_io.py"),
+        ("see `kstreams/kafka/reader.py`", "see `kstreams/kafka/reader.py`"),
+    ],
+)
+def test_rewritten_reference_to_moved_sub_package_names_the_new_one(
+    before: str, after: str
+) -> None:
+    moves = {"kstreams.batch.kafka": "kstreams.batch.io.kafka"}
+    folders = {
+        "batch/kafka": "batch/io/kafka",
+        "kstreams/batch/kafka": "kstreams/batch/io/kafka",
+        "tests/kstreams/batch/kafka": "tests/kstreams/batch/io/kafka",
     }
     assert rewritten(before, moves, folders) == after

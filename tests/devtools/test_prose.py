@@ -101,7 +101,7 @@ def test_since_counts_only_new_lines(tmp_path: Path) -> None:
     head = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True
     ).stdout.strip()
-    # A committed file has no new lines, however it is written.
+    # A committed file has no new lines, whatever its words.
     assert main(["--since", head, str(root / "devtools" / "__init__.py")]) == 0
     assert tmp_path.exists()
 

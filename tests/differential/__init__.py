@@ -1,4 +1,4 @@
-"""The same drawn topology and records, run in different ways, must give the same.
+"""Differential tests: random topologies and records give equal results when run in different ways.
 
-Read `plan.Plan` (what is drawn), `generate.cases` (how) and `case.Case` first.
+Read `plan.Plan` (the drawn topology), `generate.cases` (how it is drawn) and `case.Case` first.
 """

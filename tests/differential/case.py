@@ -1,4 +1,4 @@
-"""A drawn topology with its input, and what running it gives."""
+"""A drawn topology with its input, and the result of a run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Row = tuple["bytes | None", "bytes | None", int, Headers]
 
 @dataclass(frozen=True)
 class RawRecord:
-    """A record as it lies in a topic."""
+    """A record as stored in a topic."""
 
     topic: str
     partition: int
@@ -31,7 +31,7 @@ class RawRecord:
 
 @dataclass(frozen=True)
 class Batch:
-    """The records of one micro-batch, in the order of writing, and its wall time."""
+    """The records of one micro-batch in the order of writing, and its wall-clock time."""
 
     records: tuple[RawRecord, ...]
     wall_ms: int = 0
@@ -39,18 +39,18 @@ class Batch:
 
 @dataclass(frozen=True)
 class Case:
-    """What to run: `plan.topology()`, topics as in `plan.partitions`, and the batches."""
+    """A run to do: the topology of `plan`, its topics with `plan.partitions`, and the batches."""
 
     plan: Plan
     batches: tuple[Batch, ...]
 
     @property
     def records(self) -> tuple[RawRecord, ...]:
-        """All records, whatever the batches."""
+        """All records of all batches."""
         return tuple(record for batch in self.batches for record in batch.records)
 
     def describe(self) -> str:
-        """Show all of it, to be printed when something differs."""
+        """Return a description of the case, printed when results differ."""
         lines = [self.plan.describe()]
         for number, batch in enumerate(self.batches):
             lines.append(f"batch {number} at {batch.wall_ms}")
@@ -60,13 +60,13 @@ class Case:
 
 @dataclass
 class Result:
-    """What a run gives.
+    """The result of a run.
 
     Attributes:
         outputs: Rows by topic and partition, in the order of writing.
         stores: Contents by store name, over all partitions.
-        dropped: Count of dropped records by reason.
-        nodes: How many records each node took and gave.
+        dropped: Number of dropped records by reason.
+        nodes: Number of records received and forwarded by each node.
     """
 
     outputs: dict[tuple[str, int], list[Row]] = field(default_factory=dict)
@@ -77,9 +77,8 @@ class Result:
     def by_task(self) -> dict[tuple[Any, ...], list[Row]]:
         """Return rows by topic, partition and the task that wrote them.
 
-        How the rows of several tasks interleave is no part of any contract. Dead letters
-        of repartition edges are sorted and come without their offsets, which are counted
-        again in each batch.
+        The interleaving of several tasks' rows is not guaranteed. Dead letters of repartition edges
+        are sorted and have no offsets, because those are counted again in each batch.
         """
         found: dict[tuple[Any, ...], list[Row]] = {}
         for (topic, partition), rows in self.outputs.items():
@@ -101,7 +100,7 @@ class Result:
 
 
 def recut(case: Case, cuts: Iterable[int]) -> Case:
-    """Return the case with its records cut into batches elsewhere: behind so many records."""
+    """Return the case with its records cut into other batches, after these numbers of records."""
     records = case.records
     places = [0, *sorted({cut % (len(records) + 1) for cut in cuts}), len(records)]
     batches = [Batch(records[start:end]) for start, end in pairwise(places) if end > start]

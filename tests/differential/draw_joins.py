@@ -16,12 +16,12 @@ __all__ = ("join_cases",)
 
 _KEYS = "abcd"
 _RATES = ("in0", "in0", "in0", "in1", "in2")
-"""Topics of records: the stream has more than the tables."""
+"""Topics of records: the stream has more records than the tables."""
 
 
 @st.composite
 def join_cases(draw: Any, *, most_steps: int = 4) -> Case:
-    """Draw a case; the global table, if there is one, has all of its rows in the first batch."""
+    """Draw a case. The global table, if any, has all of its rows in the first batch."""
     kinds = st.lists(st.sampled_from(STEPS), min_size=1, max_size=most_steps)
     once = {"global", "loop"}
     names = draw(kinds)

@@ -1,10 +1,10 @@
 """Draw topologies and records.
 
-Two kinds of cases. With `one_source`, the result must not depend on how the input is cut
-into batches, so what would make it depend is left out: several source topics, wall-clock
-work, a repartition edge below several tasks, null keys that are spread by their place in a
-batch, and paths through batch processors that meet other paths. Without it, everything
-may come together, and a run is comparable only with another of the same batches.
+There are two kinds of cases. With `one_source`, the result must not depend on how the input is cut
+into batches. Such a case leaves out everything that depends on batches: several source topics,
+wall-clock punctuators, a repartition edge below several tasks, null keys that are spread by their
+place in a batch, and paths through batch processors that join other paths. Without `one_source`,
+everything may be combined, and a run is comparable only with another run of the same batches.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _ANYWHERE = ("add", "keep", "twice", "rekey", "branch", "batch-add")
 
 @dataclass(frozen=True)
 class _Handle:
-    """What can be a parent.
+    """A possible parent node.
 
     Attributes:
         group: Number of the group.
         moved: The key may have changed since the group's entry.
-        batched: It is forwarded by whole tables, so at another time than records.
-        ticked: A punctuator forwards too, where a failure is no record's.
+        batched: The node forwards whole tables, and so at another time than records.
+        ticked: A punctuator forwards too; its failures belong to no record.
     """
 
     name: str
@@ -55,7 +55,7 @@ class _Handle:
 
 @dataclass
 class _Drawing:
-    """A plan in the making."""
+    """A plan under construction."""
 
     draw: Any
     one_source: bool
@@ -94,7 +94,7 @@ class _Drawing:
         self.add(kind, parents, store, number)
 
     def parents(self, group: int) -> list[_Handle]:
-        """Draw one or two handles of a group, of one kind of path."""
+        """Draw one or two parents of a group, on one kind of path."""
         own = [handle for handle in self.handles if handle.group == group]
         first = self.draw(st.sampled_from(own))
         second = self.draw(st.sampled_from(own))
@@ -133,7 +133,7 @@ class _Drawing:
 
 @st.composite
 def cases(draw: Any, *, one_source: bool = False) -> Case:
-    """Draw a case; see the module."""
+    """Draw a case; see the module's docstring."""
     on_error = draw(st.sampled_from(["fail", "skip", "dead-letter"]))
     count = 1 if one_source else draw(st.integers(1, 2))
     policies = st.sampled_from(["drop", "drop", "pass"])

@@ -1,4 +1,4 @@
-"""A topology of tables and joins to draw: a step a join, over three topics of unequal rates."""
+"""A drawn topology of tables and joins: a join for each step, over three topics."""
 
 from __future__ import annotations
 
@@ -58,13 +58,14 @@ _KEYS = "abcd"
 
 @dataclass(frozen=True)
 class Step:
-    """One join or table, with its output topic.
+    """A join or a table, with its output topic.
 
     Attributes:
         kind: One of `STEPS`.
-        how: Kind of its joiner; an outer one is a left one where there is none.
-        first: Picks an input among those that there are; so does `second`.
-        span: Milliseconds, of what it has.
+        how: Kind of the joiner; an outer one becomes a left one where the join has no outer kind.
+        first: Number that selects the first input.
+        second: Number that selects the second input.
+        span: Window or grace period in milliseconds.
         each: Forward each update.
     """
 
@@ -78,30 +79,30 @@ class Step:
 
 @dataclass(frozen=True)
 class JoinPlan(Plan):
-    """Steps over the stream `in0`, the tables of `in1` and `in2`, and the global one of `in3`."""
+    """Steps over the stream `in0`, the tables of `in1` and `in2`, and the global table of `in3`."""
 
     steps: tuple[Step, ...] = ()
     execution: Literal["auto", "records"] = "auto"
 
     def topology(self) -> Topology:
-        """Build it."""
+        """Build the topology."""
         drawing = _Drawing(self, TopologyBuilder("drawn"))
         for number, step in enumerate(self.steps):
             drawing.add(step, number)
         return drawing.builder.build()
 
     def describe(self) -> str:
-        """Show it, a line a step."""
+        """Return a description with a line for each step."""
         return "\n".join([f"partitions={self.partitions}", *map(str, self.steps)])
 
 
 def pair(one: int | None, other: int | None) -> int:
-    """Make one number of two, of which none may be missing."""
+    """Combine two numbers into one; either may be missing."""
     return ((one or 0) * 31 + (7 if other is None else other)) % 1_000
 
 
 def group_of(_: str, value: int) -> str | None:
-    """Return a key by a value; some have none."""
+    """Return a key from a value, or None for some values."""
     return None if value % 5 == 0 else _KEYS[value % 4]
 
 
@@ -115,7 +116,7 @@ def plain(name: str) -> StoreSpec[Any]:
 
 
 class _Half(Processor[str, int, str, int]):
-    """Forwards half of a value, if there is any."""
+    """Forwards half of a value, if it is positive."""
 
     def process(self, record: Record[str, int]) -> None:
         if record.value > 1:
@@ -153,7 +154,7 @@ class _Drawing:
         return self.tables[number % len(self.tables)]
 
     def kept(self, table: Table[Any, Any]) -> Table[Any, Any]:
-        """Let later steps have it: it is of the same group."""
+        """Make the table available to later steps of the same group."""
         self.tables.append(table)
         return table
 
@@ -241,7 +242,7 @@ def _cogroup(drawing: _Drawing, step: Step, name: str) -> Table[Any, Any]:
 def _regroup(drawing: _Drawing, step: Step, name: str) -> Table[Any, Any]:
     table, store = drawing.table(step.first), plain(name)
     total = sum_(INT64)
-    builder: Any = drawing.builder  # the table's types are not known
+    builder: Any = drawing.builder  # the table's types are unknown
     groups: Table[Any, Any] = builder.regroup(
         name, table, group_of, total, store=store, value=INT64
     )
@@ -249,7 +250,7 @@ def _regroup(drawing: _Drawing, step: Step, name: str) -> Table[Any, Any]:
 
 
 def _foreign(drawing: _Drawing, step: Step, name: str) -> Table[Any, Any]:
-    """Join by a key in the values; every other time the result again, by a key in its own."""
+    """Join by a key in the values; every other time, join the result again by a key of its own."""
     given: dict[str, Any] = {"by": group_of, "value": INT64}
     builder, joiner = drawing.builder, _joiner(step)
     full = drawing.table(step.first)
@@ -261,7 +262,7 @@ def _foreign(drawing: _Drawing, step: Step, name: str) -> Table[Any, Any]:
 
 
 def _far(drawing: _Drawing, name: str) -> Table[Any, Any]:
-    """Return a table of the stream's records, in a group of its own."""
+    """Return a table of the stream's records, in a separate group."""
     edge = drawing.builder.repartition(f"{name}-far", drawing.streams[0], key=TEXT, value=INT64)
     far: Table[Any, Any] = drawing.builder.to_table(
         f"{name}-far-rows", edge, store=plain(f"{name}-far-rows")
@@ -272,7 +273,7 @@ def _far(drawing: _Drawing, name: str) -> Table[Any, Any]:
 def _global(drawing: _Drawing, step: Step, name: str) -> Node[Any, Any]:
     store = plain("everywhere")
     known = drawing.builder.add_global_table(name, rows("in3"), store=store)
-    builder: Any = drawing.builder  # the table's types are not known
+    builder: Any = drawing.builder  # the table's types are unknown
     joined: Node[Any, Any] = builder.join_global(
         f"{name}-join", drawing.stream(step), known, _joiner(step), by=group_of
     )
@@ -280,7 +281,7 @@ def _global(drawing: _Drawing, step: Step, name: str) -> Node[Any, Any]:
 
 
 def _loop(drawing: _Drawing, step: Step, name: str) -> Table[Any, Any]:
-    """Send half of a value to another key, until there is nothing left."""
+    """Send half of a value to another key, until it is zero."""
     builder = drawing.builder
     loop = builder.add_loop(name, key=TEXT, value=INT64, max_hops=12)
 

@@ -1,7 +1,7 @@
-"""What a case must give, worked out the plain way: one record at a time, with dictionaries.
+"""A model of the expected result of a case: one record at a time, with plain dictionaries.
 
-Written apart from the library's own tasks: no columns, no overlay, no batches; a record
-that fails is undone by throwing a copy away. For cases of one source only.
+It is independent of the library's tasks: no columns, no overlay, no batches. A record that fails is
+undone by discarding a copy. It supports only cases with one source.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class _Item:
 
 @dataclass
 class _Task:
-    """All that a task remembers."""
+    """The state of a task."""
 
     name: str
     time: int = -1
@@ -42,7 +42,7 @@ class _Task:
 
 @dataclass
 class _Effects:
-    """What a record does besides; thrown away when it fails."""
+    """Side effects of a record; discarded when the record fails."""
 
     rows: list[tuple[str, _Item]] = field(default_factory=list)
     edge: list[_Item] = field(default_factory=list)
@@ -56,7 +56,7 @@ class _Failed(Exception):
 
 
 def run_model(case: Case) -> Result:
-    """Return what a case of one source must give."""
+    """Return the expected result of a case with one source."""
     model = _Model(case)
     for record in case.records:
         model.take(record)
@@ -83,7 +83,7 @@ class _Model:
         return self.tasks.setdefault((entry, partition), _Task(f"{entry}/{partition}"))
 
     def take(self, raw: RawRecord) -> None:
-        """Take a record of the source."""
+        """Process a record of the source."""
         task = self.task(raw.topic, raw.partition)
         offset = task.next_offset
         task.next_offset += 1
@@ -111,7 +111,7 @@ class _Model:
     def enter(
         self, task: _Task, entry: str, item: _Item, raw: RawRecord, offset: int
     ) -> list[_Item]:
-        """Run a record through a group; return what goes over the edge."""
+        """Run a record through a group; return the records for the repartition edge."""
         task.time = max(task.time, item.time)
         kept = deepcopy((task.stores, task.due))
         effects = _Effects()
@@ -131,7 +131,7 @@ class _Model:
         return effects.edge
 
     def punctuate(self, task: _Task, entry: str, effects: _Effects) -> None:
-        """Fire what stream time has made due, once, in the order of due times."""
+        """Fire the punctuators that stream time has made due, once, in the order of due times."""
         ticking = [
             node
             for node in self.plan.nodes
@@ -239,7 +239,7 @@ class _Model:
         self.dropped.setdefault(node, Counter())[reason] += 1
 
     def refuse(self, kind: str, raw: RawRecord, offset: int) -> None:
-        """Skip a record, or set it aside; of the reasons, those that are said here."""
+        """Skip a record or dead-letter it, and count it by the given reason."""
         if self.plan.on_error == "skip":
             return self.count(raw.topic, f"skipped-{kind}")
         self.count(raw.topic, f"dead-letter-{kind}")

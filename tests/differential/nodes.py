@@ -1,7 +1,7 @@
-"""The processors of drawn topologies: all at module level, so that they travel to workers.
+"""The processors of drawn topologies, all at module level so that workers can import them.
 
-Keys are text or None, values numbers or None. What each one does is said a second time,
-in other words, in `model`.
+Keys are text or None, values are numbers or None. `model` implements each one a second time,
+independently.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Node:
 
 
 class Add(_Node, FixedKeyProcessor[Any, Any, Any]):
-    """Adds a number; leaves None alone."""
+    """Adds a number; forwards None unchanged."""
 
     def process(self, record: AnyRecord) -> None:
         value = record.value
@@ -46,14 +46,14 @@ class Add(_Node, FixedKeyProcessor[Any, Any, Any]):
 
 
 class Untyped(_Node, Processor[Any, Any, Any, Any]):
-    """Forwards what comes, nulls too, to what is typed without them."""
+    """Forwards all records, nulls too, to children that do not expect nulls."""
 
     def process(self, record: AnyRecord) -> None:
         self.context.forward(record)
 
 
 class Keep(_Node, FixedKeyProcessor[Any, Any, Any]):
-    """Leaves out multiples of a number."""
+    """Drops multiples of a number."""
 
     def process(self, record: AnyRecord) -> None:
         if record.value is None or record.value % self.number:
@@ -71,7 +71,7 @@ class Twice(_Node, FixedKeyProcessor[Any, Any, Any]):
 
 
 class Rekey(_Node, Processor[Any, Any, Any, Any]):
-    """Makes the key of the value."""
+    """Makes the key from the value."""
 
     def process(self, record: AnyRecord) -> None:
         rest = None if record.value is None else f"r{record.value % self.number}"
@@ -79,7 +79,7 @@ class Rekey(_Node, Processor[Any, Any, Any, Any]):
 
 
 class Late(_Node, FixedKeyProcessor[Any, Any, Any]):
-    """Drops what is older than stream time by more than a number."""
+    """Drops records that are older than stream time by more than a number."""
 
     def process(self, record: AnyRecord) -> None:
         if record.timestamp < self.context.stream_time - self.number:
@@ -89,7 +89,7 @@ class Late(_Node, FixedKeyProcessor[Any, Any, Any]):
 
 
 class Where(_Node, FixedKeyProcessor[Any, Any, Any]):
-    """Notes in a header where the record came from."""
+    """Writes the origin of the record to a header."""
 
     def process(self, record: AnyRecord) -> None:
         at = self.context.metadata
@@ -126,7 +126,7 @@ class Count(_Stateful):
 
 
 class Sum(_Stateful):
-    """Running sum of each key; None starts again."""
+    """Running sum of each key; None resets it."""
 
     def handle(self, record: AnyRecord) -> None:
         if record.value is None:
@@ -151,7 +151,7 @@ class Fragile(_Stateful):
 
 
 class Collect(_Stateful):
-    """Sums by key; at each interval forwards the sums in order of keys, and starts again."""
+    """Sums by key; at each interval forwards the sums in the order of keys, and resets them."""
 
     clock = PunctuationType.STREAM_TIME
 
@@ -169,13 +169,13 @@ class Collect(_Stateful):
 
 
 class WallCollect(Collect):
-    """The same at intervals of the wall clock."""
+    """As `Collect`, at intervals of the wall clock."""
 
     clock = PunctuationType.WALL_CLOCK_TIME
 
 
 class Stamp(_Node, FixedKeyProcessor[Any, Any, Any]):
-    """Notes in a header which task made the record; above every sink."""
+    """Writes the task of the record to a header; precedes every sink."""
 
     def process(self, record: AnyRecord) -> None:
         stamp = ("task", str(self.context.task).encode())
@@ -192,7 +192,7 @@ class BatchAdd(_Node, FixedKeyBatchProcessor[Any, "int | None", Any]):
 
 
 class BatchCount(_Node, FixedKeyBatchProcessor["str | None", "int | None", Any]):
-    """As `Count`: the running count behind each record."""
+    """As `Count`: writes the running count to each record."""
 
     def init(self, context: Any) -> None:
         super().init(context)
@@ -235,4 +235,4 @@ KINDS: dict[str, Any] = {
     "batch-add": BatchAdd,
     "batch-count": BatchCount,
 }
-"""Classes by the kind that a plan names; each takes a number and the name of a store."""
+"""Classes by the kind in a plan; each takes a number and the name of a store."""

@@ -1,4 +1,4 @@
-"""A topology as plain data: what is drawn, built, interpreted and printed."""
+"""A topology as plain data that can be drawn, built, interpreted and printed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEAD_LETTERS = "dlq"
 
 @dataclass(frozen=True)
 class SourcePlan:
-    """A source; its name is its topic's."""
+    """A source; it has the name of its topic."""
 
     name: str
     nulls: str
@@ -35,7 +35,7 @@ class SourcePlan:
 
 @dataclass(frozen=True)
 class NodePlan:
-    """A processor of `nodes.KINDS`; or `branch`, `merge` of the builder's own."""
+    """A processor of `nodes.KINDS`, or `branch` or `merge` of the builder."""
 
     name: str
     kind: str
@@ -55,7 +55,7 @@ class EdgePlan:
 
 @dataclass(frozen=True)
 class SinkPlan:
-    """A sink; `by` chooses one of two topics for each record."""
+    """A sink; `by` selects one of two topics for each record."""
 
     name: str
     parents: tuple[str, ...]
@@ -73,7 +73,7 @@ class Plan:
     partitions: dict[str, int] = field(default_factory=dict)
 
     def topology(self) -> Topology:
-        """Build it."""
+        """Build the topology."""
         policy: Any = DeadLetter(DEAD_LETTERS) if self.on_error == "dead-letter" else self.on_error
         builder = TopologyBuilder("drawn", on_error=policy)
         handles: dict[str, Node[Any, Any]] = {}
@@ -91,7 +91,7 @@ class Plan:
         return builder.build()
 
     def describe(self) -> str:
-        """Show it, a line a node."""
+        """Return a description with a line for each node."""
         lines = [f"on_error={self.on_error} partitions={self.partitions}"]
         for item in (*self.sources, *self.nodes, *self.sinks):
             lines.append(f"  {item}")
@@ -101,7 +101,7 @@ class Plan:
 def _added(
     builder: TopologyBuilder, node: NodePlan | EdgePlan, parents: list[Node[Any, Any]]
 ) -> dict[str, Node[Any, Any]]:
-    """Add a node; return the handles it gives."""
+    """Add a node; return its handles."""
     if isinstance(node, EdgePlan):
         count = node.partitions
         edge = builder.repartition(node.name, *parents, key=TEXT, value=INT64, partitions=count)
@@ -122,10 +122,10 @@ def _topic(name: str, nulls: Any, null_keys: Any) -> Topic[Any, Any]:
 
 
 def chosen(name: str, record: Record[Any, Any]) -> str:
-    """Choose the topic of a record."""
+    """Return the topic of a record."""
     return f"{name}-{(record.value or 0) % 2}"
 
 
 def takes(number: int, _: Any, value: Any) -> bool:
-    """Tell whether the low branch takes a value."""
+    """Return whether the low branch accepts a value."""
     return value is not None and value % 10 < number

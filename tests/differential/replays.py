@@ -1,7 +1,7 @@
-"""Run drawn cases batch by batch, and all that they have committed again.
+"""Run drawn cases batch by batch, and repeat all committed batches.
 
-`make replays` draws until so many batches of tasks have been
-compared, and says how.
+`make replays` draws cases until the given number of task batches have been compared, and prints a
+summary.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ("audited",)
 
 
 def audited(case: Case) -> list[AuditedTask]:
-    """Run a case, then each batch of its tasks again."""
+    """Run a case, then repeat each batch of its tasks."""
     topology = case.plan.topology()
     with tempfile.TemporaryDirectory(prefix="kstreams-replays-") as home:
         app = ByHand(Path(home), topology, partitions=case.plan.partitions, retained_batches=10_000)
@@ -54,7 +54,7 @@ def _write(connection: Embedded, records: Iterable[RawRecord], number: int) -> N
 
 
 def main(wanted: int) -> None:
-    """Draw and compare until there were so many batches of tasks."""
+    """Draw and compare cases until the given number of task batches is reached."""
     counts: Counter[str] = Counter()
 
     def compare(case: Case) -> None:

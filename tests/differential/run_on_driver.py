@@ -8,7 +8,7 @@ from typing import Any
 
 from kstreams import Topology
 from kstreams.stores import StoreSpec
-from kstreams.testing.driver import TopologyTestDriver
+from kstreams_testing.driver import TopologyTestDriver
 from tests.differential.case import Case, Result, recut
 from tests.differential.plan import DEAD_LETTERS, SinkPlan
 from tests.kstreams.totals import check_totals
@@ -22,13 +22,12 @@ _BY_KEY = {"key-value", "list", "timestamped", "versioned"}
 def run_on_driver(
     case: Case, cuts: Iterable[int] | None = None, *, recreate_processors: bool = False
 ) -> Result:
-    """Run a case, a micro-batch for each of its batches.
+    """Run a case, with a micro-batch for each of its batches.
 
     Args:
-        case: What to run.
-        cuts: Where to cut the input instead, by number of records; None leaves the
-            batches as they are.
-        recreate_processors: As the driver's.
+        case: The case to run.
+        cuts: Other cuts of the input, by number of records; None keeps the batches.
+        recreate_processors: Option of the test driver.
     """
     if cuts is not None:
         case = recut(case, cuts)
@@ -61,7 +60,7 @@ def run_on_driver(
 
 
 def compared_stores(topology: Topology) -> list[StoreSpec[object]]:
-    """Return the stores whose contents are compared: those that list rows by key."""
+    """Return the stores whose contents are compared: the kinds that list rows by key."""
     return [spec for spec in topology.stores if spec.kind.name in _BY_KEY]
 
 

@@ -1,4 +1,4 @@
-"""Results do not depend on how the input is cut into batches, and are what a model gives."""
+"""Results do not depend on how the input is cut into batches, and equal those of a model."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _OPTIONS: dict[str, Any] = {
 
 
 def comparable(result: Result) -> tuple[Any, ...]:
-    """Return what must be equal."""
+    """Return the parts of a result that must be equal."""
     stores = {name: contents for name, contents in result.stores.items() if contents}
     return result.by_task(), stores, result.dropped, result.nodes
 
 
-def said(result: Result) -> Result:
-    """Leave out the texts of dead letters, which the model does not know."""
+def without_letter_texts(result: Result) -> Result:
+    """Return a result without the texts of dead letters, which the model does not know."""
     outputs = {
         place: [(*row[:3], tuple(h for h in row[3] if h[0] not in _UNSAID)) for row in rows]
         for place, rows in result.outputs.items()
@@ -45,7 +45,7 @@ def said(result: Result) -> Result:
 
 @given(cases(one_source=True), _CUTS, _CUTS, st.booleans())
 @settings(max_examples=250, **_OPTIONS)
-def test_cuts_make_no_difference(
+def test_driver_result_does_not_depend_on_batch_cuts(
     case: Case, cuts: list[int], others: list[int], recreate: bool
 ) -> None:
     note(case.describe())
@@ -57,15 +57,15 @@ def test_cuts_make_no_difference(
 
 @given(cases(one_source=True), _CUTS, st.booleans())
 @settings(max_examples=250, **_OPTIONS)
-def test_it_is_what_the_model_gives(case: Case, cuts: list[int], recreate: bool) -> None:
+def test_driver_result_equals_the_model(case: Case, cuts: list[int], recreate: bool) -> None:
     note(case.describe())
     found = run_on_driver(case, cuts, recreate_processors=recreate)
-    assert comparable(said(found)) == comparable(run_model(case))
+    assert comparable(without_letter_texts(found)) == comparable(run_model(case))
 
 
 @given(cases())
 @settings(max_examples=120, **_OPTIONS)
-def test_the_same_batches_give_the_same_with_new_processors(case: Case) -> None:
+def test_driver_result_is_the_same_with_recreated_processors(case: Case) -> None:
     note(case.describe())
     kept, made = (run_on_driver(case, recreate_processors=again) for again in (False, True))
     assert made == kept
@@ -92,21 +92,21 @@ def counting(kind: str, records: list[tuple[str, int]], partitions: int) -> Case
     _CUTS,
 )
 @settings(max_examples=100, **_OPTIONS)
-def test_a_count_by_batch_processor_equals_the_one_by_record(
+def test_count_by_batch_processor_equals_count_by_record(
     records: list[tuple[str, int]], partitions: int, cuts: list[int]
 ) -> None:
     by_record, by_table = (counting(kind, records, partitions) for kind in ("count", "batch-count"))
     assert run_on_driver(by_table, cuts) == run_on_driver(by_record, cuts)
 
 
-def test_a_plan_can_be_shown() -> None:
+def test_plan_is_described_in_text() -> None:
     text = counting("count", [("a", 5)], 1).describe()
     assert "NodePlan(name='n0', kind='count'" in text
     assert "RawRecord(topic='in0', partition=0, key=b'a'" in text
 
 
 @pytest.mark.parametrize("kind", ["count", "batch-count"])
-def test_an_example_by_hand(kind: str) -> None:
+def test_hand_written_case_has_the_expected_result(kind: str) -> None:
     result = run_on_driver(counting(kind, [("a", 5), ("b", 1), ("a", 2)], 1))
     rows = [row for key in sorted(result.outputs) for row in result.outputs[key]]
     assert sorted((k, INT64.deserialize(v or b""), t) for k, v, t, _ in rows) == [

@@ -1,4 +1,4 @@
-"""Tables and joins that are drawn give the same by columns and records, and by new processors."""
+"""Drawn tables and joins give the same results by columns, by records, and with new processors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tests.differential.run_on_driver import run_on_driver
 
 @given(case=join_cases())
 @settings(max_examples=120)
-def test_joins_give_the_same_however_they_are_run(case: Case) -> None:
+def test_joins_give_the_same_result_in_each_execution(case: Case) -> None:
     note(case.describe())
     assert isinstance(case.plan, JoinPlan)
     by_records = Case(replace(case.plan, execution="records"), case.batches)
     expected = run_on_driver(case)
     by_call = run_on_driver(by_records)
-    # A node by columns does not forward what its child finds in a store.
+    # A node that runs by columns does not forward records that its child finds in a store.
     assert replace(by_call, nodes={}) == replace(expected, nodes={})
     assert run_on_driver(case, recreate_processors=True) == expected

@@ -1,4 +1,4 @@
-"""What drawn topologies have committed comes out again, byte for byte."""
+"""Committed batches of drawn topologies give the same bytes when repeated."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from tests.differential.replays import audited
 
 @given(case=cases() | join_cases(most_steps=3))
 @settings(max_examples=12)
-def test_batches_that_run_again_change_the_same_bytes(case: Case) -> None:
+def test_repeated_batches_change_the_same_bytes(case: Case) -> None:
     note(case.describe())
     assert [each for each in audited(case) if each.differs or each.not_run] == []

@@ -1,3 +1,3 @@
-"""The examples and the code of the pages run."""
+"""The examples, and the code of the documentation pages, run."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The example of DataFrames runs as a program: its session is plain Spark's."""
+"""The example of DataFrames runs as a program with a plain Spark session."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _EXAMPLE = Path(__file__).parents[2] / "examples" / "dataframes.py"
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
-def test_both_sinks_show_their_results(tmp_path: Path) -> None:
-    python = {**os.environ, "PYSPARK_PYTHON": sys.executable}  # as an active environment has it
+def test_dataframes_example_shows_results_of_both_sinks(tmp_path: Path) -> None:
+    python = {**os.environ, "PYSPARK_PYTHON": sys.executable}  # as in an activated environment
     command = [sys.executable, str(_EXAMPLE)]
     done = subprocess.run(
         command, cwd=tmp_path, env=python, capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""The code in the documents runs as it stands there."""
+"""The code in the documents runs as printed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 _ROOT = Path(__file__).parents[2]
 _DOCS = _ROOT / "docs"
 _BLOCK = re.compile(r"(<!-- not run: .*? -->\n)?^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-_FILES = re.compile(r"^<!-- file: ", re.MULTILINE)  # the tutorial, which has a test of its own
+_FILES = re.compile(r"^<!-- file: ", re.MULTILINE)  # the tutorial, which has a separate test
 
 
 def blocks_of(page: Path) -> list[str]:
@@ -34,7 +34,7 @@ PAGES = [page for page in _WRITTEN if page not in _ON_SPARK and blocks_of(page)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
-def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
+def test_code_blocks_of_a_page_run_in_order(page: Path, tmp_path: Path) -> None:
     blocks = blocks_of(page)
     program = tmp_path / "program.py"
     program.write_text("\n".join(blocks))
@@ -44,18 +44,18 @@ def test_blocks_run_one_after_the_other(page: Path, tmp_path: Path) -> None:
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", _ON_SPARK, ids=_name)
-def test_what_needs_spark_runs_as_a_program(page: Path, tmp_path: Path) -> None:
+def test_code_blocks_that_need_spark_run_as_a_program(page: Path, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("\n".join(blocks_of(page)))
     command = [sys.executable, program.name]
-    python = {**os.environ, "PYSPARK_PYTHON": sys.executable}  # as an active environment has it
+    python = {**os.environ, "PYSPARK_PYTHON": sys.executable}  # as in an activated environment
     done = subprocess.run(
         command, cwd=tmp_path, env=python, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
 
 
-def test_the_costs_of_state_on_s3_are_those_of_the_formulas() -> None:
+def test_costs_of_state_on_s3_equal_the_formulas() -> None:
     rows = re.findall(
         r"^\| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$",
         (_DOCS / "state-on-s3.md").read_text(),
@@ -74,7 +74,7 @@ def test_the_costs_of_state_on_s3_are_those_of_the_formulas() -> None:
     [*sorted(_ROOT.glob("*.md")), *sorted(_DOCS.rglob("*.md")), _ROOT / "benchmarks/README.md"],
     ids=_name,
 )
-def test_links_lead_to_files_that_are_there(page: Path) -> None:
+def test_links_lead_to_existing_files(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
         if not target.startswith(("http://", "https://")):
             assert (page.parent / target).exists(), target

@@ -1,4 +1,4 @@
-"""Each example runs by itself, and shows what it is about."""
+"""Each example runs alone and prints its expected lines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 _IDEAS = sorted(path for path in _EXAMPLES.glob("*.py") if not path.stem.endswith("_pb2"))
-_ON_SERVERS = {"s3_to_sftp", "xml_files_to_amqp"}  # test_with_servers.py
+_ON_SERVERS = {"s3_to_sftp", "xml_files_to_amqp"}  # tested in test_with_servers.py
 _ELSEWHERE = {"word_count", "custom_store", "custom_benchmark", "kafka_with_tls", "dataframes"}
 _ON_SPARK = {
     "view": ["/docs: 1 visits, as of batch 0", "/home: 2 visits, as of batch 0"],
@@ -78,14 +78,16 @@ def run(name: str, capfd: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("name", sorted(_IN_MEMORY))
-def test_it_shows_its_idea(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_example_prints_its_expected_lines(name: str, capfd: pytest.CaptureFixture[str]) -> None:
     shown = run(name, capfd)
     assert [line for line in _IN_MEMORY[name] if line not in shown] == []
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("name", sorted(_ON_SPARK))
-def test_it_shows_its_idea_on_spark(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_example_on_spark_prints_its_expected_lines(
+    name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     shown = run(name, capfd)
     assert [line for line in _ON_SPARK[name] if line not in shown] == []
 
@@ -94,7 +96,7 @@ def test_it_shows_its_idea_on_spark(name: str, capfd: pytest.CaptureFixture[str]
 @pytest.mark.kafka
 @pytest.mark.parametrize("name", sorted(_WITH_KAFKA))
 @pytest.mark.parametrize("on", ["files", "Kafka"])
-def test_it_shows_its_idea_on_files_and_on_kafka(
+def test_example_on_files_and_on_kafka_prints_its_expected_lines(
     name: str,
     on: str,
     request: pytest.FixtureRequest,
@@ -110,7 +112,7 @@ def test_it_shows_its_idea_on_files_and_on_kafka(
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(_WITH_REGISTRY))
-def test_it_shows_its_idea_with_a_registry(
+def test_example_with_a_registry_prints_its_expected_lines(
     name: str,
     registry_url: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -123,7 +125,7 @@ def test_it_shows_its_idea_with_a_registry(
 
 @pytest.mark.spark
 @pytest.mark.parametrize("name", sorted(_WITH_POSTGRES))
-def test_it_shows_its_idea_with_postgres(
+def test_example_with_postgres_prints_its_expected_lines(
     name: str,
     database: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -134,7 +136,7 @@ def test_it_shows_its_idea_with_postgres(
     assert [line for line in _WITH_POSTGRES[name] if line not in shown] == []
 
 
-def test_every_example_is_run() -> None:
+def test_every_example_has_a_test() -> None:
     found = {path.stem for path in _IDEAS}
     assert found == {
         *_IN_MEMORY,
@@ -148,7 +150,7 @@ def test_every_example_is_run() -> None:
 
 
 @pytest.mark.parametrize("path", _IDEAS, ids=lambda path: path.stem)
-def test_it_is_one_idea_on_one_screen(path: Path) -> None:
+def test_example_is_short(path: Path) -> None:
     longest = {
         "changes_to_tables": 120,
         "custom_store": 100,

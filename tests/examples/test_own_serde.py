@@ -1,4 +1,4 @@
-"""Serdes of the page and of the examples pass the suite that they tell users to run."""
+"""Serdes of the page and of the examples pass the test suite for serdes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROOT = Path(__file__).parents[2]
 _GOKA = runpy.run_path(str(_ROOT / "examples/other_codecs.py"))["DecimalInt64"]
 
 
-def test_the_suite_of_the_page_passes(tmp_path: Path) -> None:
+def test_suite_in_the_page_passes(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("\n".join(blocks_of(_ROOT / "docs/serdes.md")))
     suite: Any = runpy.run_path(str(program), run_name="program")["TestCbor"]
@@ -46,4 +46,4 @@ class TestGokasNumbers(SerdeContract[int]):
         return [WrittenBytes(b"42", 42, golden=True)]
 
     def test_it_pickles(self) -> None:
-        """The example is no module."""
+        """Skip the test: the example is no module."""

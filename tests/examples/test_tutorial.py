@@ -1,4 +1,4 @@
-"""The tutorial works as it is printed: its files, its commands and what they answer."""
+"""The tutorial works as printed: its files, its commands and their output."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SET_UP = ("python -m venv", ". .venv", "pip install")
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
-def test_every_step_can_be_typed(tmp_path: Path) -> None:
+def test_every_step_of_the_tutorial_works(tmp_path: Path) -> None:
     steps = list(_STEP.finditer(_TUTORIAL.read_text()))
     assert len(steps) > 8
     for step in steps:

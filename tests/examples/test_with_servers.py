@@ -1,4 +1,4 @@
-"""Examples that read and write on servers of more than one kind."""
+"""Examples that read from and write to servers of several kinds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def partner() -> Iterator[SftpServer]:
         yield server
 
 
-def test_objects_are_files_on_a_server(
+def test_s3_objects_become_files_on_an_sftp_server(
     bucket: Bucket, partner: SftpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prefix = uuid.uuid4().hex
@@ -61,7 +61,7 @@ def test_objects_are_files_on_a_server(
 
 
 @pytest.mark.connectors
-def test_xml_files_are_messages(
+def test_xml_files_become_amqp_messages(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with or_skip(RabbitServer) as rabbit:

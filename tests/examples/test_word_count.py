@@ -1,4 +1,4 @@
-"""The demo, as `make demo` runs it; and its topology by the command line, on a broker."""
+"""The demo, as `make demo` runs it, and its topology by the command line on a broker."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(folder: Path, *command: str, text: str | None = None) -> str:
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
-def test_it_counts_and_checks_its_counts(tmp_path: Path) -> None:
+def test_word_count_example_checks_its_counts(tmp_path: Path) -> None:
     *words, last = run(tmp_path, sys.executable, str(EXAMPLE)).splitlines()
     assert last == "equal to a plain count: yes"
     assert words[0].split()[1] == "the"
@@ -44,7 +44,7 @@ def test_it_counts_and_checks_its_counts(tmp_path: Path) -> None:
 
 @pytest.mark.kafka
 @pytest.mark.timeout(600)
-def test_its_topology_runs_on_a_broker(tmp_path: Path, broker: KafkaBroker) -> None:
+def test_word_count_topology_runs_on_a_broker(tmp_path: Path, broker: KafkaBroker) -> None:
     copy2(EXAMPLE, tmp_path)
     there = ("--bootstrap", broker.bootstrap)
     for topic in ("lines", "totals"):
@@ -54,5 +54,5 @@ def test_its_topology_runs_on_a_broker(tmp_path: Path, broker: KafkaBroker) -> N
     run(tmp_path, KSTREAMS, "run", EXAMPLE.name, "--until", "end", *there)
     assert run(tmp_path, KSTREAMS, "state", "get", "word-count", "counts", "be").split()[0] == "3"
     with closing(Kafka(broker.bootstrap).admin()) as admin:
-        for topic in ("lines", "totals"):  # others use these names on this broker
+        for topic in ("lines", "totals"):  # other tests use these names on this broker
             admin.delete(topic)

@@ -1,1 +1,1 @@
-"""Records that anybody can write stop no app and are not lost."""
+"""Hostile records, files and checkpoints neither stop an app nor get lost."""

@@ -1,4 +1,4 @@
-"""Where each record of a hostile stream went: on, dropped, or set aside. None is lost."""
+"""Accounting of hostile records: each is forwarded, dropped or dead-lettered, and none lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.hostile.shapes import WINDOWS
 __all__ = ("ID", "LETTERS", "Account", "Written", "check_windows", "identified")
 
 ID = "id"
-"""A header that says which record it is."""
+"""The header with the number of a record."""
 
 LETTERS = "hostile-letters"
 
@@ -23,7 +23,7 @@ _OF_PROCESSORS = ("asked-for", "duplicate")
 
 @dataclass(frozen=True)
 class Written:
-    """An encoded record as a topic has it."""
+    """An encoded record as stored in a topic."""
 
     key: bytes | None
     value: bytes | None
@@ -38,13 +38,13 @@ def identified(record: Hostile, number: int) -> Headers:
 
 @dataclass
 class Account:
-    """What a run made of a stream.
+    """The accounting of a stream after a run.
 
     Args:
-        given: What came in, by number.
-        dropped: What the app has counted, by reason.
-        out: What got through.
-        letters: What was set aside.
+        given: Input records, by number.
+        dropped: Counts of dropped records, by reason.
+        out: Forwarded records.
+        letters: Dead letters.
     """
 
     given: Sequence[Hostile]
@@ -53,7 +53,9 @@ class Account:
     letters: Sequence[Written] = field(default=())
 
     def check(self, *, policy: str) -> None:
-        """Assert that in = out + dropped + dead-lettered, and that each went where it should."""
+        """Assert that in = out + dropped + dead-lettered, and that each record has its expected
+        fate.
+        """
         through, aside = _numbers(self.out), _numbers(self.letters)
         assert len(set(through)) == len(through)
         assert len(set(aside)) == len(aside)
@@ -66,7 +68,7 @@ class Account:
         self._check_fates(set(through), set(aside))
 
     def seen_by_windows(self) -> list[int]:
-        """Return the numbers of the records of which something is kept."""
+        """Return the numbers of the records that changed state."""
         by_processor = [n for n, record in enumerate(self.given) if record.fate == "dropped"]
         return [*_numbers(self.out), *by_processor]
 
@@ -90,12 +92,12 @@ class Account:
 
 
 def check_windows(kind: str, account: Account, results: Iterable[tuple[Any, int | None]]) -> None:
-    """Assert that windows have counted each record that they were given, once.
+    """Assert that windows have counted each of their records once.
 
     Args:
-        kind: Of `WINDOWS`; sliding ones overlap by their records and are not asked.
-        account: Of the run.
-        results: Windowed keys and counts in the order they came.
+        kind: One of `WINDOWS`; sliding windows overlap and are not checked.
+        account: The accounting of the run.
+        results: Windowed keys and counts in the order of arrival.
     """
     last: dict[Any, int] = {}
     for key, counted in results:

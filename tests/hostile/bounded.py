@@ -1,4 +1,4 @@
-"""Runs work in a process of its own with a limit of memory, and tells how it ended."""
+"""Runs a function in a separate process with a limit of memory, and reports its outcome."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SECONDS = 60
 
 
 def outcome_of(work: Callable[[], object], *, most: int = 256 * MIB) -> str:
-    """Return how work ended: `fine`, or the error's class and text.
+    """Return the outcome of a function: `fine`, or the error's class and text.
 
-    It runs in a copy of this process that may take this many more bytes, and some time. Work that
-    takes more ends with `MemoryError`, or is killed.
+    The function runs in a fork of this process, with limits of memory and time. If it needs more,
+    it ends with `MemoryError`, or is killed.
 
     Args:
-        work: What is done.
-        most: How many bytes more than now the process may take.
+        work: The function.
+        most: Most bytes that the process may allocate in addition.
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -46,7 +46,7 @@ def _work(work: Callable[[], object], most: int, writing: int) -> NoReturn:
         resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
         work()
         found = "fine"
-    except BaseException as exc:  # whatever it is is told
+    except BaseException as exc:  # any error is reported
         found = f"{type(exc).__name__}: {text_of(exc)}"
     os.write(writing, found[:2000].encode("utf-8", "replace"))
     os._exit(0)

@@ -1,4 +1,4 @@
-"""What a processor does to a hostile record's order: everything that Python lets it raise."""
+"""Failures that a hostile record orders from a processor: all errors that Python can raise."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from kstreams_json import json_serde
 __all__ = ("BAD", "DROPPED", "FORWARDED", "MARKER", "ORDERS", "Obey", "Order")
 
 MARKER = "<<kstreams-error:gASVKAAAAAAAAACMBXBvc2l4lIwGc3lzdGVtlJOUjA1leGl0IDc=>>"
-"""Looks like what carries an error from a worker to the driver."""
+"""A text that looks like an error on its way from a worker to the driver."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """A record's value: what the processor is to do, and a text that goes on."""
+    """A record's value: the action of the processor, and a text to forward."""
 
     do: str
     text: str = ""
@@ -53,7 +53,7 @@ class _NotOurs(BaseException):
 
 
 class _Half(KStreamsError):
-    """Derives from the root and forgets to call it."""
+    """Derives from the root class and does not call its `__init__`."""
 
     def __init__(self, *, code: int) -> None:
         self.code = code
@@ -148,17 +148,17 @@ def _remade(record: Record[str, Order], **given: Any) -> Record[str, Order]:
 
 
 FORWARDED = ("forward",)
-"""Orders that are kept: the record goes on."""
+"""Orders after which the record is forwarded."""
 
 DROPPED = ("drop",)
-"""Orders by which the processor drops the record itself, and counts it."""
+"""Orders after which the processor drops the record, and counts it."""
 
 BAD = (*_RAISING, *_MAKING)
 """Orders that fail."""
 
 
 class Obey(FixedKeyProcessor[str, Order, Order]):
-    """Does what the record's order says."""
+    """Executes the order in a record."""
 
     def init(self, context: ProcessorContext[str, Order]) -> None:
         self.context = context

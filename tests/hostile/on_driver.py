@@ -8,8 +8,8 @@ from typing import Any
 
 from kstreams import INT64, TEXT, Topic, Topology
 from kstreams.io import RawRecord
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import windowed
+from kstreams_testing.driver import TopologyTestDriver
 from tests.hostile.accounts import LETTERS, Account, Written, identified
 from tests.hostile.records import NOW, Hostile
 from tests.hostile.shapes import IN, OUT, RESULTS, WINDOWS
@@ -18,12 +18,12 @@ __all__ = ("Run", "driver_of", "write")
 
 
 def driver_of(topology: Topology, **options: Any) -> TopologyTestDriver:
-    """Return a driver whose clock is right."""
+    """Return a test driver with a correct clock."""
     return TopologyTestDriver(topology, partitions=2, start=NOW, **options)
 
 
 def write(driver: TopologyTestDriver, record: Hostile, number: int) -> None:
-    """Write a record as it is."""
+    """Write a record with its own timestamp and headers."""
     driver.write_bytes(
         IN.name,
         record.key,
@@ -34,7 +34,7 @@ def write(driver: TopologyTestDriver, record: Hostile, number: int) -> None:
 
 
 class Run:
-    """A stream that has gone through a topology, to its end."""
+    """A stream that has been run through a topology to its end."""
 
     def __init__(self, topology: Topology, stream: Sequence[Sequence[Hostile]]) -> None:
         given = [record for batch in stream for record in batch]

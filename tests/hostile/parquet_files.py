@@ -1,4 +1,4 @@
-"""Parquet files whose footers lie, or nest without end."""
+"""Parquet files with wrong or deeply nested footers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import io
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-__all__ = ("nested", "repeating", "telling_rows")
+__all__ = ("nested", "repeating", "with_row_count")
 
 _MAGIC = b"PAR1"
 
 
 def repeating(text_bytes: int, rows: int) -> bytes:
-    """Return a file of one long text in a dictionary, which is the text of every row."""
+    """Return a file with one long text in a dictionary, which is the value of every row."""
     texts = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["x" * text_bytes])
     return _written(pa.table({"a": texts}))
 
 
-def telling_rows(rows: int, told: int) -> bytes:
-    """Return a file whose footer tells another number of rows."""
+def with_row_count(rows: int, told: int) -> bytes:
+    """Return a file whose footer has a wrong number of rows."""
     data = _written(pa.table({"a": [str(number) for number in range(rows)]}))
     size = int.from_bytes(data[-8:-4], "little")
     footer = data[-8 - size : -8]
@@ -31,7 +31,7 @@ def telling_rows(rows: int, told: int) -> bytes:
 
 
 def nested(depth: int) -> bytes:
-    """Return a file without rows, whose schema has groups in groups."""
+    """Return a file without rows, whose schema nests groups."""
     root = b"\x48\x01a\x15" + _zigzag(1) + b"\x00"
     group = b"\x35" + _zigzag(1) + b"\x18\x01a\x15" + _zigzag(1) + b"\x00"
     leaf = b"\x15" + _zigzag(1) + b"\x25" + _zigzag(1) + b"\x18\x01a\x00"

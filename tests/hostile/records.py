@@ -1,4 +1,4 @@
-"""Random records out of every kind that somebody may write into a topic."""
+"""Random records of every kind that a producer may write to a topic."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ("NOW", "Hostile", "drawn", "ordered", "stream_of")
 _Header = tuple[str, bytes | None]
 
 NOW = 1_700_000_000_000
-"""The clock of those who are right, ms since the epoch."""
+"""The correct time, ms since the epoch."""
 
 _YEAR = 365 * 86_400_000
 _HUGE = 300_000
@@ -64,11 +64,11 @@ _HEADERS: tuple[_Header, ...] = (
 
 @dataclass(frozen=True)
 class Hostile:
-    """An encoded record, and what becomes of it where its time is taken as it is.
+    """An encoded record with its expected fate where its timestamp is accepted.
 
     Attributes:
         fate: `good`, `bad`, `dropped` (by the processor) or `null`.
-        odd_time: Whether its time may be reason enough to refuse it.
+        odd_time: Whether its timestamp may be a reason to refuse it.
     """
 
     key: bytes | None
@@ -80,7 +80,7 @@ class Hostile:
 
 
 def drawn(random: Random, *, odd_times: bool = True) -> Hostile:
-    """Return one record; half of them are good."""
+    """Return a random record; half of the records are good."""
     fate = random.choice(["good"] * 5 + ["bad"] * 4 + ["dropped", "null"])
     key, value = random.choice(_KEYS), _order(random, FORWARDED)
     if fate == "bad":
@@ -102,14 +102,14 @@ def drawn(random: Random, *, odd_times: bool = True) -> Hostile:
 
 
 def stream_of(seed: int, *, odd_times: bool = True) -> list[list[Hostile]]:
-    """Return a stream, cut into batches, that is the same for the same seed."""
+    """Return a stream, cut into batches, that depends only on the seed."""
     random = Random(seed)
     sizes = [random.randint(1, 20) for _ in range(random.randint(1, 4))]
     return [[drawn(random, odd_times=odd_times) for _ in range(size)] for size in sizes]
 
 
 def ordered(order: str) -> Hostile:
-    """Return a record with one order, and nothing else of note."""
+    """Return a normal record with an order."""
     value = json.dumps({"do": order, "text": MARKER}).encode()
     return Hostile(b"k", value, NOW, (), "good" if order in FORWARDED else "bad", odd_time=False)
 

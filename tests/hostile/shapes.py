@@ -1,8 +1,8 @@
-"""Topologies that hostile records go through: every kind of window and of store.
+"""Topologies for hostile records: every kind of window and of store.
 
-Each has the source, what obeys the records' orders, and a topic of those that got through, in
-which a record comes once. The state that the shape is about stands above what fails, so that
-what a failing record has done there must be undone.
+Each has a source, a processor that executes the records' orders, and a topic of forwarded records,
+each of which appears once. The state under test precedes the failing processor, so that changes of
+a failed record must be undone.
 """
 
 from __future__ import annotations
@@ -94,14 +94,14 @@ def of_windows(
     obeyed: bool = True,
     execution: Execution = "records",
 ) -> Topology:
-    """Count the records of each key and window, and obey their orders beside it.
+    """Count the records of each key and window, and execute their orders in parallel.
 
     Args:
-        kind: Of `WINDOWS`.
-        emission: Of `EMISSIONS`.
-        policy: The source's.
-        obeyed: Whether something obeys the orders.
-        execution: By records, or by columns.
+        kind: One of `WINDOWS`.
+        emission: One of `EMISSIONS`.
+        policy: The error policy of the source.
+        obeyed: Whether a processor executes the orders.
+        execution: By records or by columns.
     """
     windows = WINDOWS[kind]
     builder, records = _begun(policy)
@@ -118,7 +118,7 @@ def of_windows(
 
 
 def of_store(kind: str, policy: OnError) -> Topology:
-    """Put each record into a store, and obey its order below."""
+    """Put each record into a store, and execute its order in a child node."""
     builder, records = _begun(policy)
     kept = STORES[kind](builder, records)
     builder.add_sink("out", OUT, builder.add_processor("obey", Obey, kept))
@@ -140,7 +140,7 @@ def _store_of(name: str, windows: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Keeps:
-    """Makes processors that put each record into a store, and pass it on."""
+    """A supplier of processors that put each record into a store, and forward it."""
 
     stores: tuple[Any, ...]
     put: Callable[[Any, Record[str, Order]], object]
@@ -184,7 +184,7 @@ def _deduplicated(builder: TopologyBuilder, records: Node[str, Order]) -> Node[s
 
 
 def _suppressed(builder: TopologyBuilder, records: Node[str, Order]) -> Node[str, Order]:
-    """Hold back by time, and a window's counts until it closes, beside what obeys."""
+    """Suppress records by time, and a window's counts until it closes, next to the orders."""
     held = suppress(
         until_time_limit(_MINUTE, max_records=3),
         store=buffer_store("state", key=TEXT, value=ORDERS),

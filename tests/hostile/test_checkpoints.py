@@ -1,4 +1,4 @@
-"""Folders and objects of a checkpoint that somebody has forged: typed errors, bounded memory."""
+"""Forged files and objects of a checkpoint: typed errors, bounded memory."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ FILES: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_forged_description_is_a_typed_error(name: str, tmp_path: Path) -> None:
+def test_forged_description_is_a_typed_error(name: str, tmp_path: Path) -> None:
     FILES[name](tmp_path / "app.json")
     found = outcome_of(lambda: Checkpoint.load(checkpoint_of(tmp_path)))
     assert found.startswith("StateCorruptError: "), found
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_forged_note_of_a_pause_keeps_the_app_paused(name: str, tmp_path: Path) -> None:
-    """Whatever a file says, the app stays paused; what is no file of ours is an error."""
+def test_forged_pause_file_keeps_the_app_paused(name: str, tmp_path: Path) -> None:
+    """The app stays paused whatever the file contains; a path that is no file is an error."""
     FILES[name](tmp_path / "paused.json")
 
     def read() -> None:
@@ -57,14 +57,14 @@ def test_a_forged_note_of_a_pause_keeps_the_app_paused(name: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("name", ["an endless device", "a pipe that nobody writes"])
-def test_an_object_that_is_no_file_is_a_typed_error(name: str, tmp_path: Path) -> None:
+def test_object_that_is_no_file_is_a_typed_error(name: str, tmp_path: Path) -> None:
     FILES[name](tmp_path / "a")
     found = outcome_of(lambda: DirectoryObjectStore(tmp_path).get("a"))
     assert found.startswith("StoreError: cannot read object 'a'"), found
 
 
 def delta(fields: object, body: bytes) -> bytes:
-    """Return an object of a batch's changes, with its checksum, whatever it says."""
+    """Return a delta object with its checksum, whatever its contents."""
     head = fields if isinstance(fields, bytes) else json.dumps(fields).encode()
     content = b"KSD\x02" + struct.pack("<I", len(head)) + head + body
     return content + sha256(content).digest()
@@ -91,6 +91,6 @@ DELTAS: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", DELTAS)
-def test_a_forged_object_of_changes_is_a_typed_error(name: str) -> None:
+def test_forged_delta_object_is_a_typed_error(name: str) -> None:
     found = outcome_of(lambda: decode(DELTAS[name], name))
     assert found.startswith("StateCorruptError: "), found

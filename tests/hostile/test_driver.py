@@ -1,6 +1,7 @@
-"""No record that anybody can write stops an app that skips or sets aside, or gets lost.
+"""No record stops an app that skips or dead-letters, or gets lost.
 
-Under `fail` it ends in a typed error that names the place, and nothing of the batch is kept.
+With `fail`, the app ends with a typed error that names the record's position, and nothing of the
+batch is kept.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 from kstreams import DeadLetter
 from kstreams.errors import KStreamsError
 from kstreams.processors.columns import Execution
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import OnError
+from kstreams_testing.driver import TopologyTestDriver
 from tests.hostile.accounts import LETTERS, check_windows
 from tests.hostile.failing_orders import BAD
 from tests.hostile.on_driver import Run, driver_of, write
@@ -25,7 +26,7 @@ SHAPES = [(kind, emission) for kind in WINDOWS for emission in EMISSIONS]
 SHAPES.remove(("unlimited", "on-close"))  # it has no final result
 
 seeds = st.integers(0, 1 << 32)
-phases = (Phase.generate,)  # a smaller seed is no simpler stream
+phases = (Phase.generate,)  # a smaller seed does not give a simpler stream
 
 policies = pytest.mark.parametrize("policy", POLICIES)
 
@@ -34,7 +35,7 @@ policies = pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(("kind", "emission"), SHAPES)
 @given(seed=seeds)
 @settings(max_examples=2, phases=phases)
-def test_windows_count_each_record_that_got_through_and_no_record_is_lost(
+def test_windows_count_each_forwarded_record_and_no_record_is_lost(
     kind: str, emission: str, policy: str, seed: int
 ) -> None:
     run = Run(of_windows(kind, emission, POLICIES[policy]), stream_of(seed))
@@ -46,7 +47,7 @@ def test_windows_count_each_record_that_got_through_and_no_record_is_lost(
 @pytest.mark.parametrize("kind", STORES)
 @given(seed=seeds)
 @settings(max_examples=4, phases=phases)
-def test_stores_keep_nothing_of_what_failed_and_no_record_is_lost(
+def test_stores_keep_nothing_of_failed_records_and_no_record_is_lost(
     kind: str, policy: str, seed: int
 ) -> None:
     Run(of_store(kind, POLICIES[policy]), stream_of(seed)).account.check(policy=policy)
@@ -55,7 +56,7 @@ def test_stores_keep_nothing_of_what_failed_and_no_record_is_lost(
 @pytest.mark.parametrize("kind", STORES)
 @given(seed=seeds)
 @settings(max_examples=4, phases=phases)
-def test_under_fail_the_error_is_typed_and_names_the_place_and_nothing_is_kept(
+def test_policy_fail_raises_a_typed_error_with_its_position_and_keeps_nothing(
     kind: str, seed: int
 ) -> None:
     with driver_of(of_store(kind, "fail")) as driver:
@@ -81,7 +82,7 @@ def failure_of(driver: TopologyTestDriver) -> KStreamsError | None:
 
 
 def check_place(error: KStreamsError) -> None:
-    """Assert that an error says where, in a text that can be written anywhere."""
+    """Assert that an error names the record's position, in a text that can be logged anywhere."""
     where = error.where
     assert where.group == "in"
     assert where.topic in (IN.name, OUT.name)
@@ -93,7 +94,7 @@ def check_place(error: KStreamsError) -> None:
 @pytest.mark.parametrize("kind", WINDOWS)
 @given(seed=seeds, odd_times=st.booleans())
 @settings(max_examples=4, phases=phases)
-def test_columns_and_records_make_the_same_of_a_stream_or_refuse_it_both(
+def test_columns_and_records_give_the_same_result_or_the_same_error(
     kind: str, emission: str, seed: int, odd_times: bool
 ) -> None:
     batches = stream_of(seed, odd_times=odd_times)
@@ -113,7 +114,7 @@ def test_columns_and_records_make_the_same_of_a_stream_or_refuse_it_both(
 
 @policies
 @pytest.mark.parametrize("order", BAD)
-def test_whatever_a_processor_raises_only_its_record_is_gone(order: str, policy: str) -> None:
+def test_any_error_of_a_processor_removes_only_its_record(order: str, policy: str) -> None:
     stream = [[ordered("forward"), ordered(order), ordered("forward")]]
     account = Run(of_store("key-value", POLICIES[policy]), stream).account
     account.check(policy=policy)

@@ -1,4 +1,4 @@
-"""Files that are small and cost much, or lie: one bad record, in bounded memory and time."""
+"""Small files that are costly or wrong: one bad record each, in bounded memory and time."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import pytest
 from kstreams import TEXT
 from kstreams.sources import Csv, Format, Gzip, Lines, Parquet, Whole, Zip, folder
 from tests.hostile.bounded import MIB, outcome_of
-from tests.hostile.parquet_files import nested, repeating, telling_rows
+from tests.hostile.parquet_files import nested, repeating, with_row_count
 from tests.packages.kstreams_files.test_folder import values_of
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of two columns, of which files may leave one out."""
+    """A row of two columns, one of which files may leave out."""
 
     a: str
     b: int = 0
@@ -44,7 +44,7 @@ def crowded(members: int) -> bytes:
 
 
 def with_large_dictionary() -> bytes:
-    """Return an archive of LZMA whose reader is told to take 4 GiB."""
+    """Return an LZMA archive whose header requires 4 GiB of memory."""
     data = bytearray(zipped(zipfile.ZIP_LZMA, a=b"abc\n" * 1000))
     size = data.index(b"a", 30) + 1 + 5
     data[size : size + 4] = b"\xff" * 4
@@ -52,7 +52,7 @@ def with_large_dictionary() -> bytes:
 
 
 def boasting_directory() -> bytes:
-    """Return an archive whose directory is said to be larger than any."""
+    """Return an archive whose directory claims a size above the limit."""
     data = bytearray(zipped(a=b"x") + b"\0")
     end = data.index(b"PK\x05\x06")
     filler = b"\0" * (80 * MIB)
@@ -71,8 +71,8 @@ BAD: dict[str, tuple[Format[Any, Any], bytes]] = {
     "zip of LZMA": (Zip(Lines(TEXT)), with_large_dictionary()),
     "zip with a large directory": (Zip(Lines(TEXT)), boasting_directory()),
     "parquet of deep groups": (Parquet(Row), nested(50_000)),
-    "parquet of many rows": (Parquet(Row), telling_rows(50, 10**12)),
-    "parquet of fewer rows than none": (Parquet(Row), telling_rows(50, 2**63 - 1)),
+    "parquet of many rows": (Parquet(Row), with_row_count(50, 10**12)),
+    "parquet of fewer rows than none": (Parquet(Row), with_row_count(50, 2**63 - 1)),
     "a line": (Lines(TEXT), b"x" * (40 * MIB)),
     "a row of CSV": (Csv(Row), b"a,b\n" + b"x," * (20 * MIB)),
     "a quote": (Csv(Row), b'a,b\n"' + b",\n" * (20 * MIB)),
@@ -81,7 +81,7 @@ BAD: dict[str, tuple[Format[Any, Any], bytes]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_hostile_file_is_one_bad_record(name: str, tmp_path: Path) -> None:
+def test_hostile_file_is_one_bad_record(name: str, tmp_path: Path) -> None:
     form, data = BAD[name]
     (tmp_path / "bad").write_bytes(data)
 
@@ -98,9 +98,7 @@ def test_a_hostile_file_is_one_bad_record(name: str, tmp_path: Path) -> None:
      (b'""' + b',""' * (4 * MIB), "more")],
     ids=["quoted marks", "marks", "quoted fields"],
 )  # fmt: skip
-def test_a_row_of_too_many_fields_is_one_bad_record(
-    data: bytes, fields: str, tmp_path: Path
-) -> None:
+def test_row_of_too_many_fields_is_one_bad_record(data: bytes, fields: str, tmp_path: Path) -> None:
     (tmp_path / "rows").write_bytes(b"a,b\nx,1\n" + data + b"\ny,2\n")
 
     def read() -> None:
@@ -114,17 +112,17 @@ def test_a_row_of_too_many_fields_is_one_bad_record(
 
 
 @pytest.mark.parametrize(("told", "good", "bad"), [(40, 40, 0), (60, 50, 10), (10_150, 50, 10_100)])
-def test_a_footer_that_counts_other_rows_loses_none_that_it_counts(
+def test_footer_with_a_wrong_row_count_loses_none_of_the_counted_rows(
     told: int, good: int, bad: int, tmp_path: Path
 ) -> None:
-    (tmp_path / "rows").write_bytes(telling_rows(50, told))
+    (tmp_path / "rows").write_bytes(with_row_count(50, told))
     found, dropped = values_of(folder("rows", tmp_path, Parquet(Row)), "skip")
     assert len(found) == good
     assert dropped == ({"skipped-DeserializationError": bad} if bad else {})
 
 
-def test_a_long_text_of_many_rows_is_read_in_parts(tmp_path: Path) -> None:
-    """24 KB that become 10 GB: a reader takes what its bound allows."""
+def test_long_text_of_many_rows_is_read_in_parts(tmp_path: Path) -> None:
+    """24 KB that expand to 10 GB: a reader stops at its limit."""
     (tmp_path / "rows").write_bytes(repeating(500_000, 20_000))
     log = folder("rows", tmp_path, Parquet(Row))
 
@@ -137,6 +135,6 @@ def test_a_long_text_of_many_rows_is_read_in_parts(tmp_path: Path) -> None:
     assert outcome_of(read) == "fine"
 
 
-def test_many_members_of_gzip_take_time_in_proportion(tmp_path: Path) -> None:
+def test_gzip_file_of_many_members_is_read_in_linear_time(tmp_path: Path) -> None:
     (tmp_path / "lines").write_bytes(gzip.compress(b"") * 300_000 + gzip.compress(b"one\n"))
     assert values_of(folder("lines", tmp_path, Gzip(Lines(TEXT)))) == (["one"], {})

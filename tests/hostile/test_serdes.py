@@ -1,4 +1,4 @@
-"""Values that are small and cost much, or lie: a typed error, in bounded memory and time."""
+"""Small values that are costly or wrong: a typed error, in bounded memory and time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Row:
 
 @dataclass
 class Tree:
-    """Nests in itself."""
+    """A recursive type."""
 
     items: list[Tree] = field(default_factory=list)
 
@@ -63,7 +63,7 @@ def of_no_length() -> bytes:
 
 
 def of_a_wide_window() -> bytes:
-    """Return a frame that says that its reader needs 2 GiB."""
+    """Return a zstd frame whose header requires 2 GiB of memory."""
     settings = zstandard.ZstdCompressionParameters(window_log=31, write_content_size=False)
     engine = zstandard.ZstdCompressor(compression_params=settings).compressobj()
     return engine.compress(zeros(5 * MIB)) + engine.flush()
@@ -137,7 +137,7 @@ CASES: dict[str, Case] = {
 
 
 def nested_messages(depth: int) -> bytes:
-    """Return a list in a list, and so on, as `google.protobuf.Value` has them."""
+    """Return nested lists, as `google.protobuf.Value` encodes them."""
     parts: list[bytes] = []
     size = 0
     for _ in range(depth):
@@ -158,7 +158,7 @@ def _varint(value: int) -> bytes:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_hostile_value_is_a_typed_error(name: str) -> None:
+def test_hostile_value_is_a_typed_error(name: str) -> None:
     make, data = CASES[name]
     serde, given = make(), data()
     column = pa.array([given, given], pa.binary())

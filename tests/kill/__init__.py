@@ -1,3 +1,3 @@
-"""Processes are killed at any moment, and what is left is whole."""
+"""Tests that kill processes at any moment, and check that no record is lost or repeated."""
 
 from __future__ import annotations

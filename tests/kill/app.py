@@ -1,9 +1,8 @@
-"""The app that is killed: counts words until it is told to finish.
+"""The app of the kill tests: counts words until it is stopped.
 
-`python -m tests.kill.app FOLDER [BOOTSTRAP]`: embedded topics in the folder, or Kafka, exactly once
-if there is a file `exactly-once`.
-Everything else it keeps is in the folder too, but for a checkpoint of which `checkpoint.json` there
-says that it is on S3.
+Run it by `python -m tests.kill.app FOLDER [BOOTSTRAP]`, with embedded topics in the folder, or on
+Kafka, with exactly-once results if there is a file `exactly-once`. Everything else is in the folder
+too, except for a checkpoint on S3 if `checkpoint.json` has its settings.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ MAX_RECORDS = 200
 
 
 def topics(name: str) -> tuple[Topic[bytes, str], Topic[str, int]]:
-    """Return the source and the sink of the app of a folder of this name."""
+    """Return the source and the sink of the app whose folder has this name."""
     return Topic(f"{name}-lines", BYTES, TEXT), Topic(f"{name}-totals", TEXT, INT64)
 
 
@@ -61,12 +60,12 @@ def connection(folder: Path, bootstrap: str | None) -> Connection:
 
 
 def once(folder: Path) -> Path:
-    """Return the file that is there if an app is to write to Kafka exactly once."""
+    """Return the file that makes an app write to Kafka exactly once."""
     return folder / "exactly-once"
 
 
 def checkpoint(folder: Path) -> Path | S3:
-    """Return where the app of a folder keeps its checkpoint."""
+    """Return the place of the checkpoint of an app."""
     settings = folder / "checkpoint.json"
     return S3(**json.loads(settings.read_text())) if settings.exists() else folder / "checkpoint"
 
@@ -81,13 +80,13 @@ def main(build: Callable[[str], Topology] = build) -> None:
         checkpoint=checkpoint(folder),
         max_records_per_batch=MAX_RECORDS,
         interceptors=[GatedProcess(barriers, "count")],
-        packages=[],  # PYTHONPATH brings this one to the executors
+        packages=[],  # PYTHONPATH has this one on the executors
         on_batch=barriers.on_batch,
         config={
             "spark.master": LOCAL_CLUSTER,
             **QUICK_JVMS,
             "spark.task.maxFailures": "8",
-            "spark.python.task.killTimeout": "1h",  # what Spark gives up may live on
+            "spark.python.task.killTimeout": "1h",  # tasks that Spark has abandoned may continue
             "spark.log.level": "WARN",
         },
     )

@@ -1,7 +1,6 @@
-"""Points that an app passes in each batch, where a test can hold it.
+"""Barriers that an app passes in each batch, where a test can hold it.
 
-All of them are reached by what any user may bring: an interceptor, a durable log, and
-`on_batch`.
+They use only public hooks: an interceptor, a durable log, and `on_batch`.
 """
 
 from __future__ import annotations
@@ -22,11 +21,15 @@ from kstreams.state.log.directory import DirectoryObjectStore
 __all__ = ("BEFORE_COMMIT", "PHASES", "Barriers", "GatedLog", "GatedProcess")
 
 BEFORE_COMMIT = ("running", "written", "task-done", "all-done")
-"""Phases of a batch that has begun and is not committed: a task processes records; it has
-written its output; it has written its state; the driver has heard of all tasks."""
+"""Phases of an uncommitted batch:
+
+a task processes records; it has written its output; it has written its state; the driver has the
+results of all tasks.
+"""
 
 PHASES = (*BEFORE_COMMIT, "committed", "published")
-"""And two after the commit: before its results are published, and once it is noted as done."""
+"""Two phases after the commit: before results are published, and when the batch is noted as done.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,19 +39,19 @@ class Barriers:
     folder: str
 
     def close(self, phase: str) -> None:
-        """Hold whoever comes to a phase."""
+        """Hold every process that reaches a phase."""
         Path(self.folder, phase).touch()
 
     def hold_only(self, phase: str, pid: int) -> None:
-        """Let all go on but one process, and all that come."""
+        """Release all processes except one, including later arrivals."""
         Path(self.folder, phase).write_text(str(pid))
 
     def open(self, phase: str) -> None:
-        """Let all go on that are held in a phase, and all that come."""
+        """Release all processes in a phase, including later arrivals."""
         Path(self.folder, phase).unlink()
 
     def reach(self, phase: str) -> None:
-        """Go through a gate, or wait at it until it is open."""
+        """Pass a barrier, or wait at it until it is open."""
         if self._holds(phase):
             with Path(self.folder, f"{phase}.held").open("a") as file:
                 file.write(f"{os.getpid()}\n")
@@ -70,13 +73,13 @@ class Barriers:
         return [int(line) for line in text.split("\n")[:-1]]
 
     def on_batch(self, _: BatchReport) -> None:
-        """Be an app's `on_batch`."""
+        """The callback for an app's `on_batch`."""
         self.reach("published")
 
 
 @dataclass(frozen=True)
 class GatedProcess:
-    """An interceptor: the first record of each batch in a node passes a gate."""
+    """An interceptor: the first record of each batch in a node passes a barrier."""
 
     barriers: Barriers
     node: str
@@ -91,7 +94,7 @@ class GatedProcess:
         def gated(record: Record[Any, Any]) -> None:
             if fresh:
                 fresh.clear()
-                # As a process of a lost executor that does not hear of it.
+                # Represents a process of a lost executor that does not notice the loss.
                 signal.signal(signal.SIGHUP, signal.SIG_IGN)
                 self.barriers.reach("running")
             process(record)
@@ -101,7 +104,7 @@ class GatedProcess:
 
 @dataclass(frozen=True)
 class GatedLog:
-    """A durable log in a directory, with barriers around what a batch writes to it."""
+    """A durable log in a directory, with barriers around the writes of a batch."""
 
     root: str
     barriers: Barriers

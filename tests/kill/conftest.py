@@ -1,4 +1,4 @@
-"""What all tests with a killed_app share."""
+"""Fixtures of all tests with a `killed_app`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.kill.killed_app import KilledApp
 
 @pytest.fixture
 def victims() -> Iterator[list[KilledApp]]:
-    """A list for the apps of a test; what still runs of them is ended after it."""
+    """A list for the apps of a test, whose processes are ended after it."""
     made: list[KilledApp] = []
     yield made
     for killed_app in made:

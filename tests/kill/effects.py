@@ -1,8 +1,8 @@
 """A process that is killed at its n-th effect on the file system.
 
-Effects are what Python says it is about to do (`sys.addaudithook`): open a file to write,
-link, rename, remove, make a directory; and each `fsync`, where half of the file is left.
-Each process is forked from one that has imported everything, so that all of them can be tried.
+Effects are the audit events of Python (`sys.addaudithook`) for opening a file to write, linking,
+renaming, removing and making a directory; and each `fsync`, where half of the file is left. Each
+process is forked from one that has imported everything, so that all effects can be tried.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ _TIMEOUT_S = 60
 
 
 def killed_at(effect: int, home: Path, work: Callable[[], object]) -> bool:
-    """Do something in a process of its own, whose n-th effect is its end.
+    """Run a function in a process that is killed at its n-th effect.
 
     Args:
-        effect: Its number, from 0.
+        effect: The number of the effect, from 0.
         home: The process's directory; effects elsewhere do not count.
         work: A function of a module.
 
     Returns:
-        Whether it came to that; otherwise all was done.
+        Whether the process was killed; otherwise the function has ended.
     """
     code = _run(home, work, effect)
     assert code in (0, -signal.SIGKILL), (home / "output").read_text()
@@ -43,7 +43,7 @@ def killed_at(effect: int, home: Path, work: Callable[[], object]) -> bool:
 
 
 def in_process(home: Path, work: Callable[[], object]) -> None:
-    """Do something in a process of its own, which nobody kills."""
+    """Run a function in a separate process, which is not killed."""
     assert _run(home, work, -1) == 0, (home / "output").read_text()
 
 
@@ -81,7 +81,7 @@ def _main(home: str, work: Callable[[], object], effect: int) -> None:
             count()
 
     def synced(number: int) -> None:
-        """Nothing that a process has written is lost with it: no need to wait for a disk."""
+        """Replace `fsync`: files survive a killed process, so no wait for a disk is needed."""
         found = os.fstat(number)
         is_file = stat.S_ISREG(found.st_mode)
         count((lambda: os.truncate(number, found.st_size // 2)) if is_file else None)
@@ -92,7 +92,7 @@ def _main(home: str, work: Callable[[], object], effect: int) -> None:
 
 
 def _is_below(path: object, home: str) -> bool:
-    """Tell whether a path is in a directory; one that is not absolute is."""
+    """Return whether a path is in a directory; a relative path is."""
     if not isinstance(path, (str, bytes, os.PathLike)):
         return False
     found = os.fsdecode(path)

@@ -1,6 +1,7 @@
-"""The app that is killed, with its lines in files.
+"""The app of the kill tests with its lines in files.
 
-`python -m tests.kill.filing_app FOLDER`: as `tests.kill.app`; files come to `in` below the folder.
+Run it by `python -m tests.kill.filing_app FOLDER`, as `tests.kill.app`. It reads files in `in`
+below the folder.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many kills a series has: a few within `make test`, twenty within `make kills`."""
+"""Number of kills in a series: a few in `make test`, twenty in `make kills`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = ("first_kills",)
 
 
 def first_kills(plan: tuple[tuple[str, str], ...], few: int) -> tuple[tuple[str, str], ...]:
-    """Return a plan's first kills, from its beginning again where it ends.
+    """Return a plan's first kills, repeated from the start if the plan is shorter.
 
     Args:
         plan: Targets and the phases in which they are killed.
-        few: How many, unless `KSTREAMS_KILLS` says.
+        few: Number of kills, unless `KSTREAMS_KILLS` is set.
     """
     return tuple(islice(cycle(plan), int(os.environ.get("KSTREAMS_KILLS", few))))

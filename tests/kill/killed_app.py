@@ -1,4 +1,4 @@
-"""One run of the app over many kills: start, wait, kill, start again, look at the outcome."""
+"""One run of an app over many kills: start, wait, kill, restart, check the results."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from pathlib import Path
 from devtools.processes import alive, ancestor, command, end_session, kill, session
 from devtools.spark_home import spark_home
 from kstreams import INT64, TEXT, Emitter, View
-from kstreams.checkpoint.admin.changelog_restore import ChangelogRestore
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.connection import Connection, RawRecord
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
+from kstreams_admin.changelog_restore import ChangelogRestore
 from tests.kill.app import MAX_RECORDS, build, checkpoint, connection, once, topics
 from tests.kill.barriers import Barriers
 from tests.kill.looping_app import HOPS
@@ -32,26 +32,26 @@ __all__ = ("Kill", "KilledApp", "LoopingApp", "by_word")
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 300.0
-"""For anything that is expected to happen; only a failure takes as long."""
+"""Timeout for expected events; only a failure takes this long."""
 
 PARTITIONS = 2
 WORDS = ("a", *(f"b{n}" for n in range(7)), *(f"c{n}" for n in range(31)))
-"""All words that there are."""
+"""All words of the input."""
 _PLAN = re.compile(r"/(\d{12})\.json")
 _START_MS = 1_700_000_000_000
 
 
 @dataclass(frozen=True)
 class Kill:
-    """What was killed and when, seen from outside.
+    """A kill: its target and the state of the app before and after.
 
     Attributes:
         target: driver, jvm, executor or worker.
-        phase: The gate at which it, or a process below it, was held.
-        began: The newest batch that is planned.
-        noted: The newest that is noted as done.
-        committed: The newest in the app's commit log.
-        back_s: Seconds until the app had committed the batch under way.
+        phase: The barrier at which the target, or a process below it, was held.
+        began: The newest planned batch.
+        noted: The newest batch that is noted as done.
+        committed: The newest batch in the app's commit log.
+        back_s: Seconds until the app had committed the unfinished batch.
     """
 
     target: str
@@ -63,7 +63,7 @@ class Kill:
 
     @property
     def before_commit(self) -> bool:
-        """Tell whether a batch had begun and was not committed."""
+        """Return whether a batch had begun and was not committed."""
         return self.began > self.committed
 
     def __str__(self) -> str:
@@ -77,14 +77,14 @@ class KilledApp:
     """A folder with an app in it, and the app's processes.
 
     Args:
-        folder: An empty one; its name is part of the topics' names.
-        bootstrap: Of a Kafka broker; None for embedded topics.
+        folder: An empty folder; its name is part of the topics' names.
+        bootstrap: Address of a Kafka broker; None for embedded topics.
         on_s3: Settings of a checkpoint on S3; a directory by default.
-        exactly_once: How it writes to Kafka.
+        exactly_once: Whether the app writes to Kafka exactly once.
 
     Attributes:
-        module: What is run; it is given the folder, and the address of the broker.
-        build: Makes its topology, given the folder's name.
+        module: The program, which gets the folder, and the address of the broker.
+        build: Makes its topology from the folder's name.
     """
 
     module = "tests.kill.app"
@@ -120,10 +120,10 @@ class KilledApp:
         self._process: subprocess.Popen[bytes] | None = None
         self._sessions: list[int] = []
 
-    # ------------------------------------------------------------ input and its processes
+    # ------------------------------------------------------------ input and processes
 
     def emit(self, batches: float = 1) -> None:
-        """Append enough for some batches."""
+        """Append enough records for some batches."""
         count = int(MAX_RECORDS * batches)
         texts = [f"a b{n % 7} c{n % 31} a" for n in range(self._emitted, self._emitted + count)]
         self.append(texts)
@@ -140,13 +140,13 @@ class KilledApp:
                 emitter.emit(b"%d" % number, text, timestamp=_START_MS + number)
 
     def advance(self) -> None:
-        """Append some, and wait for a commit."""
+        """Append some records, and wait for a commit."""
         before = self.committed()
         self.emit()
         self.wait(lambda: self.committed() > before, "the next commit")
 
     def start(self) -> None:
-        """Start the app, again on what it left."""
+        """Start the app on its existing files."""
         paths = (ROOT, ROOT / "connectors", ROOT / "stores", ROOT / "serdes")
         with (self.folder / "output").open("a") as output:
             self._process = subprocess.Popen(
@@ -166,9 +166,10 @@ class KilledApp:
         self._sessions.append(self._process.pid)
 
     def start_beside(self) -> subprocess.Popen[bytes]:
-        """Start the app again while it runs, as on a file system without locks; return the older.
+        """Start the app again while it runs, as on a file system without locks; return the older
+        process.
 
-        From here on the newer one is the app.
+        From here on, the newer process is the app.
         """
         assert self._process is not None
         older = self._process
@@ -188,7 +189,7 @@ class KilledApp:
         return found
 
     def finish(self) -> None:
-        """Let the app run to the end and stop by itself."""
+        """Let the app process all input and stop by itself."""
         (self.folder / "finish").touch()
         assert self._process is not None
         self.wait(lambda: not alive(self.driver), "the app's end", running=False)
@@ -199,7 +200,7 @@ class KilledApp:
         return [pid for leader in self._sessions for pid in session(leader)]
 
     def end(self) -> None:
-        """End all that still runs."""
+        """End all running processes."""
         for leader in self._sessions:
             while end_session(leader):
                 time.sleep(0.05)
@@ -209,7 +210,7 @@ class KilledApp:
     # ------------------------------------------------------------ kills
 
     def strike(self, target: str, phase: str) -> Kill:
-        """Hold the app in a phase of a batch, kill a part of it there, and see it come back."""
+        """Hold the app in a phase of a batch, kill a part of it, and wait for its recovery."""
         seen = len(self.barriers.held(phase))
         self.barriers.close(phase)
         self.emit()
@@ -228,7 +229,7 @@ class KilledApp:
         return Kill(target, phase, began, noted, committed, time.monotonic() - at)
 
     def await_driver(self) -> None:
-        """Wait until the driver has ended, by itself if need be, and is no success."""
+        """Wait until the driver has ended, by itself if need be, and has failed."""
         assert self._process is not None
         self.wait(lambda: not alive(self.driver), "the driver's end", running=False)
         assert self._process.wait() != 0
@@ -246,7 +247,8 @@ class KilledApp:
                 return held
 
     def _logs(self) -> tuple[int, int, int]:
-        """Return the newest batch that is planned, that is noted as done, and committed.
+        """Return the newest planned batch, the newest one noted as done, and the newest committed
+        one.
 
         Where nothing is noted, a batch counts as noted with its commit.
         """
@@ -260,17 +262,17 @@ class KilledApp:
         return _newest(planned), _newest(noted), committed
 
     def committed(self) -> int:
-        """Return the newest committed batch, -1 before any."""
+        """Return the newest committed batch, or -1 before any."""
         return _newest(f.stem for f in (self.folder / "log" / "commits").glob("*/*[0-9].json"))
 
-    # ------------------------------------------------------------ what it came to
+    # ------------------------------------------------------------ results
 
     def results(self) -> list[RawRecord]:
-        """Return all that the sink holds, each partition in order."""
+        """Return all records of the sink, each partition in order."""
         return self.read(self.totals.name)
 
     def read(self, name: str) -> list[RawRecord]:
-        """Return all that a topic holds, each partition in order."""
+        """Return all records of a topic, each partition in order."""
         admin, reader = self.connection.admin(), self.connection.reader()
         found = [
             record
@@ -281,15 +283,15 @@ class KilledApp:
         return found
 
     def expected(self) -> dict[str, list[int]]:
-        """Return what the sink must hold: for each word all counts, rising one by one."""
+        """Return the expected records of the sink: all counts of each word, in order."""
         return {word: list(range(1, n + 1)) for word, n in self._counted.items()}
 
     def expected_store(self) -> dict[str, int]:
-        """Return what the store must hold."""
+        """Return the expected contents of the store."""
         return {word: counts[-1] for word, counts in self.expected().items()}
 
     def rebuilt(self) -> dict[str, int]:
-        """Lose the store's objects, rebuild it from its changelog, and return what it holds."""
+        """Delete the store's objects, rebuild it from its changelog, and return its contents."""
         place, log = checkpoint(self.folder), Directory(str(self.folder / "log"))
         found, objects = Checkpoint.load(home_of(place)), log.open()
         for query in found.queries:
@@ -303,13 +305,13 @@ class KilledApp:
             return dict(view.items())
 
     def expected_windows(self) -> dict[tuple[str, int], int]:
-        """Return how often each word came, by the second in which it did (ms)."""
+        """Return the expected number of each word, by the second of its occurrence (ms)."""
         return dict(self._by_second)
 
     # ------------------------------------------------------------ waiting
 
     def wait(self, reached: Callable[[], bool], what: str, *, running: bool = True) -> None:
-        """Wait for something; fail when it does not come, or the app ends before."""
+        """Wait for a condition; fail after a timeout, or if the app ends before."""
         deadline = time.monotonic() + WAIT_S
         while not reached():
             if running:
@@ -318,25 +320,25 @@ class KilledApp:
             time.sleep(0.05)
 
     def tail(self) -> str:
-        """Return the last lines that the app printed, without Java's stacks."""
+        """Return the last lines of the app's output, without Java's stacks."""
         lines = (self.folder / "output").read_text(errors="replace").splitlines()
         return "\n".join([line for line in lines if not line.startswith("\tat ")][-60:])
 
 
 class LoopingApp(KilledApp):
-    """An app in which each word goes round a loop some times, and counts each time."""
+    """An app in which each word passes a loop several times, and counts each time."""
 
     module = "tests.kill.looping_app"
     build = staticmethod(build_looping)
 
     def expected(self) -> dict[str, list[int]]:
-        """Return what the sink must hold: for each word all counts, rising one by one."""
+        """Return the expected records of the sink: all counts of each word, in order."""
         counted = super().expected()
         return {word: list(range(1, (HOPS + 1) * len(n) + 1)) for word, n in counted.items()}
 
 
 def _newest(numbers: Iterable[str]) -> int:
-    """Return the greatest of names that are numbers, -1 if none is."""
+    """Return the greatest of the names that are numbers, or -1 if there is none."""
     return max((int(name) for name in numbers if name.isdigit()), default=-1)
 
 

@@ -1,6 +1,7 @@
-"""The app that is killed, with its results in tables of Delta and Iceberg, too.
+"""The app of the kill tests with additional results in tables of Delta and Iceberg.
 
-`python -m tests.kill.lake_app FOLDER`: as `tests.kill.app`; `KILL_LAKES` is the tables' folder.
+Run it by `python -m tests.kill.lake_app FOLDER`, as `tests.kill.app`; `KILL_LAKES` is the tables'
+folder.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ PLACE = "KILL_LAKES"
 
 
 def delta_in(folder: Path) -> str:
-    """Return where the table of Delta is."""
+    """Return the path of the Delta table."""
     return str(folder / "delta")
 
 

@@ -1,7 +1,9 @@
-"""The app of the kills around loops: each word goes round some times, and counts each time.
+"""The app of the kill tests around loops:
 
-`python -m tests.kill.looping_app FOLDER`: as `tests.kill.app`. A loop leads from the second
-stage back to the first.
+each word passes the loop several times, and counts each time.
+
+Run it by `python -m tests.kill.looping_app FOLDER`, as `tests.kill.app`. A loop leads from the
+second stage back to the first.
 """
 
 from __future__ import annotations
@@ -17,11 +19,11 @@ from tests.word_counter import COUNTS
 __all__ = ("HOPS",)
 
 HOPS = 3
-"""How often each word goes round."""
+"""Number of times each word passes the loop."""
 
 
 class CountRounds(Processor[str, int, str, int]):
-    """Counts each word, and sends it on while it has rounds left."""
+    """Counts each word, and forwards it while it has rounds left."""
 
     def __init__(self, store: StoreSpec[KeyValueStore[str, int]]) -> None:
         self.store = store

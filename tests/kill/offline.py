@@ -1,11 +1,11 @@
-"""An app without Spark, in the current directory, and what an operator does with it.
+"""An app without Spark in the current directory, and the commands of an operator.
 
-Everything of the library's is real: what a start does with the checkpoint, and the command
-line. Only the batches are made by hand: plan, state, changelogs, results, commit. The last
-one's results are not published, as after a kill.
+Everything of the library is real, including the start on a checkpoint and the command line. Only
+the batches are made by hand: plan, state, changelogs, results, commit. The results of the last
+batch are not published, as after a kill.
 
-Another app shares the durable log and the topics: nobody may touch what is its own. Checkpoints
-are directories, or in a storage of objects where there is a file `on-objects`.
+Another app shares the durable log and the topics, and its data must not change. Checkpoints are
+directories, or in an object store if there is a file `on-objects`.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.app import ForkSource, Migration
-from kstreams.batch.embedded.io import publish
-from kstreams.batch.open_feed import publish_commit
+from kstreams.batch.io.embedded.topic_io import publish
+from kstreams.batch.io.open_feed import publish_commit
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.resume import resume
@@ -88,7 +88,7 @@ GONE = key_value_store("gone", key=TEXT, value=INT64)
 
 
 def place(app: str) -> str:
-    """Return what a user calls an app's checkpoint by."""
+    """Return the path or URL of an app's checkpoint."""
     if Path(ON_OBJECTS).exists():
         if SCHEME not in plugin_names("kstreams.stores"):
             offer(pytest.MonkeyPatch())  # until this process ends
@@ -110,7 +110,7 @@ def _topology(groups: Mapping[str, tuple[StoreSpec[Any], ...]]) -> Topology:
 
 TOPOLOGY = _topology({"in": (KEPT, OLD), "side": (GONE,)})
 UPGRADED = _topology({"in": (KEPT, NEW), "fresh": ()})
-"""A store renamed, a group removed with its store, and another one added."""
+"""A topology with a renamed store, without one group and its store, and with a new group."""
 
 
 def start(
@@ -119,7 +119,7 @@ def start(
     upgraded: bool = False,
     fork: str | None = None,
 ) -> Checkpoint:
-    """Do what an app's start does before its queries begin."""
+    """Do the steps of an app's start up to its first query."""
     topology = UPGRADED if upgraded else TOPOLOGY
     for name in ("in", "side", "fresh", "out", "kept-log", "old-log"):
         connection().log().ensure(name, PARTITIONS)
@@ -240,7 +240,7 @@ def _partition(key: str) -> int:
 
 
 def lose_state() -> None:
-    """Lose the objects of a group's stores."""
+    """Delete the objects of a group's stores."""
     checkpoint, objects = Checkpoint.load(home_of(place("app"))), LOG.open()
     last = checkpoint.commits("in", objects).last()
     assert last is not None
@@ -248,7 +248,7 @@ def lose_state() -> None:
 
 
 def command(*arguments: str) -> tuple[int, str]:
-    """Run `kstreams`; return its exit code, and what it said."""
+    """Run `kstreams`; return its exit code and its output."""
     found = CliRunner().invoke(PROGRAM, list(arguments), env={"COLUMNS": "200"})
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
@@ -256,13 +256,13 @@ def command(*arguments: str) -> tuple[int, str]:
 
 
 def contents(app: str, spec: StoreSpec[Any]) -> dict[str, int]:
-    """Return what a store holds, read from the durable log."""
+    """Return the contents of a store, read from the durable log."""
     with View(place(app), spec, log=LOG) as view:
         return dict(view.items())
 
 
 def published() -> list[tuple[bytes | None, bytes | None]]:
-    """Return what is in the topic of results, sorted."""
+    """Return the records in the topic of results, sorted."""
     end = connection().admin().end_offsets("out")
     reader = connection().reader()
     return sorted(
@@ -273,7 +273,7 @@ def published() -> list[tuple[bytes | None, bytes | None]]:
 
 
 def problems(app: str) -> dict[str, str]:
-    """Return what `kstreams state verify` finds wrong."""
+    """Return the problems found by `kstreams state verify`."""
     found = Verification(Checkpoint.load(home_of(place(app))), LOG.open())
     list(found.parts())
     return {**found.problems, **dict.fromkeys(found.strays, "stray")}

@@ -1,6 +1,7 @@
-"""The app that is killed, with its results in PostgreSQL, too.
+"""The app of the kill tests with additional results in PostgreSQL.
 
-`python -m tests.kill.sinking_app FOLDER`: as `tests.kill.app`; `KILL_POSTGRES` has the address.
+Run it by `python -m tests.kill.sinking_app FOLDER`, as `tests.kill.app`; `KILL_POSTGRES` has the
+address.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ TABLES = (
     ),
     "CREATE TRIGGER note AFTER INSERT OR UPDATE ON totals FOR EACH ROW EXECUTE FUNCTION note()",
 )
-"""Where results go: one row each, seen after the commit; the last of each word, seen when they
-are written; and each row that was ever written of these."""
+"""Tables of results:
+
+one row for each result, visible after the commit; the last result of each word, visible when
+written; and every row ever written to the second table.
+"""
 
 
 def result_row(word: str, total: int) -> Mapping[str, object]:

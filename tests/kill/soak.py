@@ -1,16 +1,15 @@
-"""Kill after kill at random moments, for long; then everything must be as if there was none.
+"""A soak test: kills at random moments for a long time, then exact results.
 
     python -m tests.kill.soak                 # 30 minutes
     python -m tests.kill.soak --minutes 2
     python -m tests.kill.soak --without-directory   # topics on Kafka, the checkpoint on S3 too
 
-An app on a local cluster counts words, ever and by the second, sends them round a loop, and
-looks them up in a global table, with RocksDB on its disk and its durable log on a real S3
-server. Driver, JVM, executors and Python workers are killed with SIGKILL, the local state of
-a stopped app is lost now and then. A line a kill says how it goes. In the end topics and
-stores hold each record once, no word has found an older row than the word before, every
-object of the retained versions is what was committed, and disk and objects are within bounds
-that do not depend on how long it took.
+An app on a local cluster counts words, in total and by the second, sends them through a loop, and
+looks them up in a global table, with RocksDB on its disk and its durable log on a real S3 server.
+Driver, JVM, executors and Python workers are killed with SIGKILL, and the local state of a stopped
+app is deleted now and then. Each kill prints a line. In the end, topics and stores hold each record
+once, no word has found an older row than the word before, every object of the retained versions is
+intact, and disk and objects are within limits that do not depend on the duration.
 """
 
 from __future__ import annotations
@@ -63,20 +62,20 @@ _COMMANDS = {
 
 
 OPEN_MS = 9_000
-"""Windows that began so much before the last record take more, or may."""
+"""Windows that began this long before the last record accept more records, or may."""
 
 Window = tuple[str, int]
-"""A word, and when its window begins, ms."""
+"""A word, and the start of its window in ms."""
 
 
 @dataclass(frozen=True)
 class Left:
-    """What there is of an app beside its topics.
+    """The sizes of an app's objects and files, without its topics.
 
     Attributes:
-        objects: Objects of the durable log.
+        objects: Number of objects in the durable log.
         local_bytes: Local state of all tasks.
-        checkpoint_bytes: The checkpoint directory, with Spark's own.
+        checkpoint_bytes: The checkpoint directory, including Spark's.
     """
 
     objects: int
@@ -97,18 +96,18 @@ class Left:
 
 
 BOUND = Left(
-    # Of each task a delta, what goes round and, rarely, a merger a batch; of each batch a
-    # commit; of the table's query the same without a loop; and what killed attempts have left
-    # within two hours of the app's, which are two minutes.
+    # For each task and batch, a delta, records in loops and, rarely, a merger; for each batch, a
+    # commit; for the table's query, the same without a loop; and objects of killed attempts from
+    # two hours of the app's time, which are two minutes.
     objects=round((3.6 * PARTITIONS + 2) * _BETWEEN_SWEEPS) + 150,
-    # The state is small, so that what is not cleaned up shows within some 100 batches.
+    # The state is small, so that missing clean-up shows within some 100 batches.
     local_bytes=4 << 20,
     checkpoint_bytes=2 << 20,
 )
 
 
 class SoakedVictim(KilledApp):
-    """The app of the soak."""
+    """The app of the soak test."""
 
     module = "tests.kill.soaked_app"
 
@@ -126,18 +125,18 @@ class SoakedVictim(KilledApp):
         self.change_rows()
 
     def change_rows(self) -> None:
-        """Give all words the next row of the global table."""
+        """Write the next row of the global table for all words."""
         self.row += 1
         with Emitter(self.rows, self.connection) as emitter:
             emitter.emit_many((word, self.row) for word in WORDS)
 
     def committed(self) -> int:
-        """Return the newest committed batch, -1 before any."""
+        """Return the newest committed batch, or -1 before any."""
         stems = (Path(name).stem for name in self._log.list("commits/"))
         return max((int(stem) for stem in stems if stem != "begin"), default=-1)
 
     def left(self) -> Left:
-        """Return what there is now."""
+        """Return the current sizes."""
         return Left(
             sum(1 for _ in self._log.list("")),
             _size(self.folder / "local"),
@@ -145,7 +144,7 @@ class SoakedVictim(KilledApp):
         )
 
     def read(self, name: str) -> list[RawRecord]:
-        """Return what a topic holds, without the copies that replays have written to Kafka."""
+        """Return the records of a topic, without the copies that replays have written to Kafka."""
         found: dict[object, RawRecord] = {}
         for number, record in enumerate(super().read(name)):
             found.setdefault(dict(record.headers).get("kstreams-id") or number, record)
@@ -163,11 +162,11 @@ class SoakedVictim(KilledApp):
         return found
 
     def seen_rows(self) -> dict[str, list[int]]:
-        """Return the rows that each word has found, in order."""
+        """Return the rows found for each word, in order."""
         return by_word(self.read(self.seen.name))
 
     def damaged(self) -> list[str]:
-        """Return what is wrong with objects of the retained versions."""
+        """Return the problems of objects of the retained versions."""
         found, wrong = Checkpoint.load(home_of(checkpoint(self.folder))), []
         for query in found.queries:
             log = found.commits(query, self._log)
@@ -180,7 +179,7 @@ class SoakedVictim(KilledApp):
         return wrong
 
     def lose(self, target: str, random: Random) -> None:
-        """Kill a process of a kind, as it happens to run; start again what must be."""
+        """Kill a process of a kind at random, and restart it if necessary."""
         if target in ("driver", "jvm", "machine"):
             kill(self.driver if target != "jvm" else random.choice(self._pids("jvm")))
             self.wait(lambda: not self._driver_runs(), "the driver's end", running=False)
@@ -201,7 +200,7 @@ class SoakedVictim(KilledApp):
 
 
 def _size(folder: Path) -> int:
-    """Return the bytes of all files below, files with several names once."""
+    """Return the bytes of all files in a folder, with hard links counted once."""
     found: dict[int, int] = {}
     for path in folder.rglob("*"):
         with suppress(FileNotFoundError):
@@ -212,7 +211,7 @@ def _size(folder: Path) -> int:
 
 @dataclass
 class Soak:
-    """One run: kills until the time is over, then the verdict."""
+    """A run: kills until the time is over, then the checks."""
 
     killed_app: SoakedVictim
     random: Random
@@ -221,7 +220,7 @@ class Soak:
     began: float = field(default_factory=time.monotonic)
 
     def run(self, seconds: float) -> bool:
-        """Run it; tell whether all is well."""
+        """Run the soak test; return whether all checks pass."""
         self.killed_app.start()
         self.killed_app.advance()
         while time.monotonic() - self.began < seconds:
@@ -233,8 +232,9 @@ class Soak:
     def _kill(self) -> None:
         killed_app, target = self.killed_app, self.random.choice(_TARGETS)
         killed_app.change_rows()
-        killed_app.emit(self.random.uniform(0.3, 2))  # about what is committed until the next kill
-        time.sleep(self.random.uniform(0, 3))  # the moment of the kill is the test
+        # about as much as is committed until the next kill
+        killed_app.emit(self.random.uniform(0.3, 2))
+        time.sleep(self.random.uniform(0, 3))  # the moment of the kill is random
         before = killed_app.committed()
         killed_app.lose(target, self.random)
         self.kills[target] += 1
@@ -285,14 +285,14 @@ class Soak:
         return not wrong
 
     def _rise(self, seen: Mapping[str, list[int]], totals: Mapping[str, int]) -> bool:
-        """Tell whether each word has found a row each time, and none older than before."""
+        """Return whether each word has found a row each time, and none older than before."""
         return {word: len(found) for word, found in seen.items()} == totals and all(
             found == sorted(found) and found[0] > 0 and found[-1] <= self.killed_app.row
             for found in seen.values()
         )
 
     def _still_open(self, windows: Mapping[Window, int], kept: Mapping[Window, int]) -> bool:
-        """Tell whether a store has all windows that are open, and none that ended long ago."""
+        """Return whether a store has all open windows, and none that closed long ago."""
         latest = max(start for _, start in windows)
         held = {window: n for window, n in windows.items() if window[1] >= latest - OPEN_MS}
         limit = latest - 10 * OPEN_MS
@@ -302,7 +302,7 @@ class Soak:
 
 
 def say(line: str) -> None:
-    """Write a line at once."""
+    """Print a line and flush it."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

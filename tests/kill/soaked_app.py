@@ -1,10 +1,10 @@
-"""The app of the soak: the kill series' counts, and more that must be exact, on a fast clock.
+"""The app of the soak test: the counts of the kill tests and more exact results, on a fast clock.
 
-Counts of each second; counts of words that go round a loop; and the row of each word in a
-global table, which goes on beside.
+It counts words by the second, counts words in a loop, and looks up the row of each word in a global
+table that changes meanwhile.
 
-`python -m tests.kill.soaked_app FOLDER`: FOLDER/s3.json says where the log is. An hour of
-the app's passes in a minute, so that clean-up has what it may delete. Its state is on S3.
+Run it by `python -m tests.kill.soaked_app FOLDER`; FOLDER/s3.json has the settings of the durable
+log on S3. An hour of the app's time passes in a minute, so that clean-up has old objects to delete.
 """
 
 from __future__ import annotations
@@ -43,41 +43,41 @@ RETAINED = 10
 WINDOWS = TumblingWindows(seconds(1), grace=seconds(10))
 RECENT = window_store("recent", key=TEXT, value=INT64)
 HOPS = 2
-"""How often each word goes round."""
+"""Number of times each word passes the loop."""
 ROUNDS = key_value_store("rounds", key=TEXT, value=INT64)
 ROWS = timestamped_store("rows", key=TEXT, value=INT64)
 
 
 @dataclass(frozen=True)
 class FastClock:
-    """The machine's clock, some times as fast."""
+    """The machine's clock, accelerated."""
 
     def now_ms(self) -> int:
         return FASTER * SystemClock().now_ms()
 
 
 def durable_log(folder: Path) -> ObjectStoreSettings:
-    """Return where the app of a folder keeps its log."""
+    """Return the durable log of an app."""
     return S3(**json.loads((folder / "s3.json").read_text()))
 
 
 def per_second(name: str) -> Topic[Windowed[str], int]:
-    """Return the topic of the windows of the app of a folder of this name."""
+    """Return the topic of the windows of the app whose folder has this name."""
     return Topic(f"{name}-per-second", windowed(TEXT, WINDOWS), INT64)
 
 
 def rows(name: str) -> Topic[str, int]:
-    """Return the topic of the global table of the app of a folder of this name."""
+    """Return the topic of the global table of the app whose folder has this name."""
     return Topic(f"{name}-rows", TEXT, INT64)
 
 
 def seen(name: str) -> Topic[str, int]:
-    """Return the topic of the rows that words have found in it."""
+    """Return the topic of the rows found in the global table."""
     return Topic(f"{name}-seen", TEXT, INT64)
 
 
 class CountRounds(FixedKeyProcessor[str, int, int]):
-    """Counts each word, and sends it on while it has rounds left."""
+    """Counts each word, and forwards it while it has rounds left."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.context, self.rounds = context, context.store(ROUNDS)
@@ -113,7 +113,7 @@ def main() -> None:
         state=RocksDB(directory=str(folder / "local"), log=durable_log(folder)),
         checkpoint=checkpoint(folder),
         max_records_per_batch=MAX_RECORDS,
-        packages=[],  # PYTHONPATH brings this one to the executors
+        packages=[],  # PYTHONPATH has this one on the executors
         clock=FastClock(),
         retained_batches=RETAINED,
         upkeep=Upkeep(max_deltas=20, floor_bytes=20_000, chunk_bytes=10_000),

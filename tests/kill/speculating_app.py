@@ -1,4 +1,4 @@
-"""The app that is killed, on a cluster that soon gives a slow task a second attempt."""
+"""The app of the kill tests on a cluster that soon gives a slow task a second attempt."""
 
 from __future__ import annotations
 

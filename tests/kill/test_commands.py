@@ -1,7 +1,7 @@
-"""`kill -9` at one effect after the other of what an operator does with an app's checkpoint.
+"""`kill -9` at each effect of an operator's command on a checkpoint.
 
-Whatever was done up to there: the next start goes on, or says what to do; then the same is
-done again. Nothing is lost, nothing is there twice, and nothing of others is touched.
+After the kill, the next start continues, or names the next step; then the command is repeated. No
+record is lost or repeated, and the data of other apps does not change.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ LEAST_EFFECTS = 5
 
 @pytest.fixture(scope="module", params=["directory", "objects"])
 def base(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a directory with two apps, which nobody changes."""
+    """Return a directory with two apps, which stays unchanged."""
     home = tmp_path_factory.mktemp("base")
     if request.param == "objects":
         (home / ON_OBJECTS).touch()
@@ -83,14 +83,14 @@ def every_kill(
     *,
     step: int = 1,
 ) -> None:
-    """Kill at each effect in turn, or some; recover with a start between or without one.
+    """Kill at every effect, or at some; recover with or without a start in between.
 
     Args:
-        base: The directory to begin with.
-        tmp_path: For copies of it.
-        work: What is killed.
-        recover: Goes on afterwards, and checks.
-        step: From one effect to the next that is tried: an odd number.
+        base: The initial directory.
+        tmp_path: Directory for copies.
+        work: The function to kill.
+        recover: Continues afterwards, and checks the result.
+        step: Distance between the effects that are tried: an odd number.
     """
     for effect in count(0, step):
         home = tmp_path / str(effect)
@@ -130,7 +130,7 @@ def belongings(app: str) -> dict[str, bytes]:
 
 
 def epochs() -> set[str]:
-    """Return whose objects there are in the durable log."""
+    """Return the owners of the objects in the durable log."""
     names = (name.removeprefix("commits/").removeprefix("savepoints/") for name in all_objects())
     return {".".join(name.split("/")[0].split(".")[:2]) for name in names}
 
@@ -146,13 +146,13 @@ def epoch(app: str) -> str:
 # ---------------------------------------------------------------- an upgrade
 
 
-def test_an_upgrade(base: Path, tmp_path: Path) -> None:
+def test_upgrade_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, partial(start, upgraded=True), after_upgrade, step=23)
 
 
 def after_upgrade(starts_between: bool) -> None:
     if starts_between:
-        with suppress(CheckpointMismatchError):  # it is done
+        with suppress(CheckpointMismatchError):  # the upgrade is complete
             start()
             assert contents("app", OLD) == contents("app", GONE) == COMMITTED
     made = start(upgraded=True)
@@ -181,11 +181,11 @@ def run_fork() -> None:
     run(*fork())
 
 
-def test_a_fork_by_command(base: Path, tmp_path: Path) -> None:
+def test_fork_command_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, run_fork, after_fork_by_command, step=19)
 
 
-def test_a_fork_by_a_start(base: Path, tmp_path: Path) -> None:
+def test_fork_at_a_start_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(
         base, tmp_path, partial(start, "copy", fork="monday"), after_fork_by_a_start, step=19
     )
@@ -207,7 +207,7 @@ def after_fork_by_a_start(starts_between: bool) -> None:
 
 
 def start_of_half_a_fork() -> None:
-    """An app never begins empty where a fork was to be."""
+    """Check that an app does not start empty on a half-made fork."""
     home = home_of(place("copy"))
     if home.stamp() or home.fork_note():
         with suppress(StateCorruptError):
@@ -238,7 +238,7 @@ def run_reset() -> None:
     run(*reset())
 
 
-def test_a_reset(base: Path, tmp_path: Path) -> None:
+def test_reset_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, run_reset, after_reset, step=23)
 
 
@@ -255,7 +255,7 @@ def after_reset(starts_between: bool) -> None:
     assert code == 0 or said.startswith("NoCheckpointError:"), said
     assert epochs() == {epoch("other")}
     home = home_of(place("app"))
-    if isinstance(home, ObjectHome):  # what keeps an older driver away
+    if isinstance(home, ObjectHome):  # this fences an older driver
         assert all(name.startswith("plans/") for name in home.objects.list(""))
     else:
         assert [path.name for path in Path().iterdir() if "app" in path.name] == []
@@ -274,7 +274,7 @@ def restore() -> None:
     run("state", "restore", "app", *options, *where())
 
 
-def test_a_restore(base: Path, tmp_path: Path) -> None:
+def test_restore_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     damaged = tmp_path / "damaged"
     shutil.copytree(base, damaged, symlinks=True)
     in_process(damaged, lose_all)
@@ -314,7 +314,7 @@ def run_savepoint() -> None:
     run(*savepoint())
 
 
-def test_a_savepoint(base: Path, tmp_path: Path) -> None:
+def test_savepoint_killed_at_any_effect_can_be_repeated(base: Path, tmp_path: Path) -> None:
     every_kill(base, tmp_path, run_savepoint, after_savepoint)
 
 

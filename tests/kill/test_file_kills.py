@@ -36,7 +36,9 @@ class FilingApp(KilledApp):
         unfinished.rename(unfinished.with_suffix(""))
 
 
-def test_each_line_of_files_counts_once(tmp_path: Path, victims: list[KilledApp]) -> None:
+def test_each_line_of_files_counts_once_after_kills(
+    tmp_path: Path, victims: list[KilledApp]
+) -> None:
     victims.append(killed_app := FilingApp(tmp_path))
     (tmp_path / "in").mkdir()
     killed_app.start()

@@ -1,4 +1,4 @@
-"""An intake that is killed at random, while its senders try again: nothing settled is lost."""
+"""An intake that is killed at random while its senders retry: no accepted message is lost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _settled(senders: list[Retrying]) -> list[str]:
     return [known for sender in senders for known in list(sender.settled)]
 
 
-def test_what_was_settled_is_in_the_topic_once(tmp_path: Path) -> None:
+def test_accepted_messages_are_in_the_topic_once_after_kills(tmp_path: Path) -> None:
     (tmp_path / "hooks.py").write_text(MODULE)
     port, chance = hook().port, random.Random(7)
     messages = [

@@ -1,4 +1,4 @@
-"""`kill -9` of every kind of process, in every phase of a batch: one truth remains."""
+"""`kill -9` of every kind of process, in every phase of a batch: results are exact."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ ON_EMBEDDED = tuple(
         ("executor", IN_TASKS[-1 - n]),
     )
 )
-"""Among them between a loop's object and the delta, both and the commit, the commit and the
-next plan."""
+"""Kills of a loop: among others between object and delta, delta and commit, commit and next plan.
+"""
 ON_KAFKA = (
     ("driver", "all-done"),
     ("worker", "written"),
@@ -52,7 +52,7 @@ EXACTLY_ONCE = (
     ("jvm", "running"),
     ("worker", "written"),
 )
-"""Many of them between what is staged and its transaction."""
+"""Kills with exactly-once results: many between staging and the transaction."""
 ON_S3 = (
     ("driver", "all-done"),
     ("executor", "running"),
@@ -62,7 +62,7 @@ ON_S3 = (
 )
 
 
-def test_the_plan_is_five_kills_of_each_kind_and_most_of_them_inside_a_batch() -> None:
+def test_plan_has_five_kills_of_each_kind_and_most_inside_a_batch() -> None:
     targets = [target for target, _ in ON_EMBEDDED]
 
     assert {target: targets.count(target) for target in targets} == dict.fromkeys(
@@ -88,7 +88,7 @@ def run_series(killed_app: KilledApp, plan: tuple[tuple[str, str], ...]) -> None
     assert [k for k in kills if k.noted != k.committed - (k.phase == "committed")] == []
 
 
-def test_embedded_topics_hold_each_result_once_in_each_round(
+def test_embedded_topics_hold_each_result_once_after_kills(
     tmp_path: Path, victims: list[KilledApp]
 ) -> None:
     victims.append(killed_app := LoopingApp(tmp_path))
@@ -108,7 +108,7 @@ def test_embedded_topics_hold_each_result_once_in_each_round(
 
 
 @pytest.mark.kafka
-def test_on_kafka_nothing_is_missing_and_copies_are_identical(
+def test_kafka_has_all_results_and_only_identical_copies_after_kills(
     tmp_path: Path, victims: list[KilledApp], broker: KafkaBroker
 ) -> None:
     victims.append(killed_app := KilledApp(tmp_path, broker.bootstrap))
@@ -119,10 +119,10 @@ def test_on_kafka_nothing_is_missing_and_copies_are_identical(
 
 
 @pytest.mark.kafka
-def test_on_kafka_each_result_is_there_once(
+def test_kafka_has_each_result_once_with_exactly_once_after_kills(
     tmp_path: Path, victims: list[KilledApp], broker: KafkaBroker
 ) -> None:
-    """As a reader sees it that reads what is committed."""
+    """Read with the isolation level `read_committed`."""
     victims.append(killed_app := KilledApp(tmp_path, broker.bootstrap, exactly_once=True))
 
     run_series(killed_app, first_kills(EXACTLY_ONCE, 2))
@@ -132,10 +132,10 @@ def test_on_kafka_each_result_is_there_once(
 
 
 @pytest.mark.kafka
-def test_with_its_checkpoint_on_s3_nothing_is_missing_and_copies_are_identical(
+def test_kafka_has_all_results_with_a_checkpoint_on_s3_after_kills(
     tmp_path: Path, victims: list[KilledApp], broker: KafkaBroker, bucket: Bucket
 ) -> None:
-    """Batches that were planned while the one before was committed, among them."""
+    """Some kills hit a batch that was planned during the commit of the one before."""
     settings = {
         "url": f"s3://{bucket.name}/kills-{tmp_path.name}",
         "endpoint_url": bucket.endpoint,
@@ -156,7 +156,9 @@ def test_with_its_checkpoint_on_s3_nothing_is_missing_and_copies_are_identical(
 
 
 def check_on_kafka(killed_app: KilledApp) -> None:
-    """Each result is there, in order, its copies are equal; the changelog rebuilds the store."""
+    """Check that results are complete and in order, with equal copies; rebuild the store from its
+    changelog.
+    """
     records = killed_app.results()
     first: dict[bytes | None, tuple[object, ...]] = {}
     originals, copies = [], 0

@@ -30,17 +30,17 @@ PLAN = (
     ("executor", "task-done"),
     ("worker", "written"),
 )
-"""Many of them between what is staged and the table's version."""
+"""Many kills between staging and the commit of the table's version."""
 
 
 class LakeApp(KilledApp):
-    """An app with results in tables of files."""
+    """An app with results in tables of Delta and Iceberg."""
 
     module = "tests.kill.lake_app"
     build = staticmethod(build)
 
 
-def test_tables_of_files_have_each_result_once(
+def test_delta_and_iceberg_tables_have_each_result_once_after_kills(
     tmp_path: Path, victims: list[KilledApp], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lakes = tmp_path / "lakes"

@@ -26,7 +26,7 @@ PLAN = (
     ("worker", "running"),
     ("jvm", "committed"),
 )
-"""Most of them between the database's commit and the batch's."""
+"""Most kills between the database's commit and the batch's."""
 
 
 class SinkingApp(KilledApp):
@@ -36,7 +36,7 @@ class SinkingApp(KilledApp):
     build = staticmethod(build)
 
 
-def test_postgres_has_each_result_once(
+def test_postgres_has_each_result_once_after_kills(
     tmp_path: Path,
     database: str,
     victims: list[KilledApp],

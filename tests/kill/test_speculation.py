@@ -1,4 +1,4 @@
-"""Spark's speculation gives a slow task a second attempt: what both write counts once."""
+"""Spark's speculation gives a slow task a second attempt: the results of both count once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.kill.killed_app import ROOT, KilledApp, by_word
 pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark.timeout(400)]
 
 HOSTS = ("127.0.0.1", "127.0.0.2")
-"""A second attempt never goes to the first one's host, so one host alone has none."""
+"""Number of hosts: a second attempt never runs on the host of the first."""
 
 
 class Speculating(KilledApp):
@@ -56,7 +56,7 @@ def cluster(killed_app: KilledApp, port: int) -> Iterator[str]:
         yield master
 
 
-def test_a_slow_task_with_a_second_attempt_counts_once(
+def test_slow_task_with_a_second_attempt_counts_once(
     tmp_path: Path, victims: list[KilledApp], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     victims.append(killed_app := Speculating(tmp_path))

@@ -1,4 +1,4 @@
-"""Two attempts of one task alive at once, in two executors; the loser writes last."""
+"""Two concurrent attempts of one task in two executors; the losing one writes last."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ pytestmark = [pytest.mark.spark, pytest.mark.kill, pytest.mark.slow, pytest.mark
 EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
-def test_a_loser_that_writes_last_changes_nothing(tmp_path: Path, victims: list[KilledApp]) -> None:
-    """Spark begins a stage again when it loses shuffle files, and leaves tasks that still run.
+def test_losing_attempt_that_writes_last_changes_nothing(
+    tmp_path: Path, victims: list[KilledApp]
+) -> None:
+    """Spark repeats a stage when it loses shuffle files, and does not stop tasks that still run.
 
-    Both tasks of a stage hang, one in each executor. Then one executor is killed: its
-    shuffle files are gone, the stage begins again with both tasks, and the batch is
-    committed without the attempt that hangs in the other executor. That one is let go on
-    only then, and once it has written all that a task writes, the driver is killed.
+    Both tasks of a stage hang, one in each executor. Then one executor is killed: its shuffle files
+    are gone, the stage begins again with both tasks, and the batch is committed without the attempt
+    that hangs in the other executor. Only then this attempt continues. When it has written
+    everything that a task writes, the driver is killed.
     """
     victims.append(killed_app := KilledApp(tmp_path))
     killed_app.start()
@@ -57,10 +59,10 @@ def test_a_loser_that_writes_last_changes_nothing(tmp_path: Path, victims: list[
 
 
 def deltas(killed_app: KilledApp) -> set[Path]:
-    """Return what attempts have written of their tasks' states."""
+    """Return the deltas that attempts have written."""
     return {*(killed_app.folder / "log").rglob("*.delta")}
 
 
 def version(delta: Path) -> int:
-    """Return the number of the version that a delta makes."""
+    """Return the version that a delta creates."""
     return int(delta.name.partition("-")[0])

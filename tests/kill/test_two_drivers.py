@@ -1,4 +1,4 @@
-"""Of two drivers on one checkpoint the older is fenced, says so, and leaves no trace."""
+"""The older of two drivers on one checkpoint is fenced, logs the reason, and leaves no trace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMITTED = "FencedError: batch"
     [("all-done", COMMITTED, LoopingApp), ("idle", TAKEN_OVER, KilledApp)],
     ids=["while it commits", "while it waits"],
 )
-def test_the_older_driver_is_fenced(
+def test_older_driver_is_fenced_and_results_are_exact(
     tmp_path: Path, victims: list[KilledApp], phase: str, told: str, app: type[KilledApp]
 ) -> None:
     victims.append(killed_app := app(tmp_path))

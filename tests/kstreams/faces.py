@@ -1,4 +1,4 @@
-"""The public modules, as docs/README.md lists them, read without importing them."""
+"""Public modules listed in docs/README.md, parsed without an import."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tree_of(module: str) -> ast.Module:
 
 @cache
 def names_of(module: str) -> tuple[str, ...]:
-    """Return what a module's `__all__` lists."""
+    """Return the names in the `__all__` of a module."""
     for node in tree_of(module).body:
         if isinstance(node, ast.Assign) and "__all__" in map(ast.unparse, node.targets):
             found: tuple[str, ...] = ast.literal_eval(node.value)
@@ -46,7 +46,7 @@ def names_of(module: str) -> tuple[str, ...]:
 
 @cache
 def home_of(module: str, name: str) -> tuple[str, str]:
-    """Return module and name of the definition that a name of a module refers to."""
+    """Return module and name of the definition behind a public name."""
     for node in ast.walk(tree_of(module)):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:

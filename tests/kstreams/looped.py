@@ -1,4 +1,4 @@
-"""A topology with a loop: walks over keys, each step a hop to the task of the next one."""
+"""A topology with a loop: records walk over keys, each step a hop to the next key's task."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOTALS = key_value_store("totals", key=TEXT, value=INT64)
 
 
 class Walk(Processor[str, int, str, int]):
-    """Counts a visit of its key, and walks on to the next one while there are steps left."""
+    """Counts a visit of its key, and forwards to the next key while steps are left."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.context, self.totals = context, context.store(TOTALS)
@@ -52,7 +52,7 @@ def next_key(key: str, _: int) -> str:
 def walking(
     max_hops: int = 100, on_error: OnError = "fail", *, behind_edge: bool = False
 ) -> Topology:
-    """Build in -> walk -> loop to the next key, as often as the value says."""
+    """Return a topology: in -> walk -> loop to the next key, repeated as often as the value."""
     builder = TopologyBuilder("walking", on_error=on_error)
     again = builder.add_loop("again", key=TEXT, value=INT64, max_hops=max_hops)
     source = builder.add_source("in", IN)
@@ -69,7 +69,7 @@ def walking(
 
 
 def visits(records: list[tuple[str, int]]) -> dict[str, int]:
-    """Return how often each key is visited by walks."""
+    """Return the number of visits of each key."""
     found: Counter[str] = Counter()
     for key, steps in records:
         start = KEYS.index(key)

@@ -1,9 +1,11 @@
-"""What an editor shows of the public names: every annotation of their signatures."""
+"""The annotations of all public signatures, as an editor shows them."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Iterator
+from importlib import import_module
 from typing import NamedTuple
 
 from tests.kstreams.faces import FACES, file_of, home_of, names_of, tree_of
@@ -12,7 +14,7 @@ __all__ = ("ANY", "PUBLIC", "Mention", "definitions", "mentions", "undocumented"
 
 ANY = ("typing", "Any")
 PUBLIC = {home_of(face, name): name for face in FACES for name in names_of(face)}
-"""Names by module and name of their definition."""
+"""Public names by module and name of their definition."""
 
 _SHOWN = ("__init__", "__call__", "__iter__", "__next__", "__getitem__")
 _Callable = ast.FunctionDef | ast.AsyncFunctionDef
@@ -20,7 +22,7 @@ _DOCUMENTED = ast.ClassDef | _Callable
 
 
 class Mention(NamedTuple):
-    """A type that a signature names: where, and which."""
+    """A type named in a signature, and its place."""
 
     place: str
     module: str
@@ -33,7 +35,7 @@ def definitions(module: str, name: str) -> list[ast.stmt]:
 
 
 def mentions() -> Iterator[Mention]:
-    """Yield what the signatures of all public names mention, of the library or of `typing`."""
+    """Yield the types of this library and of `typing` in the signatures of all public names."""
     for (module, name), shown in sorted(PUBLIC.items()):
         found = definitions(module, name)
         if isinstance(found[0], ast.ClassDef):
@@ -45,7 +47,10 @@ def mentions() -> Iterator[Mention]:
 
 
 def undocumented() -> Iterator[str]:
-    """Yield public classes, functions and methods without a docstring."""
+    """Yield public classes, functions and methods without a docstring.
+
+    A method with `@override` may inherit that of its base.
+    """
     for (module, name), shown in sorted(PUBLIC.items()):
         found = definitions(module, name)[-1]
         if isinstance(found, _DOCUMENTED) and not ast.get_docstring(found):
@@ -53,8 +58,15 @@ def undocumented() -> Iterator[str]:
         if isinstance(found, ast.ClassDef):
             last = {each.name: each for each in found.body if isinstance(each, _Callable)}
             for method, function in last.items():
-                if not method.startswith(("_", "test_")) and not ast.get_docstring(function):
+                if method.startswith(("_", "test_")) or ast.get_docstring(function):
+                    continue
+                overrides = "override" in map(ast.unparse, function.decorator_list)
+                if not overrides or not _inherited_doc(module, name, method):
                     yield f"{shown}.{method}"
+
+
+def _inherited_doc(module: str, name: str, method: str) -> str | None:
+    return inspect.getdoc(getattr(getattr(import_module(module), name), method))
 
 
 def _names(node: ast.stmt) -> list[str]:
@@ -78,7 +90,7 @@ def _of_class(
     for name, functions in methods.items():
         if not name.startswith("_") or name in _SHOWN:
             yield from _of_functions(module, functions, f"{place}.{name}")
-    for base in node.bases:  # what a private base has is shown too
+    for base in node.bases:  # members of a private base are visible too
         plain = base.value if isinstance(base, ast.Subscript) else base
         home = home_of(module, plain.id) if isinstance(plain, ast.Name) else ("", "")
         if home[0].startswith("kstreams") and home not in PUBLIC and home not in seen:
@@ -102,7 +114,7 @@ def _of_functions(module: str, found: list[ast.stmt], place: str) -> Iterator[Me
 
 
 def _of(module: str, annotation: ast.expr, place: str) -> Iterator[Mention]:
-    """Yield what an annotation names; private aliases are looked into."""
+    """Yield the types in an annotation; private aliases are resolved."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         yield from _of(module, ast.parse(annotation.value, mode="eval").body, place)
     elif isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "Literal":

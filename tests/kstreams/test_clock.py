@@ -1,4 +1,4 @@
-"""Clocks: fake, of the system, and watched for being set."""
+"""Clocks: fake, of the system, and a wrapper that detects clock changes."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import pytest
 from kstreams.clock import FakeClock, SystemClock, WatchedClock, steady_ms, to_ms
 
 
-def test_the_fake_clock_moves_when_told() -> None:
+def test_fake_clock_advances_on_request() -> None:
     clock = FakeClock(5)
     clock.advance(timedelta(seconds=1))
     assert clock.now_ms() == 1_005
 
 
-def test_no_clock_moves_back() -> None:
+def test_clock_cannot_advance_backwards() -> None:
     with pytest.raises(ValueError, match="a clock moves forward only"):
         FakeClock().advance(timedelta(seconds=-1))
 
 
-def test_the_system_clock_tells_the_machines_time() -> None:
-    before = time.time_ns() // 1_000_000  # noqa: TID251  # what it is compared with
+def test_system_clock_returns_time_of_machine() -> None:
+    before = time.time_ns() // 1_000_000  # noqa: TID251  # the reference
     assert 0 <= SystemClock().now_ms() - before < 60_000
 
 
@@ -37,11 +37,13 @@ def test_the_system_clock_tells_the_machines_time() -> None:
         (datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=timezone.utc), -1),
     ],
 )
-def test_spans_and_times_in_whole_milliseconds(value: timedelta | datetime, expected: int) -> None:
+def test_spans_and_times_are_converted_to_whole_milliseconds(
+    value: timedelta | datetime, expected: int
+) -> None:
     assert to_ms(value) == expected
 
 
-def test_a_time_without_a_zone_is_refused() -> None:
+def test_time_without_zone_is_rejected() -> None:
     with pytest.raises(ValueError, match="has no time zone"):
         to_ms(datetime(2024, 1, 1))
 
@@ -49,7 +51,7 @@ def test_a_time_without_a_zone_is_refused() -> None:
 YEARS = timedelta(days=3653)
 
 
-def test_a_fake_clock_can_be_set_without_time_passing() -> None:
+def test_fake_clock_can_be_set_without_elapsed_time() -> None:
     clock = FakeClock(5)
     clock.jump(YEARS)
     assert (clock.now_ms(), clock.steady_ms()) == (5 + to_ms(YEARS), 0)
@@ -57,7 +59,7 @@ def test_a_fake_clock_can_be_set_without_time_passing() -> None:
     assert (clock.now_ms(), clock.steady_ms()) == (5, 0)
 
 
-def test_a_watched_clock_tells_time_that_passes_from_a_clock_that_is_set() -> None:
+def test_watched_clock_distinguishes_elapsed_time_from_clock_change() -> None:
     clock = FakeClock(5)
     watched = WatchedClock(clock)
     clock.advance(YEARS)
@@ -68,7 +70,7 @@ def test_a_watched_clock_tells_time_that_passes_from_a_clock_that_is_set() -> No
         assert watched.now_ms() == watched.since_ms == watched.set_ms == clock.now_ms()
 
 
-def test_a_clock_that_is_slewed_was_not_set() -> None:
+def test_slewed_clock_is_no_clock_change() -> None:
     clock = FakeClock(5)
     watched = WatchedClock(clock)
     for _ in range(100):
@@ -77,7 +79,7 @@ def test_a_clock_that_is_slewed_was_not_set() -> None:
     assert watched.set_ms is None
 
 
-def test_a_clock_without_steady_time_is_believed_until_it_goes_back() -> None:
+def test_clock_without_steady_time_is_trusted_until_it_goes_back() -> None:
     class Shown:
         now = 5
 
@@ -93,7 +95,7 @@ def test_a_clock_without_steady_time_is_believed_until_it_goes_back() -> None:
     assert watched.now_ms() == watched.set_ms == 5
 
 
-def test_the_system_clocks_steady_time_goes_on() -> None:
+def test_steady_time_of_system_clock_increases() -> None:
     clock = SystemClock()
     first = clock.steady_ms()
     assert 0 <= clock.steady_ms() - first < 60_000

@@ -1,4 +1,4 @@
-"""Components of users that lack what the library needs: the error names them where they enter."""
+"""Invalid custom components: the error names them at the call that receives them."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def loop(rule: Any) -> object:
 
 @pytest.mark.parametrize("use", [topic, chosen, edge, loop])
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "expected_text"),
     [
         (Nameless(), "partitioner Nameless has not a name"),
         (NoBatch(), "partitioner NoBatch has not a method partition_batch"),
         (lambda key, count: 0, "partitioner function has not a name"),
     ],
 )
-def test_partitioner_without_a_part_is_named_where_it_is_given(
-    use: Callable[[Any], object], rule: Any, said: str
+def test_incomplete_partitioner_is_named_at_the_call(
+    use: Callable[[Any], object], rule: Any, expected_text: str
 ) -> None:
-    with pytest.raises(TopologyError, match=said):
+    with pytest.raises(TopologyError, match=expected_text):
         use(rule)
 
 
@@ -86,7 +86,7 @@ def topology() -> Any:
     return builder.build()
 
 
-def test_interceptor_whose_bind_returns_none_is_named_with_its_node() -> None:
+def test_error_of_interceptor_whose_bind_returns_none_names_it_and_its_node() -> None:
     with (
         pytest.raises(ProcessingError) as caught,
         TopologyTestDriver(topology(), interceptors=[ReturnsNone()]) as driver,
@@ -96,7 +96,7 @@ def test_interceptor_whose_bind_returns_none_is_named_with_its_node() -> None:
     assert caught.value.where.node == "add"
 
 
-def test_interceptor_whose_bind_columns_returns_none_is_named_with_its_node() -> None:
+def test_error_of_interceptor_whose_bind_columns_returns_none_names_it_and_its_node() -> None:
     builder = TopologyBuilder("t")
     node = builder.add_processor("add", map_values(lambda v: v + 1), builder.add_source("in", IN))
     builder.add_sink("out", Topic("out", TEXT, INT64), node)
@@ -108,7 +108,7 @@ def test_interceptor_whose_bind_columns_returns_none_is_named_with_its_node() ->
 
 
 @pytest.mark.parametrize("wrong", [SimpleNamespace(), ReturnsNone, None])
-def test_what_is_no_interceptor_is_named_at_the_call(wrong: Any) -> None:
+def test_object_that_is_no_interceptor_is_rejected_at_the_call(wrong: Any) -> None:
     with pytest.raises(TopologyError, match="interceptor "):
         TopologyTestDriver(topology(), interceptors=[wrong])
 
@@ -120,7 +120,7 @@ class Elsewhere:
 
 
 @pytest.mark.parametrize("connection", [Elsewhere(), "localhost:9092", object()])
-def test_app_names_the_class_of_a_connection_that_it_cannot_run_on(connection: Any) -> None:
+def test_app_rejects_connection_it_cannot_use_with_its_class_name(connection: Any) -> None:
     with pytest.raises(CompileError, match=type(connection).__qualname__) as caught:
         App(topology(), connection)
     assert "Embedded" in caught.value.hint

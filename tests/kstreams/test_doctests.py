@@ -1,4 +1,4 @@
-"""The examples in docstrings run, and give what they show."""
+"""Runs the examples in docstrings and compares their output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILES = [
 @pytest.mark.parametrize(
     ("path", "folder"), FILES, ids=[str(path.relative_to(ROOT)) for path, _ in FILES]
 )
-def test_examples_give_what_they_show(path: Path, folder: Path) -> None:
+def test_docstring_examples_print_documented_output(path: Path, folder: Path) -> None:
     parts = path.relative_to(folder).with_suffix("").parts
     module = import_module(".".join(parts).removesuffix(".__init__"))
     found = doctest.testmod(module, optionflags=FLAGS)

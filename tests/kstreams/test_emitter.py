@@ -36,7 +36,7 @@ def everything(connection: Embedded, topic: str = "orders") -> list[RawRecord]:
     return [record for n, end in ends.items() for record in reader.read(topic, n, 0, end)]
 
 
-def test_a_record_lands_where_its_key_belongs(connection: Embedded) -> None:
+def test_record_is_written_to_partition_of_its_key(connection: Embedded) -> None:
     with Emitter(ORDERS, connection) as emitter:
         place = emitter.emit("ann", "3", timestamp=1_000, headers=(("h", b"x"),)).result(30)
     assert place == Appended("orders", partition_of(b"ann", 4), 0)
@@ -45,7 +45,7 @@ def test_a_record_lands_where_its_key_belongs(connection: Embedded) -> None:
     ]
 
 
-def test_emitter_uses_the_partitioner_of_the_topic(connection: Embedded) -> None:
+def test_emitter_uses_partitioner_of_topic(connection: Embedded) -> None:
     by_length = partition_by(lambda key, count: len(key) % count, name="by-length")
     topic = Topic("orders", key=TEXT, value=TEXT, partitioner=by_length)
     with Emitter(topic, connection) as emitter:
@@ -55,26 +55,26 @@ def test_emitter_uses_the_partitioner_of_the_topic(connection: Embedded) -> None
     assert [record.partition for record in everything(connection)] == [0, 2, 3]
 
 
-def test_records_without_a_key_take_turns(connection: Embedded) -> None:
+def test_records_without_key_are_distributed_round_robin(connection: Embedded) -> None:
     with Emitter(NULLABLE, connection) as emitter:
         places = [emitter.emit(None, str(n)) for n in range(6)]
         assert emitter.emit("ann", None).result(30).partition == partition_of(b"ann", 4)
     assert [place.result().partition for place in places] == [0, 1, 2, 3, 0, 1]
 
 
-def test_a_none_value_is_a_tombstone(connection: Embedded) -> None:
+def test_value_none_is_a_tombstone(connection: Embedded) -> None:
     with Emitter(NULLABLE, connection) as emitter:
         emitter.emit("ann", None)
     assert [record.value for record in everything(connection)] == [None]
 
 
-def test_a_topic_without_keys_has_null_keys(connection: Embedded) -> None:
+def test_topic_without_keys_has_null_keys(connection: Embedded) -> None:
     with Emitter(Topic("orders", key=NONE, value=INT64), connection) as emitter:
         emitter.emit(None, 1)
     assert [record.key for record in everything(connection)] == [None]
 
 
-def test_times_come_from_the_clock_or_the_caller(connection: Embedded) -> None:
+def test_timestamps_come_from_clock_or_caller(connection: Embedded) -> None:
     clock = FakeClock(5_000)
     with Emitter(ORDERS, connection, clock=clock) as emitter:
         emitter.emit("a", "clock")
@@ -86,7 +86,7 @@ def test_times_come_from_the_clock_or_the_caller(connection: Embedded) -> None:
     assert found == {b"clock": 5_000, b"later": 6_000, b"number": 7, b"time": 3_600_000}
 
 
-def test_impossible_times_are_refused_at_the_call(connection: Embedded) -> None:
+def test_invalid_timestamps_are_rejected_at_the_call(connection: Embedded) -> None:
     with Emitter(ORDERS, connection) as emitter:
         with pytest.raises(ValueError, match="no time zone"):
             emitter.emit("a", "b", timestamp=datetime(2020, 1, 1))
@@ -95,7 +95,7 @@ def test_impossible_times_are_refused_at_the_call(connection: Embedded) -> None:
     assert everything(connection) == []
 
 
-def test_what_a_serde_does_not_write_names_topic_and_key(connection: Embedded) -> None:
+def test_error_of_value_rejected_by_serde_names_topic_and_key(connection: Embedded) -> None:
     with Emitter(Topic("orders", key=TEXT, value=INT64), connection) as emitter:
         with pytest.raises(SerializationError) as caught:
             emitter.emit("ann", 2**70)
@@ -106,7 +106,7 @@ def test_what_a_serde_does_not_write_names_topic_and_key(connection: Embedded) -
     assert everything(connection) == []
 
 
-def test_emit_many_takes_pairs_and_records_one_by_one(connection: Embedded) -> None:
+def test_emit_many_accepts_pairs_and_records(connection: Embedded) -> None:
     def made() -> Iterator[tuple[str, str] | Record[str, str]]:
         yield "a", "1"
         yield Record("a", "2", timestamp=9, headers=(("h", None),))
@@ -121,7 +121,7 @@ def test_emit_many_takes_pairs_and_records_one_by_one(connection: Embedded) -> N
     ]
 
 
-def test_flush_makes_all_that_was_emitted_durable(connection: Embedded) -> None:
+def test_flush_makes_emitted_records_durable(connection: Embedded) -> None:
     with Emitter(ORDERS, connection) as emitter:
         places = [emitter.emit(str(n), "") for n in range(100)]
         emitter.flush()
@@ -130,7 +130,7 @@ def test_flush_makes_all_that_was_emitted_durable(connection: Embedded) -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(st.tuples(st.text(max_size=3), st.text(max_size=3)), max_size=30))
-def test_the_order_of_each_key_is_kept(
+def test_order_of_each_key_is_kept(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
 ) -> None:
     connection = Embedded(tmp_path_factory.mktemp("topics"), durable=False)
@@ -147,7 +147,7 @@ def test_the_order_of_each_key_is_kept(
 
 @dataclass
 class ListWriter:
-    """A writer without a bulk form, such as any other connection may have."""
+    """A writer without a bulk method, like those of other connections."""
 
     written: list[tuple[object, ...]] = field(default_factory=list)
     failure: Exception | None = None
@@ -176,7 +176,7 @@ class ListWriter:
 
 @dataclass
 class FixedTopics:
-    """A connection that creates no topics by itself."""
+    """A connection that does not create topics."""
 
     embedded: Embedded
     list_writer: ListWriter = field(default_factory=ListWriter)
@@ -191,7 +191,7 @@ class FixedTopics:
         return self.list_writer
 
 
-def test_missing_topics_are_errors_where_none_are_created(connection: Embedded) -> None:
+def test_missing_topic_raises_if_connection_creates_none(connection: Embedded) -> None:
     with pytest.raises(UnknownTopicError):
         Emitter(ORDERS, FixedTopics(connection))
     config: Mapping[str, str] = {}
@@ -199,7 +199,7 @@ def test_missing_topics_are_errors_where_none_are_created(connection: Embedded) 
     assert partition_count(FixedTopics(connection), "orders") == 7
 
 
-def test_any_writer_will_do(connection: Embedded) -> None:
+def test_emitter_accepts_any_writer(connection: Embedded) -> None:
     connection.ensure("orders")
     fixed = FixedTopics(connection)
     with Emitter(ORDERS, fixed) as emitter:
@@ -208,7 +208,7 @@ def test_any_writer_will_do(connection: Embedded) -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2_500])
-def test_emit_many_raises_a_failed_append(connection: Embedded, count: int) -> None:
+def test_emit_many_raises_failed_append(connection: Embedded, count: int) -> None:
     connection.ensure("orders")
     fixed = FixedTopics(connection, ListWriter(failure=UnknownTopicError("gone")))
     with Emitter(ORDERS, fixed) as emitter, pytest.raises(UnknownTopicError, match="gone"):

@@ -1,4 +1,4 @@
-"""Errors cross process boundaries whole."""
+"""Errors are complete after a transfer to another process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _WHERE = Where("app", "group", "node", "store", "topic", 1, 2, 3, "key")
 
 
 def made(kind: type[KStreamsError]) -> KStreamsError:
-    """Make an error of a class; some say by themselves what to do."""
+    """Create an error of a class; some classes have their own hint."""
     if kind is ForeignDirectoryError:
         return ForeignDirectoryError(Path("/tmp/a"), "it is a link")
     if kind is BrokerUnavailableError:
@@ -42,14 +42,14 @@ def made(kind: type[KStreamsError]) -> KStreamsError:
     return kind("what happened", hint="do this")
 
 
-def test_all_classes_are_public() -> None:
+def test_all_error_classes_are_public() -> None:
     public = {*errors.__all__} - {"Where", "LostChangesWarning"}
     assert {found.__name__ for found in _CLASSES} == public
 
 
 @pytest.mark.parametrize("kind", _CLASSES, ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_every_error_survives_pickling(kind: type[KStreamsError], protocol: int) -> None:
+def test_each_error_survives_pickling(kind: type[KStreamsError], protocol: int) -> None:
     error = made(kind)
     error.at(**vars(_WHERE))
     error.__cause__ = ValueError("cannot be pickled", lambda: None)
@@ -72,7 +72,7 @@ def test_every_error_survives_pickling(kind: type[KStreamsError], protocol: int)
     ],
     ids=lambda item: type(item).__name__ if isinstance(item, Exception) else "",
 )
-def test_fields_of_ones_own_survive_pickling(
+def test_additional_fields_survive_pickling(
     error: KStreamsError, field: str, value: object
 ) -> None:
     found = pickle.loads(pickle.dumps(error))
@@ -81,24 +81,24 @@ def test_fields_of_ones_own_survive_pickling(
 
 
 @pytest.mark.parametrize("key", [lambda: None, {"a": 1}, ("a", 2), object])
-def test_a_key_that_may_not_pickle_travels_as_text(key: Any) -> None:
+def test_key_that_may_not_pickle_is_sent_as_text(key: Any) -> None:
     found = pickle.loads(pickle.dumps(KStreamsError("m").at(key=key)))
     assert found.where.key == repr(key)
 
 
 @pytest.mark.parametrize("key", ["k", b"k", 3, 2.5, True, None])
-def test_a_plain_key_travels_as_it_is(key: object) -> None:
+def test_plain_key_is_pickled_unchanged(key: object) -> None:
     assert pickle.loads(pickle.dumps(KStreamsError("m").at(key=key))).where.key == key
 
 
-def test_a_note_travels_along() -> None:
+def test_notes_survive_pickling() -> None:
     error = KStreamsError("m")
     getattr(error, "add_note", lambda _: None)("look here")
     found = pickle.loads(pickle.dumps(error))
     assert getattr(found, "__notes__", None) == getattr(error, "__notes__", None)
 
 
-def test_the_text_names_the_place_then_the_hint() -> None:
+def test_text_has_place_and_then_hint() -> None:
     assert str(KStreamsError("m", hint="h").at(**vars(_WHERE))) == (
         "m [app 'app', group 'group', node 'node', store 'store', topic 'topic', partition 1, "
         "offset 2, timestamp 3 ms, key 'key']\nHint: h"
@@ -106,11 +106,11 @@ def test_the_text_names_the_place_then_the_hint() -> None:
     assert str(KStreamsError("m")) == "m"
 
 
-def test_a_long_key_is_cut_in_the_text() -> None:
+def test_long_key_is_truncated_in_text() -> None:
     assert str(KStreamsError("m").at(key="x" * 1_000)).endswith("xxx…]")
 
 
-def test_what_is_known_already_stays() -> None:
+def test_at_keeps_known_parts_of_place() -> None:
     error = KStreamsError("m", where=Where(node="inner")).at(node="outer", partition=0)
     assert (error.where.node, error.where.partition) == ("inner", 0)
 
@@ -125,6 +125,8 @@ def test_what_is_known_already_stays() -> None:
     ],
     ids=lambda item: getattr(item, "__name__", ""),
 )
-def test_builtins_catch_them(error: KStreamsError, builtin: type[Exception]) -> None:
+def test_errors_can_be_caught_as_builtin_exceptions(
+    error: KStreamsError, builtin: type[Exception]
+) -> None:
     with pytest.raises(builtin, match=r"^m$"):
         raise error

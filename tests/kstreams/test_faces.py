@@ -1,4 +1,4 @@
-"""What is public: the names that the public modules list, and nothing else."""
+"""The public API consists of the names listed by the public modules."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ USERS = [
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def test_the_root_has_what_a_first_app_needs() -> None:
+def test_root_module_has_names_of_a_first_app() -> None:
     assert 25 <= len(kstreams.__all__) <= 30
     elsewhere = [name for name in kstreams.__all__ if not _faces_with(name)]
     assert elsewhere == []
 
 
-def test_every_name_is_in_one_face() -> None:
+def test_each_name_is_in_one_public_module() -> None:
     found = {name: faces for face in OWN for name in names_of(face) if (faces := _faces_with(name))}
     assert {name: faces for name, faces in found.items() if len(faces) > 1} == {}
 
 
-def test_no_name_has_two_meanings() -> None:
+def test_each_public_name_has_one_definition() -> None:
     homes = defaultdict(set)
     for face in FACES:
         for name in names_of(face):
@@ -50,7 +50,7 @@ def test_no_name_has_two_meanings() -> None:
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_a_face_lists_each_of_its_names_in_order(face: str) -> None:
+def test_public_module_lists_its_names_in_order(face: str) -> None:
     names = names_of(face)
     assert list(names) == sorted(set(names), key=_rank)
     assert {name for name in _bound(face) if not name.startswith("_")} == set(names)
@@ -60,14 +60,14 @@ def test_a_face_lists_each_of_its_names_in_order(face: str) -> None:
 
 
 @pytest.mark.parametrize("face", FACES)
-def test_a_face_teaches_by_an_example(face: str) -> None:
+def test_public_module_has_example_of_its_names(face: str) -> None:
     text = ast.get_docstring(tree_of(face)) or ""
     assert ">>> " in text
     named = set(re.findall(r"\w+", text))
     assert face == "kstreams" or len(set(names_of(face)) & named) >= len(names_of(face)) / 3
 
 
-def test_the_root_and_the_reference_name_every_face() -> None:
+def test_root_module_and_reference_list_each_public_module() -> None:
     named = set(re.findall(r"`(kstreams\.\w+)`", ast.get_docstring(tree_of("kstreams")) or ""))
     pages = {page.stem for page in (ROOT / "docs/reference").glob("*.md")}
     listed = (ROOT / "docs/reference/index.md").read_text().splitlines()
@@ -79,14 +79,14 @@ def test_no_public_name_hides_a_builtin() -> None:
     assert [name for face in FACES for name in names_of(face) if hasattr(builtins, name)] == []
 
 
-def test_importing_the_faces_brings_neither_spark_nor_optional_packages() -> None:
+def test_import_of_public_modules_loads_neither_spark_nor_optional_packages() -> None:
     code = f"import sys, {', '.join(FACES)}; print([m for m in {HEAVY} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("path", USERS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_users_import_from_faces_alone(path: Path) -> None:
+def test_examples_and_docs_import_from_public_modules_only(path: Path) -> None:
     code = path.read_text()
     blocks = BLOCK.findall(code) if path.suffix == ".md" else [code]
     wrong = [
@@ -109,7 +109,7 @@ def _rank(name: str) -> tuple[int, str]:
 
 
 def _bound(face: str) -> set[str]:
-    """Return what a user may import from a face, but for submodules and what it is made with."""
+    """Return the names a user may import from a public module, without submodules and helpers."""
     found: set[str] = set()
     for node in ast.walk(tree_of(face)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(

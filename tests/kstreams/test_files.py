@@ -1,4 +1,4 @@
-"""Reading small files: bounded, and without a buffer of the bound's size."""
+"""Reads of small files: bounded, without a buffer of the maximum size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kstreams.files import open_regular, read_at_most, read_small
 MIB = 1024 * 1024
 
 
-def test_read_small_of_a_small_file_allocates_little(tmp_path: Path) -> None:
+def test_read_small_of_small_file_allocates_little(tmp_path: Path) -> None:
     path = tmp_path / "document"
     path.write_bytes(b"x" * 1000)
     tracemalloc.start()
@@ -27,7 +27,7 @@ def test_read_small_of_a_small_file_allocates_little(tmp_path: Path) -> None:
     assert peak < MIB
 
 
-def test_read_of_a_small_telemetry_document_allocates_little(tmp_path: Path) -> None:
+def test_read_of_small_telemetry_document_allocates_little(tmp_path: Path) -> None:
     (tmp_path / "status.json").write_bytes(b"{}")
     telemetry = DirectoryTelemetry(tmp_path)
     tracemalloc.start()
@@ -55,7 +55,7 @@ def test_read_small_above_its_limit_raises_efbig(tmp_path: Path) -> None:
     assert caught.value.errno == errno.EFBIG
 
 
-def test_read_at_most_of_a_larger_file_returns_its_first_bytes(tmp_path: Path) -> None:
+def test_read_at_most_of_larger_file_returns_its_first_bytes(tmp_path: Path) -> None:
     path = tmp_path / "document"
     path.write_bytes(b"ab" * MIB)
     with open_regular(path) as file:

@@ -1,4 +1,4 @@
-"""FNV-1a, by vectors of its authors and by goka's rule."""
+"""FNV-1a, by test vectors of its authors and by the rule of goka."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ VECTORS = {
 
 
 @pytest.mark.parametrize("data", VECTORS)
-def test_fnv1a_gives_the_vectors_of_its_authors(data: bytes) -> None:
+def test_fnv1a_gives_test_vectors_of_its_authors(data: bytes) -> None:
     assert fnv1a(data) == VECTORS[data]
 
 
 def of_goka(key: bytes, partitions: int) -> int:
-    """Do as goka does in Go: a signed integer of 32 bits, negated if it is negative."""
+    """Return the partition that goka computes: a signed 32-bit integer, negated if negative."""
     signed = fnv1a(key) - (1 << 32) if fnv1a(key) >= 1 << 31 else fnv1a(key)
     return (-signed if signed < 0 else signed) % partitions
 
 
 @given(st.lists(st.one_of(st.none(), st.binary(max_size=20)), max_size=40), st.integers(1, 64))
-def test_partitions_of_keys_and_of_columns_are_those_of_goka(
+def test_partitions_of_keys_and_columns_equal_those_of_goka(
     keys: list[bytes | None], partitions: int
 ) -> None:
     rule = Fnv1aPartitioner()
@@ -59,14 +59,14 @@ def test_partitions_of_keys_and_of_columns_are_those_of_goka(
     ],
     ids=["text", "fixed", "long", "empty"],
 )
-def test_columns_of_other_layouts_give_the_partition_of_each_key(column: Any) -> None:
+def test_columns_of_other_layouts_give_partition_of_each_key(column: Any) -> None:
     rule = Fnv1aPartitioner()
     keys = [k.encode() if isinstance(k, str) else k for k in column.to_pylist()]
     expected = [-1 if key is None else rule.partition(key, 7) for key in keys]
     assert rule.partition_batch(column, 7).tolist() == expected
 
 
-def test_fnv1a_refuses_a_count_below_1() -> None:
+def test_fnv1a_rejects_partition_count_below_one() -> None:
     for count in (0, -1):
         with pytest.raises(ValueError, match="expected at least 1"):
             Fnv1aPartitioner().partition(b"k", count)
@@ -75,6 +75,6 @@ def test_fnv1a_refuses_a_count_below_1() -> None:
 
 
 @given(st.binary(max_size=40), st.integers(1, 100))
-def test_public_murmur2_is_the_hash_of_the_default_partitioner(key: bytes, count: int) -> None:
+def test_public_murmur2_is_hash_of_default_partitioner(key: bytes, count: int) -> None:
     found = Murmur2Partitioner().partition(key, count)
     assert (murmur2(key) & 0x7FFFFFFF) % count == found

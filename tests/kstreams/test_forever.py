@@ -36,7 +36,7 @@ from kstreams.windows import (
 from tests.kstreams.windows.running import SOURCE, driver_of, store_for
 
 LATE = LATEST_MS - 400 * 86_400_000
-"""A time that each calendar holds, ms."""
+"""A time supported by all calendars, in ms."""
 
 KINDS: dict[str, Any] = {
     "tumbling": TumblingWindows(minutes(1), grace=forever),
@@ -60,7 +60,7 @@ def test_no_record_is_late_with_grace_forever(kind: str, execution: Any) -> None
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_on_close_with_grace_forever_emits_at_the_end_of_a_run(kind: str) -> None:
+def test_on_close_with_grace_forever_emits_at_end_of_run(kind: str) -> None:
     driver, sink = driver_of(KINDS[kind], on_close(), count(), "auto", INT64)
     with driver:
         driver.pipe_batch(SOURCE, [Record("a", 1, 0), Record("b", 1, LATE)])
@@ -81,7 +81,7 @@ def test_on_close_with_grace_forever_emits_at_the_end_of_a_run(kind: str) -> Non
         (until_time_limit(days(1)), False),
     ],
 )
-def test_a_run_that_closes_no_windows_rejects_records_that_are_never_released(
+def test_run_without_close_windows_rejects_records_that_are_never_released(
     until: Any, waits: bool
 ) -> None:
     builder = TopologyBuilder("t")
@@ -96,7 +96,7 @@ def test_a_run_that_closes_no_windows_rejects_records_that_are_never_released(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_run_that_closes_no_windows_rejects_on_close_with_grace_forever(kind: str) -> None:
+def test_run_without_close_windows_rejects_on_close_with_grace_forever(kind: str) -> None:
     builder = TopologyBuilder("t")
     windows = KINDS[kind]
     for name, emit in (("updates", each_update()), ("finals", on_close())):
@@ -111,13 +111,13 @@ def test_a_run_that_closes_no_windows_rejects_on_close_with_grace_forever(kind: 
         check_run_closes_windows(builder.build(), "close them.")
 
 
-def test_a_store_with_ttl_forever_is_one_without_a_ttl() -> None:
+def test_store_with_ttl_forever_equals_store_without_ttl() -> None:
     plain = key_value_store("s", key=TEXT, value=INT64)
     assert key_value_store("s", key=TEXT, value=INT64, ttl=forever) == plain
     assert key_value_store("s", key=TEXT, value=INT64, ttl=days(1)) != plain
 
 
-def test_a_table_with_ttl_forever_keeps_its_rows() -> None:
+def test_table_with_ttl_forever_keeps_its_rows() -> None:
     builder = TopologyBuilder("t")
     spec = timestamped_store("rows", key=TEXT, value=INT64)
     builder.add_table("table", SOURCE, store=spec, ttl=forever)
@@ -127,7 +127,7 @@ def test_a_table_with_ttl_forever_keeps_its_rows() -> None:
         assert driver.store(spec).get("a") is not None
 
 
-def test_a_versioned_store_with_retention_forever_keeps_all_versions() -> None:
+def test_versioned_store_with_retention_forever_keeps_all_versions() -> None:
     builder = TopologyBuilder("t")
     spec = versioned_key_value_store("rows", key=TEXT, value=INT64, retention=forever)
     builder.add_table("table", SOURCE, store=spec)
@@ -138,7 +138,7 @@ def test_a_versioned_store_with_retention_forever_keeps_all_versions() -> None:
         assert [store.get("a", time).value for time in (1, 6, LATE)] == [1, 3, 2]
 
 
-def test_deduplicate_within_forever_remembers_all_ids() -> None:
+def test_deduplicate_within_forever_keeps_all_ids() -> None:
     builder = TopologyBuilder("t")
     unique = deduplicate(by_key(), id=TEXT, within=forever, store="ids")
     node: Any = builder.add_processor("unique", unique, builder.add_source("in", SOURCE))
@@ -150,7 +150,7 @@ def test_deduplicate_within_forever_remembers_all_ids() -> None:
         assert [record.key for record in driver.read(sink)] == ["a", "b"]
 
 
-def test_streams_are_joined_within_forever() -> None:
+def test_streams_can_be_joined_within_forever() -> None:
     span = within(forever, grace=forever)
     assert span.before == span.after == span.grace == forever
     assert timedelta(0) < forever < timedelta.max

@@ -1,4 +1,4 @@
-"""Frames in headers: by columns what it is by records, and back again."""
+"""Frames in headers: columns and records are converted equally, in both directions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def as_rows(found: tuple[pa.Array, pa.Array, pa.Array]) -> list[object]:
 
 
 @given(rows)
-def test_reading_by_columns_is_reading_by_records(
+def test_reading_by_columns_equals_reading_by_records(
     rows: list[tuple[bytes | None, bytes | None, Headers]],
 ) -> None:
     assert as_rows(FRAMES.read(*columns(rows))) == by_records(rows)
@@ -45,7 +45,7 @@ def test_reading_by_columns_is_reading_by_records(
 
 
 @given(rows, st.binary(max_size=2), st.binary(max_size=2))
-def test_writing_by_columns_is_writing_by_records(
+def test_writing_by_columns_equals_writing_by_records(
     rows: list[tuple[bytes | None, bytes | None, Headers]], key: bytes, value: bytes
 ) -> None:
     framed = [
@@ -58,7 +58,7 @@ def test_writing_by_columns_is_writing_by_records(
 
 
 @given(rows)
-def test_what_is_written_is_read_again(
+def test_written_frames_are_read_unchanged(
     rows: list[tuple[bytes | None, bytes | None, Headers]],
 ) -> None:
     plain = [(k, v, ()) for k, v, _ in rows]
@@ -68,7 +68,7 @@ def test_what_is_written_is_read_again(
     assert as_rows(FRAMES.read(*written)) == framed
 
 
-def test_slices_of_columns_are_read_as_they_are() -> None:
+def test_slices_of_columns_are_read_correctly() -> None:
     rows: list[tuple[bytes | None, bytes | None, Headers]] = [
         (b"0", b"0", (("v-id", b"A"),)),
         (b"1", b"1", ()),

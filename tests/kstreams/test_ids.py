@@ -1,4 +1,4 @@
-"""Ids are values; their text is made and read in one module."""
+"""Ids are values; their text form is created and parsed in one module."""
 
 from __future__ import annotations
 
@@ -34,14 +34,13 @@ OTHER_CUTS = {
     "routes.py": "addresses",
     "savepoints.py": "names of objects",
 }
-"""Modules that cut texts at slashes which are no ids."""
+"""Modules that split texts at slashes for other purposes than ids."""
 
 OTHER_JOINS = {
     "checkpoint.py": "places, as errors name them",
     "contexts.py": "labels of punctuators",
     "finished.py": "paths",
     "fork.py": "places, as errors name them",
-    "io.py": "ids of producers and records, names of segments",
     "local.py": "paths",
     "object_telemetry.py": "names of objects",
     "package_files.py": "paths",
@@ -52,48 +51,49 @@ OTHER_JOINS = {
     "stage_settings.py": "ids of producers",
     "task_key.py": "names of objects",
     "task_numbers.py": "names of workers",
+    "topic_io.py": "ids of producers and records, names of segments",
     "topic_reader.py": "names of copies",
     "values.py": "windows as people read them",
     "windowed.py": "windows as people read them",
     "zipped.py": "paths",
 }
-"""Modules that join values with a slash to something else than an id."""
+"""Modules that join values by a slash for other purposes than ids."""
 
 
 @KINDS
 @given(name=st.text(min_size=1), number=st.integers(0, 2**31 - 1))
-def test_what_is_written_is_read_back(
+def test_text_of_id_is_parsed_to_equal_id(
     kind: type[TaskId] | type[TopicPartition], name: str, number: int
 ) -> None:
     made = kind(name, number)
     assert kind.parse(str(made)) == made
     assert str(made) == f"{made}" == f"{name}/{number}"
-    assert pickle.loads(pickle.dumps(made)) == made  # our own
+    assert pickle.loads(pickle.dumps(made)) == made  # a trusted pickle
 
 
 @KINDS
 @pytest.mark.parametrize("text", ["", "name", "name/", "name/-1", "name/01", "name/x", "name/٣"])
-def test_a_text_that_is_no_id_is_refused(
+def test_text_that_is_no_id_is_rejected(
     kind: type[TaskId] | type[TopicPartition], text: str
 ) -> None:
     with pytest.raises(ValueError, match="expected name/number"):
         kind.parse(text)
 
 
-def test_keys_become_text_and_come_back_in_order() -> None:
+def test_mapping_keys_are_converted_to_text_and_back_in_order() -> None:
     positions = {TopicPartition("b", 1): 7, TopicPartition("a/b", 0): 8}
     texts = text_keys(positions)
     assert list(texts.items()) == [("b/1", 7), ("a/b/0", 8)]
     assert list(parse_keys(TopicPartition, texts).items()) == list(positions.items())
 
 
-def test_ids_are_cut_and_joined_in_their_module_alone() -> None:
+def test_ids_are_split_and_joined_only_in_their_module() -> None:
     assert _others(_cuts, OTHER_CUTS) == []
     assert _others(_joins, OTHER_JOINS) == []
 
 
 def _others(found_in: Callable[[ast.AST], Iterator[int]], allowed: Collection[str]) -> list[str]:
-    """Return where modules do with slashes what neither `ids.py` nor those of a list do."""
+    """Return the lines outside of `ids.py` and of listed modules that handle slashes."""
     return [
         f"{path.relative_to(ROOT)}:{line}"
         for path in sorted(ROOT.rglob("*.py"))
@@ -103,7 +103,7 @@ def _others(found_in: Callable[[ast.AST], Iterator[int]], allowed: Collection[st
 
 
 def _cuts(tree: ast.AST) -> Iterator[int]:
-    """Yield the lines that cut a text at a slash."""
+    """Yield the lines that split a text at a slash."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             slash = any(isinstance(a, ast.Constant) and a.value == "/" for a in node.args)
@@ -112,7 +112,7 @@ def _cuts(tree: ast.AST) -> Iterator[int]:
 
 
 def _joins(tree: ast.AST) -> Iterator[int]:
-    """Yield the lines that put a slash between two values."""
+    """Yield the lines that join two values by a slash."""
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             for left, slash, right in zip(

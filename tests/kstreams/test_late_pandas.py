@@ -1,4 +1,4 @@
-"""pandas stays out until somebody imports it, and then all is as it always was."""
+"""pandas is imported on first use, and then works as usual."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ assert not any("late_pandas" in type(finder).__module__ for finder in sys.meta_p
 
 
 def _run(*parts: str) -> None:
-    """Run a program of its own, in which nothing is imported yet."""
+    """Run a program in a new process, without imported modules."""
     arguments = [sys.executable, "-W", "error", "-c", "".join(parts)]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -57,12 +57,12 @@ def _run(*parts: str) -> None:
         pytest.param(_USE + "import pandas.api.types", id="by-a-submodule"),
     ],
 )
-def test_pandas_and_pyarrow_understand_each_other(before: str) -> None:
+def test_pandas_and_pyarrow_work_together(before: str) -> None:
     _run(before, _SERIES)
 
 
 @pytest.mark.slow
-def test_pandas_that_could_not_be_imported_can_be_tried_again() -> None:
+def test_failed_import_of_pandas_can_be_retried() -> None:
     failing = """
 sys.modules["pandas.core.api"] = None
 try:
@@ -74,7 +74,7 @@ except ImportError:
 
 
 @pytest.mark.slow
-def test_without_pandas_its_lack_is_said_as_ever() -> None:
+def test_missing_pandas_raises_usual_import_error() -> None:
     missing = """
 sys.path_importer_cache.clear()
 class Missing:
@@ -95,7 +95,7 @@ assert pa.array([1]).to_pylist() == [1]
 
 
 @pytest.mark.slow
-def test_pandas_is_there_for_other_threads_meanwhile() -> None:
+def test_pandas_can_be_imported_by_another_thread_meanwhile() -> None:
     busy = """
 import sys, threading
 import numpy, pyarrow
@@ -117,5 +117,5 @@ import pyarrow as pa
     _run(busy, _SERIES)
 
 
-def test_nothing_but_pandas_is_looked_for() -> None:
+def test_finder_handles_pandas_only() -> None:
     assert late_pandas._LatePandas().find_spec("json") is None

@@ -1,4 +1,4 @@
-"""One rule for what becomes a path, and what stands in for names beyond it."""
+"""The rule for names used in paths, and the encoding of other names."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 @pytest.mark.parametrize(
     "name", ["word-count", "Zähler 2", "a:b", "a.b@c", "日本", "~", "a" * 255, "é" * 127, "%2e%2e"]
 )
-def test_a_name_that_a_file_system_keeps_apart_is_good(name: str) -> None:
+def test_name_distinct_in_every_file_system_is_valid(name: str) -> None:
     assert check_step("a name", name) == name
 
 
@@ -46,7 +46,7 @@ def test_a_name_that_a_file_system_keeps_apart_is_good(name: str) -> None:
     ],
     ids=lambda value: ascii(value)[:20],
 )
-def test_a_name_that_is_no_step_of_a_path_is_refused(name: str, why: str) -> None:
+def test_name_that_is_no_path_component_is_rejected(name: str, why: str) -> None:
     with pytest.raises(InvalidNameError, match=why) as caught:
         check_step("the app's id", name)
     assert caught.value.name == name
@@ -59,14 +59,14 @@ def test_a_name_that_is_no_step_of_a_path_is_refused(name: str, why: str) -> Non
 @pytest.mark.parametrize(
     "epoch", ["", "..", "0123456789AB", "0123456789abc", "../../etc/x", None, 1]
 )
-def test_an_incarnation_is_12_hex_digits(epoch: object) -> None:
+def test_checkpoint_id_has_12_hex_digits(epoch: object) -> None:
     assert check_incarnation("0123456789ab", "it") == "0123456789ab"
     with pytest.raises(InvalidNameError, match=r"app\.json has the incarnation .*12 hex digits"):
         check_incarnation(epoch, "app.json")
 
 
 @given(TEXT)
-def test_any_name_has_a_step_that_stays_where_it_is(name: str) -> None:
+def test_any_name_has_path_component_that_stays_in_its_directory(name: str) -> None:
     step = path_step(name)
     assert PurePosixPath("above", step).parts == ("above", step)
     assert step not in (".", "..")
@@ -74,21 +74,21 @@ def test_any_name_has_a_step_that_stays_where_it_is(name: str) -> None:
 
 
 @given(TEXT, TEXT)
-def test_two_names_never_share_a_step(one: str, other: str) -> None:
+def test_different_names_have_different_path_components(one: str, other: str) -> None:
     assert (path_step(one) == path_step(other)) == (one == other)
 
 
 @given(TEXT.filter(lambda name: not step_problem(name) and not name.startswith("%")))
-def test_a_good_name_is_its_own_step(name: str) -> None:
+def test_valid_name_is_its_own_path_component(name: str) -> None:
     assert path_step(name) == name
 
 
-def test_a_shown_name_is_short_and_escaped() -> None:
+def test_printed_name_is_short_and_escaped() -> None:
     assert shown_name("a\x1b[31m\nb") == r"'a\x1b[31m\nb'"
     assert len(shown_name("a" * 10_000)) < 100
 
 
-def test_a_topics_name_fits_both_kinds_of_connections() -> None:
+def test_topic_name_is_valid_in_both_kinds_of_connections() -> None:
     assert is_topic("a.B_c-9")
     for name in ("", ".", "..", "../x", "a/b", "a b", "a\n", "ä", "a" * 250, None):
         assert not is_topic(name)

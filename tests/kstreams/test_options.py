@@ -1,4 +1,4 @@
-"""Every option of every public call is checked; options are found by the signatures."""
+"""Each option of each public callable is checked; options are found in signatures."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ NOT_CALLED_BY_USERS = {
     "SourceNode": "made by the builder",
     "WindowedSupplier": "made by `windowed_aggregate`",
 }
-"""Public callables with options that no user passes, and why."""
+"""Public callables with options that users do not pass, and the reasons."""
 
 
 def callables() -> Iterator[tuple[str, Callable[..., Any], Callable[..., Any]]]:
-    """Yield name, call and signature of all public functions, constructors and methods."""
+    """Yield name, callable and signature of all public functions, constructors and methods."""
     for face in FACES:
         for name in names_of(face):
             found: Any = getattr(import_module(face), name)
@@ -52,7 +52,7 @@ def callables() -> Iterator[tuple[str, Callable[..., Any], Callable[..., Any]]]:
 
 
 def options() -> dict[str, tuple[Callable[..., Any], Callable[..., Any], str]]:
-    """Return all options of public calls by a name."""
+    """Return all options of public callables by name."""
     return {
         f"{name}({option})": (call, function, option)
         for name, call, function in callables()
@@ -66,7 +66,7 @@ OPTIONS = options()
 
 @pytest.mark.parametrize("name", OPTIONS)
 @pytest.mark.parametrize("value", ["no such value", 7, object()], ids=["text", "number", "object"])
-def test_option_refuses_a_value_that_it_does_not_take(name: str, value: object) -> None:
+def test_option_rejects_invalid_value(name: str, value: object) -> None:
     call, function, option = OPTIONS[name]
     parameters = inspect.signature(function).parameters.values()
     given: dict[str, Any] = {
@@ -84,11 +84,11 @@ def test_option_refuses_a_value_that_it_does_not_take(name: str, value: object) 
 
 
 @pytest.mark.parametrize("name", NOT_CALLED_BY_USERS)
-def test_every_exemption_is_there(name: str) -> None:
+def test_each_exemption_exists(name: str) -> None:
     assert name == "Joiner.__call__" or any(each[0] == name for each in callables())
 
 
-def test_the_known_options_are_among_those_that_are_found() -> None:
+def test_known_options_are_found() -> None:
     known = {
         "TopologyBuilder(on_error)",
         "TopologyBuilder.add_source(invalid_time)",
@@ -108,9 +108,9 @@ def test_the_known_options_are_among_those_that_are_found() -> None:
     assert known - OPTIONS.keys() == set()
 
 
-def test_error_lists_the_values_and_names_the_nearest() -> None:
+def test_error_lists_valid_values_and_suggests_nearest() -> None:
     with pytest.raises(OptionError) as caught:
-        TopologyBuilder("t", on_error="Fail")  # type: ignore[arg-type]  # what is tested
+        TopologyBuilder("t", on_error="Fail")  # type: ignore[arg-type]  # the invalid argument
     assert caught.value.message == (
         "TopologyBuilder: on_error is 'Fail', expected 'fail', 'skip' or DeadLetter"
     )
@@ -118,19 +118,19 @@ def test_error_lists_the_values_and_names_the_nearest() -> None:
     assert isinstance(caught.value, (TopologyError, CompileError, ValueError))
 
 
-def test_topic_refuses_nulls_that_are_no_policy() -> None:
+def test_topic_rejects_unknown_policy_for_nulls() -> None:
     with pytest.raises(OptionError, match="nulls is 'decode', expected 'drop' or 'pass'"):
-        Topic("t", TEXT, TEXT, nulls="decode")  # type: ignore[call-overload]  # what is tested
+        Topic("t", TEXT, TEXT, nulls="decode")  # type: ignore[call-overload]  # the invalid argument
 
 
-def test_aggregate_without_windows_refuses_an_emission_of_windows() -> None:
+def test_aggregate_without_windows_rejects_emission_of_windows() -> None:
     store = timestamped_store("s", key=TEXT, value=INT64)
     emit: Any = at_most_every(seconds(1))
     with pytest.raises(OptionError, match=r"emit is AtMostEvery.*EachUpdate or OncePerBatch"):
         aggregate(count(), store=store, emit=emit)
 
 
-def test_values_of_another_type_that_are_equal_are_refused() -> None:
+def test_equal_value_of_another_type_is_rejected() -> None:
     @checks_options
     def call(level: Literal[1, 2], flag: Literal["a"] | None = None) -> int:
         return level
@@ -140,4 +140,4 @@ def test_values_of_another_type_that_are_equal_are_refused() -> None:
     with pytest.raises(OptionError):
         call(wrong)
     with pytest.raises(TypeError, match="missing"):
-        call()  # type: ignore[call-arg]  # what is tested
+        call()  # type: ignore[call-arg]  # the missing argument

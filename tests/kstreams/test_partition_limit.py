@@ -1,4 +1,4 @@
-"""A partition count without sense is an error at the call, and not a machine that hangs."""
+"""An absurd partition count is rejected at the call, and does not hang the machine."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from kstreams import TEXT, Embedded, Topic, TopologyBuilder
 from kstreams.errors import KafkaRequestError, KStreamsError, PartitionCountError, TopologyError
 from kstreams.errors.topics import InvalidTopicError, TopicFormatError
-from kstreams.kafka.options import Kafka
 from kstreams.partitioner import MAX_PARTITIONS
 from kstreams.testing import TopologyTestDriver
 from kstreams.topology import to_stdout
+from kstreams_kafka.options import Kafka
 
 LINES = Topic("lines", TEXT, TEXT)
 MANY = 10**9
@@ -61,7 +61,7 @@ def kafka(home: Path) -> None:
         (kafka, KafkaRequestError),
     ],
 )
-def test_a_thousand_million_partitions_are_refused_at_the_call(
+def test_a_billion_partitions_are_rejected_at_the_call(
     call: Callable[[Path], None], error: type[KStreamsError], tmp_path: Path
 ) -> None:
     with pytest.raises(error, match="partition count is 1,000,000,000, expected 1 to 10,000"):
@@ -69,12 +69,12 @@ def test_a_thousand_million_partitions_are_refused_at_the_call(
     assert not list(tmp_path.iterdir())
 
 
-def test_topics_made_by_a_write_have_no_more_partitions_than_others(tmp_path: Path) -> None:
+def test_default_partition_count_of_created_topics_is_limited(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="default_partitions is 1,000,000,000, expected 1 to"):
         Embedded(tmp_path, default_partitions=MANY)
 
 
-def test_a_description_that_claims_more_partitions_is_not_believed(tmp_path: Path) -> None:
+def test_topic_description_with_too_many_partitions_is_rejected(tmp_path: Path) -> None:
     admin = Embedded(tmp_path).admin()
     admin.create("lines", 1)
     description = tmp_path / "lines" / "topic.json"
@@ -83,7 +83,7 @@ def test_a_description_that_claims_more_partitions_is_not_believed(tmp_path: Pat
         Embedded(tmp_path).admin().end_offsets("lines")
 
 
-def test_as_many_partitions_as_the_limit_says_are_made(tmp_path: Path) -> None:
+def test_maximum_number_of_partitions_is_created(tmp_path: Path) -> None:
     connection = Embedded(tmp_path, durable=False)
     connection.admin().create("lines", MAX_PARTITIONS)
     assert connection.admin().partition_count("lines") == MAX_PARTITIONS

@@ -1,9 +1,8 @@
-"""The partitioner against Kafka's own answers.
+"""The partitioner, compared with results of Kafka's Java client.
 
-`data/murmur2_golden.json` was made with the Java client, kafka-clients 3.9.1:
-`Utils.murmur2` and `Utils.toPositive` of `org.apache.kafka.common.utils` over
-random keys of 0 to 40 bytes and of lengths around powers of two up to 4,097,
-all-zero and all-one keys, UTF-8 text and big-endian longs.
+`data/murmur2_golden.json` was made with kafka-clients 3.9.1: `Utils.murmur2` and `Utils.toPositive`
+of `org.apache.kafka.common.utils` for random keys of 0 to 40 bytes and of lengths around powers of
+two up to 4,097, all-zero and all-one keys, UTF-8 text and big-endian longs.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ TYPES = [pa.binary(), pa.large_binary()]
 
 
 def _signed(hashed: int) -> int:
-    """Return an unsigned 32-bit integer as Java's `int` has it."""
+    """Return an unsigned 32-bit integer as a Java `int`."""
     return hashed - (1 << 32) if hashed >= 1 << 31 else hashed
 
 
@@ -57,33 +56,33 @@ def by_length(key: bytes, partitions: int) -> int:
     return len(key) % partitions
 
 
-def test_murmur2_equals_the_java_client() -> None:
+def test_murmur2_equals_java_client() -> None:
     assert [hashed for _, hashed, _ in GOLDEN] == [_signed(murmur2_of(key)) for key, _, _ in GOLDEN]
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 3, 7, 64, 1000])
-def test_partition_of_equals_the_java_client(partitions: int) -> None:
+def test_partition_of_equals_java_client(partitions: int) -> None:
     expected = [positive % partitions for _, _, positive in GOLDEN]
     assert expected == [partition_of(key, partitions) for key, _, _ in GOLDEN]
 
 
 @pytest.mark.parametrize("kind", TYPES, ids=str)
 @pytest.mark.parametrize("partitions", [1, 2, 3, 7, 64, 1000])
-def test_partitions_of_equals_the_java_client(kind: pa.DataType, partitions: int) -> None:
+def test_partitions_of_equals_java_client(kind: pa.DataType, partitions: int) -> None:
     keys = pa.array([key for key, _, _ in GOLDEN], kind)
     expected = [positive % partitions for _, _, positive in GOLDEN]
     assert expected == partitions_of(keys, partitions).tolist()
 
 
 @pytest.mark.parametrize("length", range(41))
-def test_partitions_of_equals_the_java_client_on_keys_of_one_length(length: int) -> None:
+def test_partitions_of_keys_of_one_length_equal_java_client(length: int) -> None:
     cases = [case for case in GOLDEN if len(case[0]) == length] * 20
     keys = pa.array([key for key, _, _ in cases], pa.binary())
     assert [case[2] % 97 for case in cases] == partitions_of(keys, 97).tolist()
 
 
 @given(keys_of_mixed_length, counts, st.sampled_from(TYPES), st.data())
-def test_column_equals_scalar_whole_and_sliced(
+def test_whole_and_sliced_column_equal_scalar(
     keys: list[bytes | None], partitions: int, kind: pa.DataType, data: st.DataObject
 ) -> None:
     column = pa.array(keys, kind)
@@ -95,7 +94,7 @@ def test_column_equals_scalar_whole_and_sliced(
 
 
 @given(st.integers(0, 40), st.integers(0, 60), counts, st.randoms(use_true_random=False))
-def test_column_of_one_length_equals_scalar(
+def test_column_of_keys_of_one_length_equals_scalar(
     length: int, rows: int, partitions: int, random: Any
 ) -> None:
     keys: list[bytes | None] = [random.randbytes(length) for _ in range(rows)]
@@ -107,13 +106,13 @@ def test_column_of_one_length_equals_scalar(
 
 
 @given(st.lists(st.none() | st.text(max_size=12), max_size=60), counts)
-def test_text_counts_by_its_utf8_bytes(keys: list[str | None], partitions: int) -> None:
+def test_text_keys_are_hashed_by_utf8_bytes(keys: list[str | None], partitions: int) -> None:
     expected = _expected([None if key is None else key.encode() for key in keys], partitions)
     assert expected == partitions_of(pa.array(keys, pa.string()), partitions).tolist()
     assert expected == partitions_of(pa.array(keys, pa.large_string()), partitions).tolist()
 
 
-def test_column_longer_than_a_block_equals_scalar() -> None:
+def test_column_longer_than_block_equals_scalar() -> None:
     random = np.random.default_rng(5)
     keys: list[bytes | None] = [random.bytes(int(n)) for n in random.integers(0, 30, 40_000)]
     keys[11] = None
@@ -122,7 +121,7 @@ def test_column_longer_than_a_block_equals_scalar() -> None:
     assert _expected(keys, 12) == partitions_of(pa.array(keys, pa.binary()), 12).tolist()
 
 
-def test_chunks_keep_their_order() -> None:
+def test_partitions_of_chunked_column_keep_order() -> None:
     keys: list[bytes | None] = [b"%d" % (n * n) for n in range(100)]
     chunks = [pa.array(keys[:1], pa.binary()), pa.array([], pa.binary()), pa.array(keys[1:])]
     assert _expected(keys, 5) == partitions_of(pa.chunked_array(chunks), 5).tolist()
@@ -139,17 +138,17 @@ def test_chunks_keep_their_order() -> None:
     ],
     ids=str,
 )
-def test_empty_column_has_no_partitions(column: Any) -> None:
+def test_partitions_of_empty_column_are_empty(column: Any) -> None:
     found = partitions_of(column, 3)
     assert (0, np.dtype(np.int32)) == (len(found), found.dtype)
 
 
-def test_column_of_nulls_and_empty_keys_without_a_data_buffer() -> None:
+def test_column_of_nulls_and_empty_keys_has_no_data_buffer() -> None:
     assert partitions_of(pa.nulls(3, pa.binary()), 3).tolist() == [-1] * 3
     assert [partition_of(b"", 3)] * 20 == partitions_of(pa.array([b""] * 20), 3).tolist()
 
 
-def test_column_of_numbers_is_refused() -> None:
+def test_column_of_numbers_is_rejected() -> None:
     with pytest.raises(TypeError, match="int64"):
         partitions_of(pa.array([1, 2]), 3)
 
@@ -159,7 +158,7 @@ def test_column_of_numbers_is_refused() -> None:
     [Murmur2Partitioner(), InnerKeyPartitioner(8), partition_by(by_length)],
     ids=lambda it: it.name,
 )
-def test_partitioner_is_a_value(partitioner: Partitioner) -> None:
+def test_partitioner_can_be_pickled_and_compared(partitioner: Partitioner) -> None:
     again = pickle.loads(pickle.dumps(partitioner))
     assert partitioner == again
     assert hash(partitioner) == hash(again)
@@ -167,7 +166,7 @@ def test_partitioner_is_a_value(partitioner: Partitioner) -> None:
 
 
 @given(keys_of_mixed_length, counts)
-def test_partitioner_gives_one_answer_to_a_key_and_a_column(
+def test_partitioner_gives_same_partition_for_key_and_column(
     keys: list[bytes | None], partitions: int
 ) -> None:
     column = pa.array(keys, pa.binary())
@@ -181,7 +180,7 @@ def test_partitioner_gives_one_answer_to_a_key_and_a_column(
         assert one_by_one == partitioner.partition_batch(column, partitions).tolist()
 
 
-def test_the_partition_of_an_inner_key_is_that_of_the_key_without_its_tail() -> None:
+def test_partition_of_inner_key_ignores_tail_of_key() -> None:
     rule = InnerKeyPartitioner(8)
     for key in (b"", b"a", b"alice", b"k" * 40):
         for tail in (bytes(8), b"\xff" * 8):
@@ -189,18 +188,18 @@ def test_the_partition_of_an_inner_key_is_that_of_the_key_without_its_tail() -> 
     assert rule != InnerKeyPartitioner(16)
 
 
-def test_function_partitioner_takes_the_functions_name() -> None:
+def test_function_partitioner_has_name_of_function() -> None:
     assert partition_by(by_length).name == "by_length"
 
 
-def test_function_partitioner_refuses_a_partition_the_topic_lacks() -> None:
+def test_function_partitioner_rejects_partition_missing_in_topic() -> None:
     wrong = FunctionPartitioner("wrong", lambda key, partitions: partitions)
     with pytest.raises(ValueError, match="'wrong' gave partition 4, expected 0 to 3"):
         wrong.partition(b"key", 4)
 
 
 @pytest.mark.parametrize("partitions", [0, -1])
-def test_count_below_one_is_refused(partitions: int) -> None:
+def test_partition_count_below_one_is_rejected(partitions: int) -> None:
     with pytest.raises(ValueError, match="expected at least 1"):
         partition_of(b"key", partitions)
     with pytest.raises(ValueError, match="expected at least 1"):
@@ -212,7 +211,9 @@ def test_count_below_one_is_refused(partitions: int) -> None:
 
 
 @given(st.lists(st.none() | st.binary(max_size=3), max_size=20), st.integers(1, 5))
-def test_null_keys_take_turns_by_their_row(keys: list[bytes | None], partitions: int) -> None:
+def test_null_keys_are_distributed_round_robin_by_row(
+    keys: list[bytes | None], partitions: int
+) -> None:
     rule = Murmur2Partitioner()
     column = pa.array(keys, pa.binary())
     expected = [
@@ -224,7 +225,7 @@ def test_null_keys_take_turns_by_their_row(keys: list[bytes | None], partitions:
     assert one_by_one == expected
 
 
-def test_a_turn_is_taken_by_null_keys_alone() -> None:
+def test_only_null_keys_advance_round_robin() -> None:
     turns = iter([4])
     assert target(Murmur2Partitioner(), b"a", 3, turns) == Murmur2Partitioner().partition(b"a", 3)
     assert target(Murmur2Partitioner(), None, 3, turns) == 1

@@ -5,21 +5,21 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, EntryPoints
-from typing import Any
+from importlib.metadata import EntryPoint, EntryPoints, PackageNotFoundError
+from typing import Any, NoReturn
 
 import pytest
 
 from kstreams import KStreamsError, plugins
 from kstreams.errors import PluginError
-from kstreams.plugins import load_plugin, plugin_names
+from kstreams.plugins import load_plugin, missing_extra, plugin_names
 
 Offer = Callable[..., None]
 
 
 @pytest.fixture
 def offer(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let the installed packages offer certain serdes, given as name=value pairs."""
+    """Let the installed packages provide certain serdes, given as name=value pairs."""
 
     def install(*offers: tuple[str, str]) -> None:
         points = [EntryPoint(name, value, "kstreams.serdes") for name, value in offers]
@@ -30,22 +30,26 @@ def offer(monkeypatch: pytest.MonkeyPatch) -> Any:
     plugins._found.cache_clear()
 
 
-def test_the_distributions_own_plugins_are_found() -> None:
+def _not_installed(name: str) -> NoReturn:
+    raise PackageNotFoundError(name)
+
+
+def test_plugins_of_this_distribution_are_found() -> None:
     assert {"memory", "rocksdb"} <= set(plugin_names("kstreams.stores"))
     assert "json" in plugin_names("kstreams.serdes")
 
 
-def test_names_are_sorted(offer: Offer) -> None:
+def test_plugin_names_are_sorted(offer: Offer) -> None:
     offer(("text", "kstreams.serde:TEXT"), ("int64", "kstreams.serde:INT64"))
     assert plugin_names("kstreams.serdes") == ("int64", "text")
 
 
-def test_listing_imports_nothing(offer: Offer) -> None:
+def test_listing_plugins_imports_nothing(offer: Offer) -> None:
     offer(("broken", "no_such_module:THING"))
     assert plugin_names("kstreams.serdes") == ("broken",)
 
 
-def test_listing_imports_no_plugin_of_ours() -> None:
+def test_listing_plugins_imports_no_plugin_of_this_repository() -> None:
     code = (
         "import sys; from kstreams.plugins import plugin_names;"
         "plugin_names('kstreams.stores'), plugin_names('kstreams.serdes');"
@@ -55,19 +59,19 @@ def test_listing_imports_no_plugin_of_ours() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_loading_imports_the_one_that_is_named(offer: Offer) -> None:
+def test_loading_imports_only_named_plugin(offer: Offer) -> None:
     from kstreams import TEXT
 
     offer(("broken", "no_such_module:THING"), ("text", "kstreams.serde:TEXT"))
     assert load_plugin("kstreams.serdes", "text") is TEXT
 
 
-def test_the_installed_packages_are_looked_at_once(offer: Offer) -> None:
+def test_installed_packages_are_scanned_once(offer: Offer) -> None:
     offer(("text", "kstreams.serde:TEXT"))
     assert plugins._found("kstreams.serdes") is plugins._found("kstreams.serdes")
 
 
-def test_an_unknown_name_suggests_a_near_one(offer: Offer) -> None:
+def test_unknown_name_suggests_similar_one(offer: Offer) -> None:
     offer(("json", "a:b"), ("text", "a:c"))
     with pytest.raises(PluginError) as caught:
         load_plugin("kstreams.serdes", "jsn")
@@ -77,14 +81,40 @@ def test_an_unknown_name_suggests_a_near_one(offer: Offer) -> None:
     assert isinstance(caught.value, (KStreamsError, LookupError))
 
 
-def test_an_unknown_name_with_none_near_says_what_to_do(offer: Offer) -> None:
+def test_unknown_name_without_similar_one_has_hint(offer: Offer) -> None:
     offer()
     with pytest.raises(PluginError, match="only nothing") as caught:
         load_plugin("kstreams.serdes", "protobuf")
     assert caught.value.hint == "install the package that offers it, or give the object itself."
 
 
-def test_two_claimants_of_a_name_raise(offer: Offer) -> None:
+@pytest.mark.parametrize(
+    ("name", "extra"),
+    [("rocksdb", "rocksdb"), ("redis-stream", "redis"), ("orders", ""), ("spark", "")],
+)
+def test_missing_extra_is_that_of_a_package_that_is_not_installed(
+    monkeypatch: pytest.MonkeyPatch, name: str, extra: str
+) -> None:
+    assert missing_extra(name) == ""
+
+    monkeypatch.setattr(plugins, "distribution", _not_installed)
+
+    assert missing_extra(name) == extra
+
+
+def test_unknown_plugin_of_an_extra_that_is_not_installed_names_the_extra(
+    offer: Offer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(("avro-json", "a:b"))
+    monkeypatch.setattr(plugins, "distribution", _not_installed)
+
+    with pytest.raises(PluginError, match="nothing is called 'avro'") as caught:
+        load_plugin("kstreams.serdes", "avro")
+
+    assert caught.value.hint == "pip install 'kstreams-spark[avro]'."
+
+
+def test_two_providers_of_one_name_raise(offer: Offer) -> None:
     offer(("json", "theirs:serde"), ("json", "ours:serde"), ("text", "kstreams.serde:TEXT"))
     assert plugin_names("kstreams.serdes") == ("json", "text")
     with pytest.raises(PluginError, match=r"several packages offer 'json'.*: ours:serde, theirs"):
@@ -92,18 +122,18 @@ def test_two_claimants_of_a_name_raise(offer: Offer) -> None:
     load_plugin("kstreams.serdes", "text")
 
 
-def test_the_same_claim_twice_is_one(offer: Offer) -> None:
+def test_repeated_entry_point_is_one_provider(offer: Offer) -> None:
     offer(("text", "kstreams.serde:TEXT"), ("text", "kstreams.serde:TEXT"))
     load_plugin("kstreams.serdes", "text")
 
 
-def test_entry_point_with_a_missing_target_raises(offer: Offer) -> None:
+def test_entry_point_with_missing_target_raises(offer: Offer) -> None:
     offer(("text", "kstreams.serde:NO_SUCH"))
     with pytest.raises(PluginError, match=r"kstreams.serde:NO_SUCH is not there for 'text'"):
         load_plugin("kstreams.serdes", "text")
 
 
-def test_a_missing_package_is_an_import_error(offer: Offer) -> None:
+def test_missing_package_is_import_error(offer: Offer) -> None:
     offer(("broken", "no_such_module:THING"))
     with pytest.raises(ImportError, match="no_such_module"):
         load_plugin("kstreams.serdes", "broken")

@@ -1,4 +1,4 @@
-"""What is quoted of foreign objects shows, and does nothing else."""
+"""Text forms of foreign objects are safe to print, and have no side effects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=40)
 
 
 class Mute(Exception):
-    """Has no text."""
+    """An exception without text."""
 
     def __str__(self) -> str:
         raise ValueError("no text")
@@ -25,7 +25,7 @@ class Mute(Exception):
 
 
 class Leaving(Mute):
-    """Ends the process where its text is asked for."""
+    """An exception that ends the process when its text is requested."""
 
     def __str__(self) -> str:
         raise SystemExit(3)
@@ -34,17 +34,17 @@ class Leaving(Mute):
 
 
 class NoText(Mute):
-    """Has a text that is none."""
+    """An exception whose text is no text."""
 
     def __str__(self) -> str:
         nothing: Any = 5
-        return nothing  # type: ignore[no-any-return]  # as hostile code may
+        return nothing  # type: ignore[no-any-return]  # like hostile code
 
     __repr__ = __str__
 
 
 class Deep(Mute):
-    """Never ends."""
+    """An exception with infinite recursion."""
 
     def __str__(self) -> str:
         return str(self)
@@ -53,7 +53,7 @@ class Deep(Mute):
 
 
 @pytest.mark.parametrize("item", [Mute(), Leaving(), NoText(), Deep()], ids=kind_of)
-def test_an_object_without_a_text_is_named_by_its_class(item: Exception) -> None:
+def test_object_without_text_is_named_by_its_class(item: Exception) -> None:
     name = type(item).__name__
     assert text_of(item).startswith(f"<{name} whose str raises ")
     assert repr_of(item).startswith(f"<{name} whose repr raises ")
@@ -62,7 +62,7 @@ def test_an_object_without_a_text_is_named_by_its_class(item: Exception) -> None
 
 
 @given(ANY_TEXT)
-def test_any_text_can_be_encoded_and_holds_no_control_character(text: str) -> None:
+def test_any_text_can_be_encoded_and_has_no_control_characters(text: str) -> None:
     for shown in (safe_text(text), safe_end(text), one_line(text), repr_of(text)):
         shown.encode()
         assert not [
@@ -73,18 +73,18 @@ def test_any_text_can_be_encoded_and_holds_no_control_character(text: str) -> No
 
 
 @given(ANY_TEXT)
-def test_a_text_that_was_made_safe_stays_as_it_is(text: str) -> None:
+def test_safe_text_of_safe_text_is_unchanged(text: str) -> None:
     assert safe_text(safe_text(text)) == safe_text(text)
 
 
 @given(ANY_TEXT, st.integers(1, 10))
-def test_no_text_is_longer_than_its_limit(text: str, limit: int) -> None:
+def test_text_is_no_longer_than_its_limit(text: str, limit: int) -> None:
     for shown in (safe_text(text, limit), safe_end(text, limit), one_line(text, limit)):
         assert len(shown) <= limit
     assert len(repr_of(text, limit)) <= limit
 
 
-def test_no_line_of_a_quoted_text_begins_like_one_of_a_log() -> None:
+def test_line_of_quoted_text_does_not_begin_like_log_line() -> None:
     error = KStreamsError("bad: x\n2026-01-01 ERROR all is lost\r\x1b[2J", hint="do\nthat")
     _, *others = str(error).split("\n")
     assert [line for line in others if not line.startswith("  ")] == ["Hint: do"]
@@ -92,6 +92,6 @@ def test_no_line_of_a_quoted_text_begins_like_one_of_a_log() -> None:
     assert error.message.endswith("\x1b[2J")
 
 
-def test_a_class_may_have_any_name() -> None:
+def test_class_may_have_any_name() -> None:
     assert kind_of(type("a\n\x1b", (Exception,), {})()) == "a\\n\\x1b"
     assert len(kind_of(type("x" * 10_000, (Exception,), {})())) == 200

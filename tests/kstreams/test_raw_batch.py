@@ -1,4 +1,4 @@
-"""Batches of raw records: headers as columns and back, and rows divided by topic and partition."""
+"""Batches of raw records: headers as columns, and rows grouped by topic and partition."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HEADERS = st.lists(
 
 
 @given(st.lists(_HEADERS), st.integers(0, 4))
-def test_headers_come_back_as_they_went(headers: list[Any], start: int) -> None:
+def test_headers_survive_conversion_to_column(headers: list[Any], start: int) -> None:
     column = headers_array(headers)
     assert column.type == HEADERS_TYPE
     assert headers_of(column) == headers
@@ -39,7 +39,7 @@ def test_headers_come_back_as_they_went(headers: list[Any], start: int) -> None:
 
 
 @given(st.lists(_HEADERS), st.integers(0, 4))
-def test_each_header_knows_its_row(headers: list[Any], start: int) -> None:
+def test_each_header_has_number_of_its_row(headers: list[Any], start: int) -> None:
     column = headers_array(headers)[start:]
     rows, pairs = header_pairs(column)
     expected = [(row, *pair) for row, own in enumerate(headers[start:]) for pair in own]
@@ -47,7 +47,7 @@ def test_each_header_knows_its_row(headers: list[Any], start: int) -> None:
     assert list(zip(*columns, strict=True)) == expected
 
 
-def test_headers_that_cannot_be_read_are_a_header_without_a_name() -> None:
+def test_unreadable_headers_become_header_without_name() -> None:
     headers = [[(None, b"\xff")], None, [("a", b"1")]]
     column = headers_array(headers, check=False)
     assert [named_headers(own) for own in headers_of(column)] == [(), (), (("a", b"1"),)]
@@ -56,7 +56,7 @@ def test_headers_that_cannot_be_read_are_a_header_without_a_name() -> None:
 
 
 @pytest.mark.parametrize("schema", [INPUT_SCHEMA, OUTPUT_SCHEMA, STORED_SCHEMA])
-def test_all_schemas_agree_on_the_parts_of_a_record(schema: pa.Schema) -> None:
+def test_all_schemas_have_same_types_of_record_fields(schema: pa.Schema) -> None:
     types = {name: schema.field(name).type for name in ("key", "value", "timestamp")}
     assert types == {"key": pa.binary(), "value": pa.binary(), "timestamp": pa.int64()}
     headers = headers_array([(("a", b"1"),), ()])
@@ -64,7 +64,7 @@ def test_all_schemas_agree_on_the_parts_of_a_record(schema: pa.Schema) -> None:
 
 
 @given(st.lists(st.integers(0, 5) | st.integers(0, 100_000), max_size=60), st.booleans())
-def test_each_target_gets_its_rows_in_order(targets: list[int], chunked: bool) -> None:
+def test_each_partition_gets_its_rows_in_order(targets: list[int], chunked: bool) -> None:
     rows = list(range(len(targets)))
     table = pa.table({"row": pa.array(rows, pa.int64())})
     if chunked and len(rows) > 1:
@@ -84,7 +84,7 @@ def test_each_topic_gets_its_rows_in_order() -> None:
     assert found == {"b": [0, 2], "a": [1]}
 
 
-def test_rows_of_null_key_go_on_taking_turns_in_the_next_piece() -> None:
+def test_round_robin_of_null_keys_continues_in_next_piece() -> None:
     table = pa.table({"key": pa.nulls(2, pa.binary()), "row": [0, 1]})
     pieces = [dict(by_partition(table, Murmur2Partitioner(), 3, first=n)) for n in (0, 2)]
     found = [{n: rows.column("row").to_pylist() for n, rows in piece.items()} for piece in pieces]

@@ -22,39 +22,39 @@ RECORD = Record("k", 1, 5, (("h", b"1"),))
     ],
     ids=["key", "value", "timestamp", "headers"],
 )
-def test_with_changes_one_part_of_a_copy(
+def test_with_methods_change_one_field_of_copy(
     changed: Record[object, object], expected: Record[object, object]
 ) -> None:
     assert changed == expected
     assert Record("k", 1, 5, (("h", b"1"),)) == RECORD
 
 
-def test_records_compare_by_all_parts() -> None:
+def test_records_are_compared_by_all_fields() -> None:
     assert Record("k", 1, 5, (("h", None),)) != RECORD
     assert Record("k", 1, 6, (("h", b"1"),)) != RECORD
     assert RECORD.__eq__("k") is NotImplemented
     assert len({RECORD, Record("k", 1, 5, (("h", b"1"),))}) == 1
 
 
-def test_a_record_of_what_cannot_be_hashed_cannot_be_hashed() -> None:
+def test_record_of_unhashable_value_is_unhashable() -> None:
     with pytest.raises(TypeError, match="unhashable"):
         hash(Record("k", []))
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_a_record_pickles(protocol: int) -> None:
+def test_record_can_be_pickled(protocol: int) -> None:
     assert pickle.loads(pickle.dumps(RECORD, protocol)) == RECORD
 
 
-def test_headers_are_shown_when_there_are_some() -> None:
+def test_repr_shows_headers_if_any() -> None:
     assert repr(Record("k", 1, 5)) == "Record('k', 1, timestamp=5)"
     assert repr(RECORD) == "Record('k', 1, timestamp=5, headers=(('h', b'1'),))"
 
 
-def test_a_record_has_no_other_attributes() -> None:
+def test_record_rejects_other_attributes() -> None:
     with pytest.raises(AttributeError):
-        Record("k", 1).extra = 1  # type: ignore[attr-defined]  # what is tested
+        Record("k", 1).extra = 1  # type: ignore[attr-defined]  # the invalid attribute
 
 
-def test_metadata_compares_by_value() -> None:
+def test_metadata_is_compared_by_value() -> None:
     assert RecordMetadata("t", 0, 1, 2) == RecordMetadata("t", 0, 1, 2, ())

@@ -1,4 +1,4 @@
-"""Directories for work of one process: what a killed one leaves goes, what lives stays."""
+"""Scratch directories of a process: those of killed processes are removed, others kept."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_directory_is_gone_after_its_work(folder: Path) -> None:
+def test_directory_is_removed_after_use(folder: Path) -> None:
     with scratch_directory() as home:
         (home / "new").mkdir()
         assert remove_dead_scratch() == 0
@@ -39,7 +39,7 @@ def test_a_directory_is_gone_after_its_work(folder: Path) -> None:
 
 
 @pytest.mark.kill
-def test_the_directory_of_a_killed_process_goes_and_not_before(folder: Path) -> None:
+def test_directory_of_killed_process_is_removed_and_of_live_one_kept(folder: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", _HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -54,7 +54,9 @@ def test_the_directory_of_a_killed_process_goes_and_not_before(folder: Path) -> 
         assert set(folder.iterdir()) == {own}
 
 
-def test_what_may_be_anothers_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directories_of_possible_other_owners_are_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "lock").touch()

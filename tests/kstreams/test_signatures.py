@@ -1,4 +1,4 @@
-"""What an editor shows of the public names says what it means: types with a name, and no `Any`."""
+"""Public signatures have types with public names, and no `Any`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ERASED = {
     "TopicChoice.value": "likewise",
     "objects_of()": "of a column of any type",
 }
-"""Where `Any` is the truth, and why."""
+"""Places where `Any` is correct, and the reasons."""
 
 ENGINE = {
     "AggregateSupplier": "handed on to add_processor or aggregate_table",
@@ -68,6 +68,7 @@ ENGINE = {
     "Embedded.log": "the segments themselves, for the library and its tests",
     "Emitter.__init__": "`Embedded` or `Kafka`, which do not know each other",
     "ForkSource.load": "called by an app at its start",
+    "Kafka.feed": "called by an app at its start",
     "Kafka.client_options": "for the library's own clients",
     "KafkaWriter.__init__": "made by `Kafka.writer`",
     "ResultFrames": "made by `transform_frames`, asked by `write_each`",
@@ -77,16 +78,16 @@ ENGINE = {
     "VersionedTable.history": "how a task reads its versions",
     "WindowedSupplier": "handed on to add_processor or split_late",
 }
-"""Public names of which a part is the engine's alone, and what for; live stores are made by it."""
+"""Public names with a parameter only the engine uses (it creates live stores), and its purpose."""
 
 
-def test_no_signature_shows_any() -> None:
+def test_no_signature_has_any() -> None:
     shown = sorted({each.place for each in mentions() if each[1:] == ANY})
     assert [place for place in shown if not _is_of(ERASED, place)] == []
     assert [name for name in ERASED if not any(map(_below(name), shown))] == []
 
 
-def test_what_signatures_name_is_public() -> None:
+def test_types_in_signatures_are_public() -> None:
     private = [
         each for each in mentions() if each[1:] != ANY and "Store.__init__(" not in each.place
     ]
@@ -94,12 +95,12 @@ def test_what_signatures_name_is_public() -> None:
     assert sorted(found) == []
 
 
-def test_every_part_of_the_engine_that_shows_is_there() -> None:
+def test_each_listed_engine_part_exists() -> None:
     places = [each.place for each in mentions() if each[1:] != ANY]
     assert [name for name in ENGINE if not any(map(_below(name), places))] == []
 
 
-def test_all_that_is_public_is_documented() -> None:
+def test_all_public_names_have_docstrings() -> None:
     assert list(undocumented()) == []
 
 

@@ -1,4 +1,4 @@
-"""Topics are values that know their serdes and partitioner."""
+"""Topics are values with serdes and a partitioner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def by_key(record: Record[str, int]) -> str:
     return record.key
 
 
-def test_defaults() -> None:
+def test_topic_has_default_options() -> None:
     assert (TOPIC.nulls, TOPIC.null_keys, TOPIC.partitioner) == (
         "drop",
         "drop",
@@ -42,20 +42,20 @@ def test_defaults() -> None:
     ],
     ids=["name", "key", "value", "nulls", "null keys", "partitioner"],
 )
-def test_topics_compare_by_value(other: object) -> None:
+def test_topics_are_compared_by_value(other: object) -> None:
     assert other != TOPIC
     assert Topic("t", key=TEXT, value=INT64) == TOPIC
     assert hash(Topic("t", key=TEXT, value=INT64)) == hash(TOPIC)
 
 
-def test_a_topic_pickles() -> None:
+def test_topic_can_be_pickled() -> None:
     topic = Topic("t", key=TEXT, value=INT64, nulls="pass")
     copy = pickle.loads(pickle.dumps(topic))
     assert copy == topic
     assert copy.key is TEXT
 
 
-def test_a_choice_keeps_what_it_was_given() -> None:
+def test_topic_choice_has_given_options_and_can_be_pickled() -> None:
     choice = topic_by(by_key, key=TEXT, value=INT64)
     assert (choice.choose, choice.nulls, choice.label) == (by_key, "drop", "chosen per record")
     assert pickle.loads(pickle.dumps(choice)) == choice

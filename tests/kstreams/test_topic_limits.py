@@ -1,4 +1,4 @@
-"""What a topic takes: the same of one record and of a table of them."""
+"""Limits of a topic, checked equally for single records and tables."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def is_refused(limits: TopicLimits, record: Raw) -> bool:
 
 
 @given(limits, st.lists(records, max_size=6))
-def test_a_table_is_refused_row_by_row(limits: TopicLimits, rows: list[Raw]) -> None:
+def test_table_is_checked_row_by_row(limits: TopicLimits, rows: list[Raw]) -> None:
     found = limits.refused(table_of(rows), WALL_MS)
     refused = [False] * len(rows) if found is None else found.tolist()
     assert refused == [is_refused(limits, row) for row in rows]
 
 
 @given(st.lists(records, min_size=2, max_size=6), st.integers(1, 3))
-def test_a_slice_is_looked_at_alone(rows: list[Raw], start: int) -> None:
+def test_slice_of_table_is_checked_alone(rows: list[Raw], start: int) -> None:
     limits = TopicLimits(after_ms=0, max_bytes=550, plain_names=True)
     found = limits.refused(table_of(rows).slice(start), WALL_MS)
     refused = [False] * len(rows[start:]) if found is None else found.tolist()
@@ -79,7 +79,7 @@ BIG: Headers = (("name", b"x" * 200),)
     ],
     ids=["first time", "ahead", "before", "size", "key", "NUL"],
 )
-def test_a_refusal_says_which_limit_and_what_to_do(
+def test_error_of_rejected_record_names_limit_and_has_hint(
     limits: TopicLimits, record: Raw, text: str, hint: str
 ) -> None:
     with pytest.raises(RecordRefusedError, match=text) as caught:

@@ -1,4 +1,4 @@
-"""Which modules are running programs, and which frames of a traceback are the user's."""
+"""Detection of script modules, and of the user's frames in a traceback."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def _functions(lines: list[str]) -> list[str]:
     return [line.rpartition(" in ")[2] for line in lines if line.startswith("  File ")]
 
 
-def test_user_traceback_has_the_users_frames_and_the_innermost_of_another_package() -> None:
+def test_user_traceback_has_users_frames_and_innermost_of_other_package() -> None:
     lines = _shown(_parse)
     assert lines[0] == "Traceback (most recent call last):"
     assert _functions(lines) == ["_parse", "raw_decode"]
     assert "JSONDecodeError" in lines[-1]
 
 
-def test_user_traceback_has_whole_entries_where_carets_mark_a_part_of_the_line() -> None:
+def test_user_traceback_has_complete_entries_with_source_lines() -> None:
     lines = _shown(_parse)
     files = [number for number, line in enumerate(lines) if line.startswith("  File ")]
     assert files[0] == 1
@@ -66,23 +66,23 @@ def test_user_traceback_has_whole_entries_where_carets_mark_a_part_of_the_line()
     assert not [n for n in range(1, len(lines)) if "^^" in lines[n] and n - 1 in files]
 
 
-def test_user_traceback_of_an_exception_with_a_cause_shortens_both() -> None:
+def test_user_traceback_shortens_exception_and_its_cause() -> None:
     lines = _shown(_wrapped)
     assert _functions(lines) == ["_wrapped", "_wrapped"]
     assert "  The above exception was the direct cause of the following exception:" in lines
 
 
-def test_user_traceback_leaves_out_library_frames_between_the_users() -> None:
+def test_user_traceback_leaves_out_library_frames_between_users_frames() -> None:
     assert _functions(_shown(_by_way_of_the_library)) == ["_by_way_of_the_library", "_inner"]
 
 
-def test_user_traceback_of_the_library_alone_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_traceback_of_library_frames_is_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(user_code, "_owner", lambda _: "library")
     assert _functions(_shown(_parse))[0] == "called"
     assert _functions(_shown(_parse))[-1] == "raw_decode"
 
 
-def test_user_traceback_of_an_endless_text_begins_with_a_whole_entry() -> None:
+def test_user_traceback_of_long_text_begins_with_complete_entry() -> None:
     def deep(number: object) -> object:
         raise RuntimeError("x" * 29_000) if number == "x" else KeyError(number)
 
@@ -91,7 +91,7 @@ def test_user_traceback_of_an_endless_text_begins_with_a_whole_entry() -> None:
     assert text.startswith(("Traceback", "…\n  File ", "…"))
 
 
-def test_user_traceback_of_a_class_that_cannot_be_shown_says_so() -> None:
+def test_user_traceback_of_exception_without_text_is_not_empty() -> None:
     class Broken(Exception):
         def __str__(self) -> str:
             raise ValueError
@@ -101,18 +101,20 @@ def test_user_traceback_of_a_class_that_cannot_be_shown_says_so() -> None:
     assert text_of(error)
 
 
-def test_library_packages_are_the_core_and_the_plugins() -> None:
+def test_library_packages_are_core_and_plugins() -> None:
     assert {"kstreams", "kstreams_json", "kstreams_msgspec"} <= library_packages()
     assert "kstreams_orders" not in library_packages()
 
 
-def test_is_script_takes_main_and_not_modules_that_can_be_imported() -> None:
+def test_is_script_is_true_for_main_and_false_for_importable_modules() -> None:
     assert is_script(sys.modules["__main__"])
     assert not is_script(json)
     assert not is_script(sys)
 
 
-def test_is_script_takes_a_module_of_runpy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_is_script_is_true_for_module_run_by_runpy(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for name in ("<run_path>", "made_by_runpy"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
         sys.modules[name].__file__ = str(tmp_path / "main.py")
@@ -123,7 +125,7 @@ def test_is_script_takes_a_module_of_runpy(monkeypatch: pytest.MonkeyPatch, tmp_
     assert not is_script(ModuleType("made_by_hand"))
 
 
-def test_runpy_scripts_of_a_plain_process_are_none() -> None:
+def test_runpy_scripts_of_plain_process_are_empty() -> None:
     program = "from kstreams.user_code import runpy_scripts; print(list(runpy_scripts()))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     assert done.stdout == b"[]\n"

@@ -1,4 +1,4 @@
-"""What must hold of the counts of a topology's nodes at every commit."""
+"""`check_totals`: assertions about record counts of nodes that hold at every commit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ __all__ = ("check_totals",)
 
 
 def check_totals(topology: Topology, totals: Totals) -> None:
-    """Assert that no record is lost or made: at a node, or on its way to another.
+    """Assert that no record is lost or added, in a node or between nodes.
 
     Args:
-        topology: The nodes.
-        totals: Their counts, of all queries or of one.
+        topology: The topology of the nodes.
+        totals: The counts of the nodes, of all queries or of one.
     """
     known = dict(topology.nodes)
     children = {name: list[str]() for name in known}

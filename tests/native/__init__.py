@@ -1,1 +1,1 @@
-"""The distribution in `native/`: its C under sanitizers, and its wheels."""
+"""Tests of the C extension in `native/`: its code under sanitizers, and its wheels."""

@@ -1,4 +1,4 @@
-"""Random bytes, names and numbers, with the ones that break loops among them."""
+"""Random bytes, names and numbers, including values that break loops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _HUGE = 300_000
 
 
 def data(random: Random) -> bytes | None:
-    """Return null, nothing, few bytes, zeros among them, or very many."""
+    """Return null, an empty value, few bytes, zeros among them, or very many."""
     kind = random.random()
     if kind < 0.2:
         return None
@@ -20,11 +20,11 @@ def data(random: Random) -> bytes | None:
 
 
 def name(random: Random) -> bytes:
-    """Return a header's name as librdkafka gives it: of any bytes but zeros, maybe of none."""
+    """Return a header's name as librdkafka gives it: any bytes except zeros, or none."""
     return random.randbytes(random.choice((0, 0, 1, 5, random.randrange(40)))).replace(b"\0", b"")
 
 
 def number(random: Random, bits: int) -> int:
-    """Return a signed number, with the ends of what fits."""
+    """Return a signed number, often the smallest or the greatest of its type."""
     most = (1 << bits) - 1
     return random.choice((0, -1, -most - 1, most, random.randrange(-most, most)))

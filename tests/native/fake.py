@@ -1,4 +1,4 @@
-"""The fake librdkafka, as Python calls it."""
+"""The fake librdkafka with its Python interface."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kstreams.kafka.native.library import Kernel
+from kstreams_kafka.native.library import Kernel
 
 CONSUME, HEADERS_NEW, HEADER_ADD, PRODUCE = range(4)
 """Calls that can be made to fail."""
@@ -27,10 +27,11 @@ _P, _I32, _I64, _SIZE, _TEXT = (
 
 @dataclass(frozen=True)
 class Message:
-    """What a fake queue holds.
+    """A message in the fake queue.
 
     Attributes:
-        headers: None: it has none; a pair of None cannot be read, nor those after it.
+        headers: None for a message without headers. A pair that is None cannot be read, nor can
+            those after it.
         unreadable: Whether its headers cannot be read at all.
     """
 
@@ -47,7 +48,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Sent:
-    """What came to a fake producer; headers None: it was given none."""
+    """A record that the fake producer received; headers are None if it got none."""
 
     topic: int
     partition: int
@@ -75,7 +76,7 @@ class _Produced(ctypes.Structure):
 
 
 class Fake:
-    """The loops over a fake librdkafka, and what it can be told and asked."""
+    """The loops of the C extension over a fake librdkafka, with the fake's counters."""
 
     def __init__(self, path: Path) -> None:
         self._loaded = loaded = ctypes.CDLL(str(path))
@@ -91,7 +92,7 @@ class Fake:
         loaded.fake_record.restype = ctypes.POINTER(_Produced)
 
     def put(self, message: Message) -> None:
-        """Let the queue have a message."""
+        """Add a message to the queue."""
         key, value = message.key, message.value
         sizes = len(key or b""), len(value or b"")
         at = message.topic, message.partition, message.offset, message.timestamp
@@ -108,15 +109,15 @@ class Fake:
             self._loaded.fake_unreadable(1)
 
     def fail(self, call: int, after: int, code: int) -> None:
-        """Let a call fail once, after so many good ones; 0 is never a failure."""
+        """Make a call fail once, after a number of successful ones; 0 is never a failure."""
         self._loaded.fake_fail(call, after, code)
 
     def live(self) -> int:
-        """Return how many messages, headers and errors were not given back."""
+        """Return the number of messages, headers and errors that were not freed."""
         return int(self._loaded.fake_live())
 
     def sent(self) -> list[Sent]:
-        """Return what the producer was given, in order."""
+        """Return the records of the producer, in order."""
         records = (self._loaded.fake_record(i)[0] for i in range(self._loaded.fake_kept()))
         return [
             Sent(
@@ -132,12 +133,12 @@ class Fake:
         ]
 
     def forget(self) -> None:
-        """Empty the queue and the producer; what was taken stays the taker's."""
+        """Empty the queue and the producer; messages that were taken still belong to the caller."""
         self._loaded.fake_forget()
 
     @contextmanager
     def buffers(self) -> Iterator[Buffers]:
-        """Lend buffers of exact sizes."""
+        """Yield buffers of exact sizes."""
         lent = Buffers(self._loaded)
         try:
             yield lent
@@ -146,14 +147,14 @@ class Fake:
 
 
 class Buffers:
-    """Memory whose ends a sanitizer guards."""
+    """Memory whose bounds are guarded by a sanitizer."""
 
     def __init__(self, loaded: Any) -> None:
         self._loaded = loaded
         self._made: list[int] = []
 
     def new(self, size: int) -> int:
-        """Return a buffer of which no byte is written."""
+        """Return a buffer with uninitialized bytes."""
         made: int = self._loaded.fake_buffer(size)
         self._made.append(made)
         return made
@@ -169,7 +170,7 @@ class Buffers:
         return self.of(bytes((kind * len(values))(*values)))
 
     def free(self) -> None:
-        """Give all back."""
+        """Free all buffers."""
         for made in self._made:
             self._loaded.fake_free(made)
         self._made.clear()

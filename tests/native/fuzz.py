@@ -19,7 +19,7 @@ _TELL_EACH = 5_000
 
 
 def command(library: Path, *, seed: int, rounds: int | None) -> list[str]:
-    """Return what runs so many rounds, or without end, in the environment of the sanitizers."""
+    """Return the command that runs a number of rounds, or endless rounds, under the sanitizers."""
     limit = [] if rounds is None else ["--rounds", str(rounds)]
     return [
         sys.executable,
@@ -34,7 +34,7 @@ def command(library: Path, *, seed: int, rounds: int | None) -> list[str]:
 
 
 def run(library: Path, seed: int, rounds: int | None) -> None:
-    """Run rounds, each by a seed of its own, so that one can be run alone."""
+    """Run rounds, each with a separate seed, so that one can be repeated alone."""
     fake = Fake(library)
     for number in islice(count(seed), rounds):
         for check in (check_reading, check_writing):
@@ -52,7 +52,7 @@ def _say(text: str) -> None:
 
 
 def main() -> int:
-    """Compile and fuzz, or fuzz what is compiled."""
+    """Compile and fuzz, or fuzz a compiled library."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, help="of the first round; drawn where not given")
     parser.add_argument("--rounds", type=int, help="as many; without end where not given")

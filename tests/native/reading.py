@@ -1,4 +1,4 @@
-"""Random messages through the loops that read, and what a plain model says of them."""
+"""Random messages through the loops that read, compared with a plain model."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
-from kstreams.kafka.native.library import KernelColumns, KernelSizes
+from kstreams_kafka.native.library import KernelColumns, KernelSizes
 from tests.native.drawing import data, name, number
 from tests.native.fake import CONSUME, Buffers, Fake, Message, Pair
 
@@ -17,7 +17,7 @@ Row = tuple[int, int, int, int, bytes | None, bytes | None, tuple[Pair, ...] | N
 
 
 def check_reading(fake: Fake, random: Random) -> None:
-    """Read random messages, errors among them, in tables of random sizes; raises AssertionError."""
+    """Read random messages and errors into tables of random sizes; raise AssertionError."""
     drawn = [_message(random, n) for n in range(random.choice((0, 1, 8, 9, random.randrange(80))))]
     for message in drawn:
         fake.put(message)
@@ -61,7 +61,7 @@ def _message(random: Random, n: int) -> Message:
 
 
 def _row(message: Message) -> Row:
-    """Return what of a message is to come: headers up to one that cannot be read, None for none."""
+    """Return the expected row of a message: headers up to an unreadable one, None for none."""
     pairs: list[Pair] = []
     for pair in message.headers or () if not message.unreadable else ():
         if pair is None:
@@ -122,7 +122,7 @@ def _sizes(rows: Sequence[Row]) -> tuple[int, ...]:
 
 
 def _columns(sizes: KernelSizes, buffers: Buffers) -> KernelColumns:
-    """Lend buffers as the table consumer makes them."""
+    """Return buffers as the table consumer makes them."""
     rows, pairs, new = sizes.rows, sizes.headers, buffers.new
 
     def bits(count: int) -> int:
@@ -143,7 +143,7 @@ def _columns(sizes: KernelSizes, buffers: Buffers) -> KernelColumns:
 
 
 def _read(columns: KernelColumns, sizes: KernelSizes) -> list[Row]:
-    """Read Arrow's buffers by its rules."""
+    """Read Arrow's buffers by the rules of its format."""
     rows, c = sizes.rows, columns
 
     def int64s(at: int) -> list[int]:
@@ -183,4 +183,4 @@ def _valid(count: int, at: int) -> list[bool]:
 
 
 _ERROR_AT = 56
-"""Where a message has its offset, on a machine of 64 bits."""
+"""Position of the offset in a message, on a 64-bit machine."""

@@ -1,4 +1,4 @@
-"""The kernel, compiled with a fake librdkafka under the address and undefined sanitizers."""
+"""The C extension, compiled with a fake librdkafka under the address and undefined sanitizers."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _FLAGS = (
 
 
 class NoSanitizerError(Exception):
-    """Nothing here compiles with sanitizers; says why."""
+    """No compiler with sanitizers is available; the text gives the reason."""
 
 
 def compiled(folder: Path) -> tuple[Path, dict[str, str]]:
-    """Compile both; returns the library, and the environment of a process that may load it.
+    """Compile both; return the library, and the environment of a process that may load it.
 
     Raises:
-        NoSanitizerError: There is no compiler, or it comes without sanitizers.
+        NoSanitizerError: There is no compiler, or it has no sanitizers.
     """
     compiler = shutil.which("cc")
     if compiler is None:
@@ -36,11 +36,11 @@ def compiled(folder: Path) -> tuple[Path, dict[str, str]]:
     runtime = subprocess.run(
         [compiler, "-print-file-name=libasan.so"], capture_output=True, text=True, check=False
     ).stdout.strip()
-    if not Path(runtime).is_absolute():  # the compiler's own sources are right: it lacks its part
+    if not Path(runtime).is_absolute():  # the compiler works, but has no sanitizer runtime
         raise NoSanitizerError(f"{compiler} has no shared library of the address sanitizer")
     if done.returncode:
         raise RuntimeError(f"the kernel does not compile with sanitizers:\n{done.stderr}")
-    # Python loads the library late, so that the sanitizer has to be there before. What Python
-    # itself leaves at its end is none of the kernel's: the fake counts what is not given back.
+    # Python loads the library late, so that the sanitizer must be loaded before. Memory that Python
+    # itself leaves at its exit does not count: the fake counts unfreed objects.
     options = {"ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1"}
     return made, {**os.environ, **options, "LD_PRELOAD": runtime}

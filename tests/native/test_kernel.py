@@ -1,4 +1,4 @@
-"""The kernel takes no byte too many, keeps nothing, and does what a plain model says."""
+"""The C extension stays within its buffers, frees its memory, and agrees with a plain model."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.native.sanitized import ROOT, NoSanitizerError, compiled
 pytestmark = pytest.mark.slow
 
 
-def test_random_messages_and_columns_under_sanitizers(tmp_path: Path) -> None:
-    """A short series, the same each time; `make fuzz` goes on with others."""
+def test_random_messages_and_columns_pass_under_sanitizers(tmp_path: Path) -> None:
+    """Run a short, reproducible series; `make fuzz` runs others."""
     try:
         library, environment = compiled(tmp_path)
     except NoSanitizerError as exc:

@@ -1,4 +1,4 @@
-"""A wheel of the kernel says for which platform it is, and is: for this one and for another."""
+"""A wheel of the C extension has the tag of its platform, for this platform and for another."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.native.sanitized import ROOT
 pytestmark = pytest.mark.slow
 
 ZIG = ROOT / "build" / "ziglang"
-"""Where `make wheels` has put it."""
+"""Target folder of `make wheels`."""
 LOOPS = {
     *("kk_version", "kk_take", "kk_measure", "kk_fill"),
     *("kk_drop", "kk_longest_prefix", "kk_produce"),
@@ -27,7 +27,7 @@ LOOPS = {
 
 
 def built(folder: Path, platform: str, **variables: str) -> tuple[str, Path]:
-    """Build a wheel; returns its platform's tag, and its library."""
+    """Build a wheel; return its platform's tag, and its library."""
     environment = {**os.environ, "PYTHONPATH": str(ZIG), **variables}
     environment["KSTREAMS_WHEEL_PLATFORM"] = platform
     source = shutil.copytree(ROOT / "native", folder / "native")
@@ -77,7 +77,9 @@ def test_wheel_of_this_machine_loads(tmp_path: Path, compiler: str) -> None:
     ("platform", "machine"),
     [("manylinux_2_17_x86_64", "X86-64"), ("manylinux_2_17_aarch64", "AArch64")],
 )
-def test_wheel_of_another_platform_is_for_it(tmp_path: Path, platform: str, machine: str) -> None:
+def test_wheel_of_another_platform_has_its_tag_and_machine_code(
+    tmp_path: Path, platform: str, machine: str
+) -> None:
     ziglang()
     tag, path = built(tmp_path, platform)
     assert tag == platform
@@ -90,6 +92,6 @@ def test_wheel_of_another_platform_is_for_it(tmp_path: Path, platform: str, mach
     assert "librdkafka" not in read(path, "-d")
 
 
-def test_platform_that_no_wheels_are_for_is_refused(tmp_path: Path) -> None:
+def test_platform_without_wheels_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="no wheels are made for win_amd64"):
         built(tmp_path, "win_amd64")

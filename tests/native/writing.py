@@ -1,4 +1,4 @@
-"""Random columns through the loop that produces, and what a plain model says of them."""
+"""Random columns through the loop that produces, compared with a plain model."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ctypes
 from collections.abc import Sequence
 from random import Random
 
-from kstreams.kafka.headers import ID_HEADER
-from kstreams.kafka.native.library import KernelBinary, KernelOutgoing
+from kstreams.raw_batch import ID_HEADER
+from kstreams_kafka.native.library import KernelBinary, KernelOutgoing
 from tests.native.drawing import data, name, number
 from tests.native.fake import HEADER_ADD, HEADERS_NEW, PRODUCE, Buffers, Fake, Pair, Sent
 
@@ -17,7 +17,7 @@ _ID = ID_HEADER.encode()
 
 
 def check_writing(fake: Fake, random: Random) -> None:
-    """Produce random rows, with failures on the way, each row once; raises AssertionError."""
+    """Produce random rows with some failures, each row once; raise AssertionError."""
     count = random.choice((1, 8, 9, random.randrange(1, 60)))
     headers: list[list[Pair] | None] | None = None
     if random.random() < 0.6:
@@ -58,7 +58,7 @@ def check_writing(fake: Fake, random: Random) -> None:
 
 
 def _produce(fake: Fake, random: Random, rows: KernelOutgoing, model: Sequence[Sent]) -> None:
-    """Go on after each failure at the row that it names: none is lost, and none comes twice."""
+    """Continue after each failure at the row that it names: no row is lost or repeated."""
     row, end, code, stops = 0, len(model), ctypes.c_int32(), 0
     calls = {HEADERS_NEW: _NO_MEMORY, HEADER_ADD: -182, PRODUCE: -184}
     while row < end:
@@ -79,7 +79,7 @@ def _produce(fake: Fake, random: Random, rows: KernelOutgoing, model: Sequence[S
 
 
 def _kept(pairs: list[Pair] | None, prefix: bytes | None, number: int) -> tuple[Pair, ...] | None:
-    """Return a row's headers, ids of others left out, its own last; None where none are given."""
+    """Return a row's headers without ids of others, its own id last; None if it has none."""
     kept = tuple(pair for pair in pairs or () if pair[0] != _ID)
     if prefix is not None:
         return (*kept, (_ID, b"%b/%d" % (prefix, number)))
@@ -114,7 +114,7 @@ def _set_headers(
 
 
 def _binary(random: Random, buffers: Buffers, values: Sequence[bytes | None]) -> KernelBinary:
-    """Lend a column that is a slice: others lie before it, which its bits and offsets go past."""
+    """Return a column that is a slice: other values precede it, which bits and offsets skip."""
     before = random.choice((0, 0, 1, 7, 8, random.randrange(20)))
     column = [*(random.randbytes(random.randrange(4)) for _ in range(before)), *values]
     ends, end = [0], 0

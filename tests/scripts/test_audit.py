@@ -1,4 +1,4 @@
-"""The check for known vulnerabilities: what fails, what is excused, what it cannot tell."""
+"""The check for known vulnerabilities: failures, exceptions, and a missing source of advisories."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def audit() -> ModuleType:
 
 
 def speaker(*, out: str = "", err: str = "", status: int = 0) -> tuple[str, ...]:
-    """A command that says what pip-audit would, whatever it is asked."""
+    """Return a command that prints the given output of pip-audit for any arguments."""
     code = f"import sys; print({out!r}); print({err!r}, file=sys.stderr); sys.exit({status})"
     return (sys.executable, "-c", code)
 
@@ -48,7 +48,7 @@ def run(audit: ModuleType, monkeypatch: pytest.MonkeyPatch, command: tuple[str, 
     return status
 
 
-def test_a_known_vulnerability_fails_with_its_package_and_the_repaired_version(
+def test_known_vulnerability_fails_with_its_package_and_the_fixed_version(
     audit: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(audit, monkeypatch, speaker(out=report(SOUND, VULNERABLE), status=1)) == 1
@@ -57,7 +57,7 @@ def test_a_known_vulnerability_fails_with_its_package_and_the_repaired_version(
     assert "requirements/audit-ignored.txt" in said
 
 
-def test_packages_without_one_pass_and_those_that_the_index_does_not_know_are_named(
+def test_packages_without_vulnerability_pass_and_unknown_packages_are_named(
     audit: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(audit, monkeypatch, speaker(out=report(SOUND, UNKNOWN))) == 0
@@ -67,14 +67,14 @@ def test_packages_without_one_pass_and_those_that_the_index_does_not_know_are_na
 
 
 @pytest.mark.parametrize("name", ["PYSEC-2026-1", "CVE-2026-7"])
-def test_a_reason_written_down_excuses_a_finding_by_any_of_its_names(
+def test_written_reason_excuses_a_vulnerability_by_any_of_its_names(
     audit: ModuleType, name: str
 ) -> None:
     reasons = audit.ignored(f"# a comment\n\n{name} we never parse such a file\n")
     assert audit.judge(json.loads(report(VULNERABLE)), reasons) == ([], [])
 
 
-def test_an_excuse_without_a_reason_is_an_error(audit: ModuleType) -> None:
+def test_exception_without_a_reason_is_an_error(audit: ModuleType) -> None:
     with pytest.raises(audit.BrokenError, match="no reason for PYSEC-2026-1"):
         audit.ignored("PYSEC-2026-1\n")
 
@@ -93,7 +93,7 @@ def test_an_excuse_without_a_reason_is_an_error(audit: ModuleType) -> None:
         ),
     ],
 )
-def test_where_there_are_no_advisories_the_check_says_so_in_one_line_and_passes(
+def test_missing_advisories_skip_the_check_with_one_line(
     audit: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -106,14 +106,14 @@ def test_where_there_are_no_advisories_the_check_says_so_in_one_line_and_passes(
     assert said.err == ""
 
 
-def test_a_check_that_does_not_work_is_red(
+def test_broken_check_fails(
     audit: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(audit, monkeypatch, speaker(err="ERROR: no such option", status=2)) == 2
     assert "no such option" in capsys.readouterr().err
 
 
-def test_the_locks_are_of_the_form_that_is_audited(audit: ModuleType) -> None:
+def test_lock_files_have_the_audited_format(audit: ModuleType) -> None:
     for lock in audit.LOCKS:
         entry = audit.first_entry(lock.read_text())
         assert "==" in entry

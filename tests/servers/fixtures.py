@@ -1,4 +1,4 @@
-"""Fixtures of the real servers, for any test to ask for by name."""
+"""Fixtures of the real servers, for any test."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 ROOT = Path(__file__).parents[2]
-"""Of the repository: what tests refer to is imported from here."""
+"""Root of the repository, from which tests import."""
 
 
 class Broker(Protocol):
-    """What tests may expect of a broker, however it runs."""
+    """A broker as tests use it, in a process or in a container."""
 
     @property
     def bootstrap(self) -> str:
@@ -45,14 +45,14 @@ class Broker(Protocol):
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    """A broker process for the whole run, with SASL and SSL listeners too; never stop it."""
+    """A broker process for the whole run, with SASL and SSL listeners; never stop it."""
     with KafkaBroker(tmp_path_factory.mktemp("kafka"), sasl=True, ssl=True) as running:
         yield running
 
 
 @pytest.fixture(scope="session", params=["process", "container"])
 def any_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """The broker process, then one in a container; skipped where Docker does not answer."""
+    """The broker process, then one in a container; skipped where Docker is not available."""
     with ExitStack() as stack:
         if request.param == "process":
             yield request.getfixturevalue("broker")
@@ -70,13 +70,13 @@ def s3_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 @pytest.fixture(scope="session")
 def bucket(s3_server: S3Server) -> Bucket:
-    """A bucket of that server for the whole run: take a prefix of it."""
+    """A bucket of the S3 server for the whole run: use a prefix of it."""
     return Bucket(s3_server.url, f"tests-{uuid.uuid4().hex[:8]}")
 
 
 @pytest.fixture(scope="session", params=["process", "container"])
 def any_bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
-    """That bucket, then one of MinIO in a container; skipped where Docker does not answer."""
+    """The bucket, then one of MinIO in a container; skipped where Docker is not available."""
     with ExitStack() as stack:
         if request.param == "process":
             yield request.getfixturevalue("bucket")
@@ -87,14 +87,14 @@ def any_bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
 
 @pytest.fixture
 def topic_name(request: pytest.FixtureRequest) -> str:
-    """A topic name that no other test has, and that tells which test it is of."""
+    """A unique topic name that contains the name of the test."""
     test = re.sub(r"[^A-Za-z0-9_.-]+", "-", request.node.name)[:60]
     return f"{test}-{uuid.uuid4().hex[:8]}"
 
 
 @pytest.fixture(scope="session")
 def registry_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The API of a schema registry for the whole run: take subjects of your own."""
+    """The API of a schema registry for the whole run: use unique subjects."""
     with Registry(tmp_path_factory.mktemp("registry")) as running:
         yield running.url
 
@@ -109,14 +109,14 @@ def connect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCo
 
 @pytest.fixture(scope="session")
 def connect(connect_server: SparkConnectServer) -> Iterator[SparkSession]:
-    """A session on that server, beside whatever classic one this process has."""
+    """A session on the Spark Connect server, in addition to the process's classic session."""
     made = connect_to(connect_server)
     yield made
     made.stop()
 
 
 def connect_to(server: SparkConnectServer) -> SparkSession:
-    """Return a new session on a server, under the type that users see it by."""
+    """Return a new session on a server, with the type that users see."""
     from pyspark.sql.connect.session import SparkSession as ConnectSession
 
     return cast("SparkSession", ConnectSession.builder.remote(server.url).create())
@@ -138,7 +138,7 @@ def postgres_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session", params=["process", "container"])
 def any_postgres(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Address of the server process, then of one in a container, where Docker answers."""
+    """Address of the server process, then of one in a container, where Docker is available."""
     with ExitStack() as stack:
         if request.param == "process":
             yield request.getfixturevalue("postgres_server").url
@@ -149,13 +149,13 @@ def any_postgres(request: pytest.FixtureRequest) -> Iterator[str]:
 
 @pytest.fixture
 def database(postgres_server: PostgresServer) -> str:
-    """Address of a database, with a schema that the test has alone."""
+    """Address of a database, with a schema for this test only."""
     return new_schema(postgres_server.url)
 
 
 @pytest.fixture(scope="session")
 def rabbit() -> Iterator[RabbitServer]:
-    """A RabbitMQ for the whole run, with streams; never stop it."""
+    """A RabbitMQ server for the whole run, with streams; never stop it."""
     with or_skip(chosen(RabbitServer)) as running:
         yield running
 

@@ -14,7 +14,9 @@ from devtools.servers.skipping import chosen, or_skip
 contained = pytest.importorskip("devtools.servers.contained", exc_type=ImportError)
 
 
-def test_a_process_runs_unless_containers_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_runs_in_a_process_unless_containers_are_requested(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("KSTREAMS_SERVERS", raising=False)
     assert chosen(RedisServer) is RedisServer
     monkeypatch.setenv("KSTREAMS_SERVERS", "containers")
@@ -22,7 +24,7 @@ def test_a_process_runs_unless_containers_are_asked_for(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("server", contained.CONTAINED, ids=lambda each: each.__name__)
-def test_where_docker_is_silent_the_reason_is_told(
+def test_server_in_a_container_without_docker_fails_with_the_reason(
     server: Callable[[], ServerProcess], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(contained, "why_docker_is_silent", lambda: "no such file: docker")
@@ -31,7 +33,7 @@ def test_where_docker_is_silent_the_reason_is_told(
         chosen(server)()
 
 
-def test_a_redis_in_a_container_answers_where_docker_does() -> None:
+def test_redis_in_a_container_answers() -> None:
     if silence := docker.why_docker_is_silent():
         pytest.skip(f"Docker does not answer: {silence}")
     with or_skip(contained.CONTAINED[RedisServer]) as server:

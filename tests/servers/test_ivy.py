@@ -1,4 +1,4 @@
-"""Jars are fetched by Ivy, or it is said which one is missing."""
+"""Ivy downloads jars, or the error names the missing one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> LocalReposito
         pytest.param(True, ["leaf-1.0.jar", "tree_2.13-2.0.jar"], id="transitive"),
     ],
 )
-def test_resolve_brings_the_jars(tmp_path: Path, transitive: bool, expected: list[str]) -> None:
+def test_resolve_downloads_the_jars(tmp_path: Path, transitive: bool, expected: list[str]) -> None:
     jars = resolve([TREE], tmp_path / "deep" / "jars", transitive=transitive)
     assert expected == [jar.name for jar in jars]
     assert all(jar.is_file() for jar in jars)
@@ -48,7 +48,7 @@ def test_existing_folder_is_returned_without_ivy(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("repository")
-def test_concurrent_callers_all_get_the_jars_and_leave_nothing_else(tmp_path: Path) -> None:
+def test_concurrent_callers_all_get_the_jars_and_leave_no_other_files(tmp_path: Path) -> None:
     into = tmp_path / "jars" / "tree"
     with ThreadPoolExecutor(4) as pool:
         answers = [pool.submit(resolve, [TREE], into, transitive=True) for _ in range(4)]
@@ -67,7 +67,7 @@ def test_missing_artifact_is_named_and_leaves_no_folder(tmp_path: Path) -> None:
     assert list(into.parent.iterdir()) == []
 
 
-def test_silent_repository_is_not_taken_for_one_that_lacks_the_artifact(
+def test_unreachable_repository_does_not_count_as_a_missing_artifact(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = tmp_path / "settings.xml"
@@ -83,7 +83,7 @@ def test_silent_repository_is_not_taken_for_one_that_lacks_the_artifact(
     assert caught.value.missing == ()
 
 
-def test_error_survives_pickling() -> None:
+def test_jar_resolution_error_survives_pickling() -> None:
     error = JarResolutionError(
         "no", artifacts=(LEAF, TREE), missing=(TREE,), output="said", hint="do"
     )
@@ -99,7 +99,7 @@ def test_error_survives_pickling() -> None:
         pytest.param({"HOME": "/home/me"}, "/home/me/.cache/kstreams", id="home"),
     ],
 )
-def test_cache_folder(
+def test_cache_folder_follows_the_environment(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], expected: str
 ) -> None:
     for name in ("KSTREAMS_CACHE", "XDG_CACHE_HOME"):

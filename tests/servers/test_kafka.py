@@ -54,20 +54,20 @@ def assert_is_written(messages: list[Message]) -> None:
         assert message.headers() == HEADERS
 
 
-def test_records_come_back_with_timestamps_and_headers(any_broker: Broker, topic_name: str) -> None:
+def test_records_are_read_with_timestamps_and_headers(any_broker: Broker, topic_name: str) -> None:
     any_broker.create_topic(topic_name, 2)
     write(any_broker.bootstrap, topic_name, 20)
     assert_is_written(read(any_broker.bootstrap, topic_name, 20))
 
 
-def test_topics_are_not_made_by_reading_metadata(broker: KafkaBroker, topic_name: str) -> None:
+def test_reading_metadata_does_not_create_topics(broker: KafkaBroker, topic_name: str) -> None:
     admin = AdminClient({"bootstrap.servers": broker.bootstrap}, logger=SILENT)
     admin.list_topics(topic_name, timeout=10)
     assert topic_name not in admin.list_topics(timeout=10).topics
 
 
 @pytest.mark.kill
-def test_records_survive_a_kill(tmp_path: Path, topic_name: str) -> None:
+def test_records_survive_a_kill_of_the_broker(tmp_path: Path, topic_name: str) -> None:
     with KafkaBroker(tmp_path) as own:
         address = own.bootstrap
         own.create_topic(topic_name, 2)
@@ -87,7 +87,7 @@ def test_failed_start_shows_the_end_of_the_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256"])
-def test_sasl_listener_lets_the_user_in(broker: KafkaBroker, mechanism: str) -> None:
+def test_sasl_listener_accepts_the_user(broker: KafkaBroker, mechanism: str) -> None:
     settings: dict[str, Any] = {
         "bootstrap.servers": broker.sasl_bootstrap,
         "security.protocol": "SASL_PLAINTEXT",

@@ -1,4 +1,4 @@
-"""The slow proxy passes on what comes, late, and counts it."""
+"""The slow proxy forwards requests with a delay, and counts them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from devtools.servers.slow_proxy import SlowProxy
 pytestmark = pytest.mark.slow
 
 
-def test_requests_come_to_the_server_whole_and_are_counted(
+def test_slow_proxy_forwards_and_counts_whole_requests(
     s3_server: S3Server, bucket: Bucket, tmp_path: Path
 ) -> None:
     name, body = uuid.uuid4().hex, bytes(range(256)) * 2_000

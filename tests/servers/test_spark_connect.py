@@ -13,7 +13,7 @@ from devtools.servers.spark_connect import SparkConnectServer
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
-def test_a_session_runs_python_on_it(connect: SparkSession) -> None:
+def test_spark_connect_session_runs_python(connect: SparkSession) -> None:
     def doubled(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
         for batch in batches:
             yield pa.record_batch({"n": [2 * n for n in batch.column("n").to_pylist()]})
@@ -23,7 +23,7 @@ def test_a_session_runs_python_on_it(connect: SparkSession) -> None:
     assert sorted(row["n"] for row in rows) == [0, 2, 4, 6]
 
 
-def test_nobody_gets_in_without_the_token(
+def test_spark_connect_refuses_a_wrong_token(
     connect: SparkSession, connect_server: SparkConnectServer
 ) -> None:
     from pyspark.errors import PySparkException

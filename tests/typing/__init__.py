@@ -1,6 +1,7 @@
-"""What type checkers must accept (`typed_*.py`) and refuse (`wrong_*.py`, lines marked red).
+"""Typing tests: code that type checkers accept (`typed_*.py`) and refuse (`wrong_*.py`).
 
-Nothing here is run but `test_checkers.py`, which runs both checkers over the rest.
+Lines to be refused end with the comment `red`. Only `test_checkers.py` is run, which runs both
+checkers on the other files.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Batch processors that the other files wire up."""
+"""Batch processors used by the other files."""
 # pyright: standard
 # pyarrow has no types: in strict mode each use of it would be an error.
 

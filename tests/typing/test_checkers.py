@@ -1,4 +1,4 @@
-"""Both type checkers accept the typed files, and refuse exactly the red lines of the wrong ones."""
+"""Both type checkers accept the typed files, and refuse exactly the marked lines of the others."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def red_lines(path: Path) -> set[int]:
 
 
 @pytest.mark.parametrize("checker", [mypy, pyright])
-def test_typed_files_are_clean_and_of_others_exactly_the_red_lines_are_refused(
+def test_checkers_accept_typed_files_and_refuse_exactly_the_marked_lines(
     checker: Callable[[Path], Errors], pytestconfig: pytest.Config
 ) -> None:
     assert pytestconfig.cache is not None
@@ -66,6 +66,6 @@ def test_typed_files_are_clean_and_of_others_exactly_the_red_lines_are_refused(
     assert (extra, sorted(expected - set(refused))) == ({}, [])
 
 
-def test_there_are_red_lines_in_plenty() -> None:
+def test_wrong_files_have_at_least_a_hundred_marked_lines() -> None:
     assert not any(map(red_lines, TYPED))
     assert sum(len(red_lines(path)) for path in WRONG) >= 100

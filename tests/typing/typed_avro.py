@@ -1,4 +1,4 @@
-"""An Avro serde is typed by the type it is given; without one it is of anything."""
+"""An Avro serde has the type of its argument; without an argument it accepts any value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every building block infers its types from the parents, lambdas' included."""
+"""Every building block infers its types from its parents, also for lambdas."""
 
 from __future__ import annotations
 
@@ -45,22 +45,22 @@ def with_key(key: bytes, value: str) -> float:
 
 
 def shout(text: str) -> str:
-    """Name a function, where the others have lambdas."""
+    """A named function where the others have lambdas."""
     return text.upper()
 
 
 def is_long(_key: bytes, text: str) -> bool:
-    """Name a predicate."""
+    """A named predicate."""
     return len(text) > 80
 
 
 def stamp(record: Record[bytes, str]) -> Iterator[Record[int, str]]:
-    """Use what only a record has."""
+    """Use an attribute that only records have."""
     yield record.with_key(record.timestamp)
 
 
 def ask(record: Record[bytes, str]) -> list[float]:
-    """Stand in for a call outside."""
+    """Represent a call of an external service."""
     return [float(record.timestamp)]
 
 
@@ -136,7 +136,7 @@ assert_type(headed, Node[bytes, str])
 
 
 def first_word(record: Record[bytes, str]) -> str | None:
-    """Find an id in a value; some have none."""
+    """Return an id from a value, or None."""
     return next(iter(record.value.split()), None)
 
 
@@ -145,7 +145,7 @@ assert_type(builder.add_processor("dd-word", worded, lines), Node[bytes, str])
 
 
 async def ask_soon(record: Record[bytes, str]) -> float:
-    """Answer a number."""
+    """Return a number."""
     return float(len(record.value))
 
 

@@ -1,4 +1,4 @@
-"""Type parameters that are left out: what is forwarded has the types of what comes in."""
+"""Omitted type parameters: forwarded records have the types of the input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kstreams.testing import TopologyTestDriver
 
 
 class Passing(Processor[str, int]):
-    """Forwards pairs of the types that come in."""
+    """Forwards pairs of the input types."""
 
     @override
     def process(self, record: Record[str, int]) -> None:
@@ -18,7 +18,7 @@ class Passing(Processor[str, int]):
 
 
 class Doubled(FixedKeyProcessor[str, int]):
-    """Forwards values of the type that comes in."""
+    """Forwards values of the input type."""
 
     @override
     def process(self, record: Record[str, int]) -> None:
@@ -37,7 +37,7 @@ assert_type(number.result(1), int)
 
 
 class NamedDriver(TopologyTestDriver):
-    """A driver of a subclass keeps its type in a `with` statement."""
+    """A subclass of the test driver keeps its type in a `with` statement."""
 
     name = "named"
 

@@ -1,4 +1,4 @@
-"""Tables and joins infer their types from handles, and their functions from those."""
+"""Tables and joins infer their types from handles, and their functions from the joins."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ from kstreams_json import json_serde
 
 @dataclass(frozen=True)
 class Message:
-    """What somebody says to somebody."""
+    """A message between two users."""
 
     sender: str
     to: str
@@ -55,7 +55,7 @@ class Message:
 
 @dataclass(frozen=True)
 class User:
-    """Somebody."""
+    """A user."""
 
     name: str
     region: str
@@ -63,14 +63,14 @@ class User:
 
 @dataclass(frozen=True)
 class Rate:
-    """What a currency is worth."""
+    """The rate of a currency."""
 
     euros: float
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A status, and how often somebody has clicked."""
+    """A status, and a number of clicks."""
 
     text: str
     clicks: int
@@ -78,7 +78,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Order:
-    """What somebody buys."""
+    """An order of a user."""
 
     customer: int
     amount: int
@@ -86,7 +86,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Full:
-    """An order, and who buys."""
+    """An order with its user."""
 
     order: Order
     user: User
@@ -99,7 +99,7 @@ RECEIVED = Topic("received", key=TEXT, value=MESSAGE)
 b = TopologyBuilder("joins")
 sent = b.add_source("sent", SENT)
 
-# ------------------------------------------------ a group table, seen by a view
+# ------------------------------------------------ a group table, read by a view
 CLICKS = Topic("user-clicks", key=TEXT, value=INT64)
 COUNTS = timestamped_store("my-group", key=TEXT, value=INT64).with_changelog("my-group-table")
 clicks = b.add_source("clicks", CLICKS)
@@ -125,7 +125,7 @@ DELETABLE = Topic("deletable", key=TEXT, value=TEXT, nulls="pass")
 OTHERS = timestamped_store("others", key=TEXT, value=TEXT)
 others = b.add_table("others", DELETABLE, store=OTHERS)
 
-# ------------------------------------------------ ready functions
+# ------------------------------------------------ ready-made functions
 assert_type(b.join_table("known", clicks, status, inner(left_value)), Node[str, int])
 assert_type(b.join_table("status-of", clicks, status, left(right_value)), Node[str, str | None])
 assert_type(b.join_table("pairs", clicks, status, left(pair)), Node[str, tuple[int, str | None]])
@@ -137,7 +137,7 @@ RATES = versioned_key_value_store("rates", key=TEXT, value=RATE, retention=minut
 
 
 class Filter(Processor[str, Message, str, Message]):
-    """Leaves out who is blocked."""
+    """Drops messages of blocked users."""
 
     def init(self, context: ProcessorContext[str, Message]) -> None:
         self.out = context
@@ -158,7 +158,7 @@ filtered = b.add_processor("filter", Filter, sent, reads=[BLOCKED, RATES])
 b.add_sink("received", RECEIVED, filtered)
 
 
-# several inputs of one table, each with a function of its own
+# several inputs of one table, each with its own function
 def on_sent(old: int | None, record: Record[str, Message]) -> int | None:
     return None if record.value.text == "stop" else (old or 0) + 1
 
@@ -174,7 +174,7 @@ lines = b.add_source("lines", Topic("lines", key=BYTES, value=TEXT))
 
 
 def split(_: bytes, line: str) -> list[tuple[str, None]]:
-    """Return words."""
+    """Return the words."""
     return [(word, None) for word in line.split()]
 
 
@@ -215,7 +215,7 @@ MOVED = timestamped_store("moved-table", key=TEXT, value=TEXT)
 assert_type(b.to_table("moved-table", moved, store=MOVED), Table[str, str])
 
 
-# ------------------------------------------------ two streams, and those without the other
+# ------------------------------------------------ two streams, and unmatched records
 shown = b.add_source("shown", Topic("impressions", TEXT, TEXT))
 PAIRS = join_store("pairs", key=TEXT, left=TEXT, right=INT64)
 NEAR = within(seconds(0), minutes(10), grace=minutes(1))
@@ -229,14 +229,14 @@ same = b.join_streams(
 )
 assert_type(same, Node[str, float])
 
-# ------------------------------------------------ at the rate of a record's own time
+# ------------------------------------------------ the rate at a record's own time
 HELD = queue_store("held", key=TEXT, value=INT64)
 later = b.join_as_of(
     "later", clicks, rates, inner(lambda n, rate: n * rate.euros), grace=seconds(30), waiting=HELD
 )
 assert_type(later, Node[str, float])
 
-# ------------------------------------------------ all of a table everywhere, or of another app
+# ------------------------------------------------ global tables, and tables of another app
 WORDS = timestamped_store("translations", key=INT64, value=TEXT)
 translations = b.add_global_table("words", Topic("words", INT64, TEXT), store=WORDS)
 assert_type(translations, GlobalTable[int, str])
@@ -247,12 +247,12 @@ named = b.join_global(
 )
 assert_type(named, Node[str, str])
 
-# ------------------------------------------------ what a topology sends itself
+# ------------------------------------------------ loops
 received = b.add_loop("to-receiver", key=TEXT, value=MESSAGE, max_hops=10)
 assert_type(received, Loop[str, Message])
 b.close_loop(received, b.add_processor("by-receiver", rekey(lambda _, m: m.to), sent, received))
 
-# ------------------------------------------------ rows of other keys, and in other groups
+# ------------------------------------------------ rows of other keys and in other groups
 ORDERED = timestamped_store("ordered", key=INT64, value=ORDER)
 orders = b.add_table("orders", Topic("orders", INT64, ORDER), store=ORDERED)
 PEOPLE = timestamped_store("people", key=INT64, value=USER)
@@ -269,12 +269,12 @@ assert_type(per, Table[str, int])
 
 # ------------------------------------------------ two inputs, one processor
 class FirstOfBoth(JoinProcessor[str, int, str, str, str]):
-    """Forwards both."""
+    """Forwards records of both inputs."""
 
     keeps_key = True
 
     def process_left(self, record: Record[str, int]) -> None:
-        """Make text of numbers."""
+        """Convert numbers to text."""
         self.context.forward(record.with_value(str(record.value)))
 
     def process_right(self, record: Record[str, str]) -> None:
@@ -287,7 +287,7 @@ assert_type(b.add_join("both", FirstOfBoth, clicks, regions), Node[str, str])
 
 # ------------------------------------------------ changes are records, and a table is a parent
 class Deltas(FixedKeyProcessor[str, Change[int], int]):
-    """By how much a count has changed."""
+    """The change of a count."""
 
     def process(self, record: Record[str, Change[int]]) -> None:
         """Forward the difference."""

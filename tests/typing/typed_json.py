@@ -1,4 +1,4 @@
-"""A JSON serde is typed by the type it is given."""
+"""A JSON serde has the type of its argument."""
 
 from __future__ import annotations
 

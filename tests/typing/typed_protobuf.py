@@ -1,4 +1,4 @@
-"""A protobuf serde is typed by the class it is given, and so are the messages in a topology."""
+"""A protobuf serde has the class of its argument, and so have the messages in a topology."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources, processors, stores, repartition edges, branches and sinks keep types whole."""
+"""Sources, processors, stores, repartition edges, branches and sinks preserve types."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ builder.add_sink("print", to_stdout(), totals)
 
 
 def consume(record: Record[str, int]) -> None:
-    """Take what leaves the topology."""
+    """Accept a record of the sink."""
 
 
 def choose(record: Record[str, int]) -> str:
-    """Name a topic."""
+    """Return the name of a topic."""
     return "many" if record.value > 1 else "few"
 
 
@@ -103,7 +103,7 @@ builder.add_sink("deleted", DELETABLE, deletable)
 
 
 def by_key(record: Record[bytes, str | None]) -> str:
-    """Name a topic of records that may be tombstones."""
+    """Return the name of a topic for records that may be tombstones."""
     return record.key.decode()
 
 

@@ -1,4 +1,4 @@
-"""A view offers what its store's kind has, by the definition's types."""
+"""A view has the methods of its store's kind, with the definition's types."""
 
 from __future__ import annotations
 

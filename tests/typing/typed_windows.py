@@ -163,7 +163,7 @@ assert_type(
 
 
 def longer(state: int, record: Record[str, str]) -> int:
-    """Fold."""
+    """A fold function."""
     return state + len(record.value)
 
 

@@ -1,4 +1,4 @@
-"""Topics, stores and processors that the other files wire up."""
+"""Topics, stores and processors used by the other files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ NAMES = key_value_store("names", key=TEXT, value=TEXT)
 
 
 def split(key: bytes, line: str) -> Iterator[tuple[str, None]]:
-    """Make a pair of each word."""
+    """Return a pair for each word."""
     del key
     for word in line.split():
         yield word, None
@@ -62,7 +62,7 @@ class Swap(Processor[str, int, int, str]):
 
 
 class Anything(Processor[object, object, str, int]):
-    """Takes whatever comes."""
+    """Accepts any record."""
 
     def process(self, record: Record[object, object]) -> None:
         self.context.forward(Record(str(record.key), len(str(record.value)), record.timestamp))

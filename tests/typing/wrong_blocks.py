@@ -37,12 +37,12 @@ def is_even(_key: str, value: int) -> bool:
 
 
 def words_of(record: Record[bytes, str]) -> Iterator[str]:
-    """Make values, not records."""
+    """Return values instead of records."""
     yield from record.value.split()
 
 
 def bare(value: str) -> str:
-    """Take a value, not a record."""
+    """Take a value instead of a record."""
     return value
 
 

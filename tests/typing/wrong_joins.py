@@ -92,7 +92,7 @@ def swapped(user: str, _: int) -> str:
 
 
 class Reads(Processor[str, int, str, int]):
-    """Reads tables, and may do no more with them."""
+    """Reads tables, which it cannot write."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         users = context.reader(USERS)
@@ -109,7 +109,7 @@ def on_number(old: int | None, record: Record[str, int]) -> int | None:
 
 
 class Both(JoinProcessor[str, int, str, str, str]):
-    """Takes numbers and text."""
+    """Joins numbers and text."""
 
     def process_left(self, record: Record[str, int]) -> None:
         self.context.forward(record)  # red
@@ -222,7 +222,7 @@ b.close_loop(clicks, clicks)  # red
 b.add_loop("x", key=TEXT)  # red
 b.add_sink("x", TEXTS, loop)  # red
 
-# changes are no values, and deletions need a topic that takes them
+# changes are not values, and deletions need a topic that accepts them
 b.add_sink("x", CLICKS, clicked)  # red
 b.add_sink("x", CLICKS, b.to_stream("x", clicked))  # red
 b.merge("x", clicked, clicks)  # red

@@ -12,7 +12,7 @@ from tests.typing.words import COUNTS, DELETABLE, NAMES, TOTALS
 
 
 class Forwards(FixedKeyProcessor[str, int, str]):
-    """Forwards what it must not."""
+    """Forwards records of the wrong type."""
 
     def process(self, record: Record[str, int]) -> None:
         self.context.forward(record.with_value("fine"))
@@ -54,14 +54,14 @@ class Stores(Processor[str, int, str, int]):
 
 
 class TakesText(FixedKeyProcessor[str, int, int]):
-    """Overrides with another type."""
+    """Overrides a method with another type."""
 
     def process(self, record: Record[str, str]) -> None:  # red
         del record
 
 
 class WrongContext(FixedKeyProcessor[str, int, int]):
-    """Overrides with another type."""
+    """Overrides a method with another type."""
 
     def init(self, context: ProcessorContext[str, str]) -> None:  # red
         del context
@@ -71,14 +71,14 @@ class WrongContext(FixedKeyProcessor[str, int, int]):
 
 
 class NoTable(BatchProcessor[str, int, str, int]):
-    """Overrides with another shape."""
+    """Overrides a method with other parameters."""
 
     def process_batch(self) -> None:  # red
         pass
 
 
 class WrongSerde(Serde[int]):
-    """Overrides with another type."""
+    """Overrides methods with another type."""
 
     name = "wrong"
 
@@ -95,7 +95,7 @@ record: Record[str, str] = Record("a", 1)  # red
 
 
 def emit(connection: Connection) -> None:
-    """Emit what the topic does not take."""
+    """Emit records that the topic does not accept."""
     totals = Emitter(TOTALS, connection)
     totals.emit("a", 1)
     totals.emit(b"a", 1)  # red

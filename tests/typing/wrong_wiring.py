@@ -46,7 +46,7 @@ def name_text(record: Record[str, str]) -> str:
     return record.value
 
 
-# Names that are not there.
+# Missing names.
 misspelt = kstreams.aggregrate  # red
 misspelt = kstreams.io.Kafak  # red
 
@@ -59,7 +59,7 @@ b.add_processor("p", lambda: Scaled(2.0), lines)  # red
 b.add_processor("p", Swap, totals, lines)  # red
 b.add_processor("p", Swap, "totals")  # red
 
-# What is no supplier, and what is no store.
+# Wrong suppliers and stores.
 b.add_processor("p", Scaled(2.0), totals)  # red
 b.add_processor("p", Scaled, totals)  # red
 b.add_processor("p", is_even, totals)  # red
@@ -76,7 +76,7 @@ b.add_sink("s", topic_by(name_text, key=TEXT, value=TEXT), totals)  # red
 b.add_sink("s", "totals", totals)  # red
 b.mirror("m", totals, LINES)  # red
 
-# Inputs that differ do not merge.
+# Inputs of different types do not merge.
 b.merge("m", lines, totals)  # red
 b.merge("m", lines, deletable)  # red
 
@@ -92,7 +92,7 @@ INT64.serialize("1")  # red
 TEXT.deserialize("1")  # red
 NONE.serialize(0)  # red
 
-# Options that are none.
+# Unknown options.
 Topic("t", key=TEXT, value=TEXT, nulls="keep")  # red
 b.add_source("s", LINES, start="now")  # red
 b.add_source("s", LINES, on_error="ignore")  # red
@@ -105,7 +105,7 @@ b.branch("b", totals, {"even": lambda k, v: v})  # red
 b.validate("v", totals, check)  # red
 b.validate("v", totals, is_even)  # red
 
-# Loops are closed with what is read from them, and are handles of their own.
+# A loop is closed with records of its own type, and is a separate handle.
 again = b.add_loop("again", key=TEXT, value=INT64)
 b.close_loop(again, words)  # red
 b.close_loop(again, lines)  # red

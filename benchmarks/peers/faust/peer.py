@@ -30,7 +30,7 @@ class Faust:
     def title(self) -> str:
         return (
             f"faust-streaming {VERSION} with its speed-ups and uvloop, 1 worker, RocksDB tables, "
-            "every update goes out"
+            "emits every update"
         )
 
     def refusal(self, workload: Workload) -> str | None:

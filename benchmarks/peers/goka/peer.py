@@ -31,7 +31,7 @@ class Goka:
 
     @property
     def title(self) -> str:
-        return f"goka {VERSION} (Go), LevelDB, every update goes out"
+        return f"goka {VERSION} (Go), LevelDB, emits every update"
 
     def refusal(self, workload: Workload) -> str | None:
         if workload.name in ("W2", "W7"):

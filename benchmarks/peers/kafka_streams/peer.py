@@ -44,7 +44,7 @@ class KafkaStreams:
 
     def refusal(self, workload: Workload) -> str | None:
         if self.guarantee != "at_least_once" and workload.name != "W1":
-            return "exactly once is compared in W1 alone"
+            return "only W1 compares exactly-once delivery"
         return None if workload.name in _WORKLOADS else "not written for Kafka Streams"
 
     def install(self, cache: Path) -> None:

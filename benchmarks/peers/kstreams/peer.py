@@ -1,4 +1,4 @@
-"""This library: as it is, with one call a record, and exactly once."""
+"""This library: with default execution, with one call per record, and exactly once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib.metadata import version
 from benchmarks.suite.peer import Command, Format, Job, Timestamps
 from benchmarks.suite.repository import ON_PATH
 from benchmarks.suite.workload import Execution, Workload
-from kstreams.kafka.options import Delivery
+from kstreams_kafka.options import Delivery
 
 __all__ = ("PEERS", "KStreams")
 
@@ -38,7 +38,7 @@ class KStreams:
 
     @property
     def title(self) -> str:
-        how = "as it is" if self.execution == "auto" else "one call a record"
+        how = "default execution" if self.execution == "auto" else "one call per record"
         where = "" if self.master == "local[*]" else f", on {self.master}"
         once = "" if self.delivery == "at-least-once" else f", {self.delivery}"
         return f"kstreams-spark {version('kstreams-spark')}, {how}, RocksDB{where}{once}"
@@ -47,9 +47,9 @@ class KStreams:
         if workload.topology is None:
             return "the workload has no topology"
         if self.execution == "records" and not workload.by_record:
-            return "the topology goes by records anyway"
+            return "the default execution of this topology is by records"
         if self.delivery == "exactly-once" and workload.name != "W1":
-            return "exactly once is compared in W1 alone"
+            return "only W1 compares exactly-once delivery"
         return None
 
     def install(self, cache: pathlib.Path) -> None:

@@ -30,7 +30,7 @@ class Quix:
     @property
     def title(self) -> str:
         processes = "1 process" if self.processes == 1 else f"{self.processes} processes"
-        return f"Quix Streams {VERSION}, {processes}, every update goes out"
+        return f"Quix Streams {VERSION}, {processes}, emits every update"
 
     def refusal(self, workload: Workload) -> str | None:
         if workload.name == "W4":

@@ -24,7 +24,7 @@ _PREFIXES = (PLANS, DESCRIPTIONS, _TELEMETRY)
 
 
 def survey_objects(app_id: str, home: ObjectHome, state: StateBackend | None) -> Survey:
-    """Return the targets of `reset_objects`; see `kstreams.checkpoint.admin.reset.survey`."""
+    """Return the targets of `reset_objects`; see `kstreams_admin.reset.survey`."""
     found = _own(app_id, home)
     log = _log(found, state)
     count = sum(1 for _ in epoch_objects(log, app_id, found.incarnation))
@@ -41,7 +41,7 @@ def survey_objects(app_id: str, home: ObjectHome, state: StateBackend | None) ->
 
 
 def reset_objects(survey: Survey, home: ObjectHome, state: StateBackend | None) -> None:
-    """Remove an app's objects; see `kstreams.checkpoint.admin.reset.reset`.
+    """Remove an app's objects; see `kstreams_admin.reset.reset`.
 
     The next revision of the description marks the removal: from then on there is no checkpoint, and
     the next reset or start removes the rest. The description is removed last.

@@ -1,4 +1,4 @@
-"""The objects of an app in a durable log, and those that are no longer needed."""
+"""The objects of an app in a durable log, and objects that are no longer needed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def epoch_objects(objects: ObjectStore, app: str, incarnation: str) -> Iterator[
 
 
 def _scoped(objects: ObjectStore, prefix: str) -> Iterator[str]:
-    """Yield names with the prefix of a checkpoint id, except those that may belong to another app.
+    """Yield names with the prefix of a checkpoint id, except names that may belong to another app.
 
     An app id may look like one with a checkpoint id, `a.0123456789ab`. The names of its objects
     begin like those of app `a`, and have its checkpoint id in the place of a query name.

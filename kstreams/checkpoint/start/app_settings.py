@@ -92,7 +92,7 @@ class AppSettings:
             raise CompileError("retained_batches is at least 2: a batch may be tried again")
 
     def for_workers(self) -> AppSettings:
-        """Return the settings without those that only the driver needs or that must stay there.
+        """Return the settings without settings that only the driver needs or must have.
 
         Migrations run on the driver and may not be picklable; `config` may hold secrets.
         """

@@ -102,7 +102,7 @@ def migrate_store(
 
 
 def _contents(migration: Migration, source: Overlay) -> Iterator[Content]:
-    """Yield the converted rows of an old store, without those that `convert` leaves out."""
+    """Yield the converted rows of an old store, without rows that `convert` leaves out."""
     old = migration.old
     for content in old.kind.contents(old, source):
         value = content.value

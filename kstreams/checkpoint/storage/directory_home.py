@@ -8,9 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from typing_extensions import override
+
 from kstreams.checkpoint.storage.directory_telemetry import DirectoryTelemetry
 from kstreams.checkpoint.storage.finished_batches import DoneNotes
-from kstreams.checkpoint.storage.home import Description, PlansPlace
+from kstreams.checkpoint.storage.home import (
+    FORK_NOTE,
+    PAUSE_NOTE,
+    CheckpointHome,
+    Description,
+    PlansPlace,
+)
 from kstreams.checkpoint.storage.lock import CheckpointLock
 from kstreams.checkpoint.storage.telemetry_files import FOLDER
 from kstreams.errors import StateCorruptError
@@ -22,19 +30,17 @@ __all__ = ("DESCRIPTION", "ENTRIES", "DirectoryHome")
 
 DESCRIPTION = "app.json"
 """The file with the description of the app, which is replaced atomically."""
-_FORKING = "fork.json"
-_PAUSED = "paused.json"
 _MOST_BYTES = 64 * 1024 * 1024
 _NO_DOCUMENT = (errno.EISDIR, errno.EINVAL, errno.EFBIG, errno.ELOOP)
-_PARTS = ("queries", "generations", "state", "plans", "spark", _FORKING)
+_PARTS = ("queries", "generations", "state", "plans", "spark", FORK_NOTE)
 ENTRIES = frozenset(
-    {DESCRIPTION, FOLDER, _FORKING, _PAUSED, "generations", "lock", "queries", "state"}
+    {DESCRIPTION, FOLDER, FORK_NOTE, PAUSE_NOTE, "generations", "lock", "queries", "state"}
 )
 """All that an app keeps in its checkpoint directory; anything else there is not its own."""
 
 
 @dataclass(frozen=True)
-class DirectoryHome:
+class DirectoryHome(CheckpointHome):
     """A checkpoint directory.
 
     `app.json` describes the app; `state/` has deltas, snapshots and commits; `queries/<name>/` has
@@ -51,32 +57,34 @@ class DirectoryHome:
         return str(self.path)
 
     @property
+    @override
     def log(self) -> Directory:
-        """The durable log for backends that bring none of their own."""
         return Directory(str(self.path / "state"))
 
     @property
+    @override
     def directory(self) -> Path:
         """The directory."""
         return self.path
 
     @property
+    @override
     def named(self) -> Path:
         """The directory."""
         return self.path
 
     @property
+    @override
     def takes_over(self) -> bool:
         """The lock keeps a new driver away."""
         return False
 
-    def prove(self) -> None:
-        """Do nothing: the lock is tried by taking it."""
-
+    @override
     def lock(self) -> CheckpointLock:
         """Return the lock of the directory."""
         return CheckpointLock(self.path)
 
+    @override
     def stamp(self) -> str:
         """Return inode and time of the description."""
         try:
@@ -85,81 +93,50 @@ class DirectoryHome:
             return ""
         return f"{found.st_ino} {found.st_mtime_ns}"
 
+    @override
     def description(self) -> Description | None:
         """Return the content of `app.json`, which has no revisions."""
-        data = self._document(DESCRIPTION)
+        data = self._read(DESCRIPTION)
         return None if data is None else Description(DESCRIPTION, data, 0)
 
+    @override
     def description_name(self, revision: int) -> str:  # it has none
         """Return `app.json`."""
         return DESCRIPTION
 
+    @override
     def describe(self, revision: int, data: bytes) -> None:  # it has none
         """Replace `app.json`; for one who holds the lock."""
         self._write(DESCRIPTION, data)
 
+    @override
     def remains(self) -> tuple[str, ...]:
-        """Return the names of the parts of a checkpoint that are there, the description apart."""
         return tuple(name for name in _PARTS if (self.path / name).exists())
 
+    @override
     def remove_drafts(self) -> None:
         """Remove files that were not put in their place."""
         for draft in self.path.glob(".app-*.json"):
             draft.unlink(missing_ok=True)
 
-    def fork_note(self) -> bytes | None:
-        """Return the content of `fork.json`."""
-        return self._document(_FORKING)
-
+    @override
     def note_fork(self, data: bytes) -> None:
-        """Write `fork.json`."""
-        self._write(_FORKING, data)
+        """Write `fork.json`, with the lock."""
+        self._write(FORK_NOTE, data)
 
-    def forget_fork(self) -> None:
-        """Remove `fork.json`."""
-        (self.path / _FORKING).unlink(missing_ok=True)
-
-    def pause_note(self) -> bytes | None:
-        """Return the content of `paused.json`."""
-        return self._document(_PAUSED)
-
-    def note_pause(self, data: bytes) -> None:
-        """Write `paused.json`, unless it is there."""
-        if self.pause_note() is None:
-            self._write(_PAUSED, data)
-
-    def forget_pause(self) -> None:
-        """Remove `paused.json`."""
-        (self.path / _PAUSED).unlink(missing_ok=True)
-
-    def _document(self, name: str) -> bytes | None:
-        """Return the bytes of a document, if it is there.
-
-        Raises:
-            StateCorruptError: It is no file, or larger than any that is written.
-        """
-        try:
-            return read_small(self.path / name, _MOST_BYTES)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except OSError as exc:
-            if exc.errno not in _NO_DOCUMENT:
-                raise
-            raise StateCorruptError(
-                f"{str(self.path / name)!r} cannot be read: {exc.strerror}",
-                hint="restore it from a copy of the checkpoint.",
-            ) from exc
-
+    @override
     def telemetry(self) -> DirectoryTelemetry:
         """Return the folder `telemetry`."""
         return DirectoryTelemetry(self.path / FOLDER)
 
+    @override
     def plans(self, query: str, generation: int, line: str) -> PlansPlace:
         """Return the folder of a query's plans; its path names generation and query."""
         folder = self.query(query, generation) / "plans"
         # The commit that follows brings the name to the disk too: a wait less in each batch.
         return PlansPlace(DirectoryObjectStore(folder, sync_names=False), "")
 
+    @override
     def done_notes(self, query: str, generation: int) -> DoneNotes:
         """Return the notes in the folder `done`; older ones were Spark's."""
         folder = self.query(query, generation)
@@ -173,6 +150,36 @@ class DirectoryHome:
         if step != query and is_path_below(query) and (root / query / "plans").is_dir():
             return root / query  # made before such names were quoted
         return root / step
+
+    @override
+    def _create(self, name: str, data: bytes) -> bool:
+        if self._read(name) is not None:
+            return False
+        self._write(name, data)
+        return True
+
+    @override
+    def _remove(self, name: str) -> None:
+        (self.path / name).unlink(missing_ok=True)
+
+    @override
+    def _read(self, name: str) -> bytes | None:
+        """Return the bytes of a document; None without one.
+
+        Raises:
+            StateCorruptError: The path is not a file, or the file is too large.
+        """
+        try:
+            return read_small(self.path / name, _MOST_BYTES)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as exc:
+            if exc.errno not in _NO_DOCUMENT:
+                raise
+            raise StateCorruptError(
+                f"{str(self.path / name)!r} cannot be read: {exc.strerror}",
+                hint="restore it from a copy of the checkpoint.",
+            ) from exc
 
     def _write(self, name: str, data: bytes) -> None:
         """Put a file in its place, in one step, whether there is one or not."""

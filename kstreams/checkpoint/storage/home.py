@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from kstreams.checkpoint.storage.finished_batches import DoneNotes
 from kstreams.checkpoint.storage.lock import Exclusion
 from kstreams.checkpoint.storage.telemetry_files import TelemetryFiles
 from kstreams.state.backend.objects import ObjectStore, ObjectStoreSettings
 
-__all__ = ("CheckpointHome", "Description", "PlansPlace")
+__all__ = ("FORK_NOTE", "PAUSE_NOTE", "CheckpointHome", "Description", "PlansPlace")
+
+FORK_NOTE = "fork.json"
+"""The name of the note of an unfinished fork."""
+PAUSE_NOTE = "paused.json"
+"""The name of the note of a paused app."""
 
 
 @dataclass(frozen=True)
@@ -42,110 +47,124 @@ class PlansPlace:
     prefix: str
 
 
-class CheckpointHome(Protocol):
+class CheckpointHome(ABC):
     """A place for one app's checkpoint; small and picklable, its text shows no secrets.
 
-    All that is written there is whole or not there at all.
+    Each document is written in one step: a reader sees all of it or none.
     """
 
     @property
+    @abstractmethod
     def log(self) -> ObjectStoreSettings:
         """The durable log for backends that bring none of their own."""
-        ...
 
     @property
+    @abstractmethod
     def directory(self) -> Path | None:
-        """The directory that it is; None where no machine needs to see one."""
-        ...
+        """The directory; None for an object store."""
 
     @property
+    @abstractmethod
     def named(self) -> Path | ObjectStoreSettings:
         """The user's name of the checkpoint."""
-        ...
 
     @property
+    @abstractmethod
     def takes_over(self) -> bool:
         """Return whether a new driver takes over from an older one instead of being rejected."""
-        ...
 
-    def prove(self) -> None:
-        """Test the guarantees that a checkpoint needs.
+    def prove(self) -> None:  # noqa: B027  # optional
+        """Test the guarantees that a checkpoint needs; by default, there is nothing to test.
 
         Raises:
             StoreOpenError: The storage lacks a guarantee.
         """
-        ...
 
+    @abstractmethod
     def lock(self) -> Exclusion:
         """Return the lock against a second driver, not acquired."""
-        ...
 
+    @abstractmethod
     def stamp(self) -> str:
         """Return a text that changes with each written description; empty without one."""
-        ...
 
+    @abstractmethod
     def description(self) -> Description | None:
         """Return the newest description; None before the first."""
-        ...
 
+    @abstractmethod
     def description_name(self, revision: int) -> str:
-        """Return the name that a description is sealed with."""
-        ...
+        """Return the name of a description, which is part of its seal."""
 
+    @abstractmethod
     def describe(self, revision: int, data: bytes) -> None:
-        """Write a description down, in one step.
+        """Write a description.
 
         Raises:
             FencedError: Another driver has written this revision.
         """
-        ...
 
+    @abstractmethod
     def remains(self) -> tuple[str, ...]:
-        """Return the names of the parts of a checkpoint that are there, the description apart."""
-        ...
+        """Return the names of the existing parts of a checkpoint, without the description."""
 
-    def remove_drafts(self) -> None:
-        """Remove what writers have left that were killed; to be called under the lock."""
-        ...
+    def remove_drafts(self) -> None:  # noqa: B027  # optional
+        """Remove unfinished files of killed writers, under the lock; by default, there are none."""
 
     def fork_note(self) -> bytes | None:
-        """Return which incarnation a fork was making; None where none was cut short."""
-        ...
+        """Return the note with the checkpoint id of an unfinished fork; None without one."""
+        return self._read(FORK_NOTE)
 
+    @abstractmethod
     def note_fork(self, data: bytes) -> None:
-        """Write down which incarnation a fork is making."""
-        ...
+        """Write the note of a fork, with its checkpoint id.
+
+        Raises:
+            FencedError: Another fork is being made there.
+        """
 
     def forget_fork(self) -> None:
-        """Remove that again."""
-        ...
+        """Remove the note of a fork."""
+        self._remove(FORK_NOTE)
 
     def pause_note(self) -> bytes | None:
-        """Return who has paused the app, and why; None where it is not paused."""
-        ...
+        """Return the note with author and reason of a pause; None if the app is not paused."""
+        return self._read(PAUSE_NOTE)
 
     def note_pause(self, data: bytes) -> None:
-        """Write that down, unless it is paused already."""
-        ...
+        """Write the note of a pause, unless the app is paused already."""
+        self._create(PAUSE_NOTE, data)
 
     def forget_pause(self) -> None:
-        """Remove that again."""
-        ...
+        """Remove the note of a pause."""
+        self._remove(PAUSE_NOTE)
 
+    @abstractmethod
     def telemetry(self) -> TelemetryFiles:
         """Return the telemetry files of the app."""
-        ...
 
+    @abstractmethod
     def plans(self, query: str, generation: int, line: str) -> PlansPlace:
-        """Return where the plans of a generation of a query are.
+        """Return the place of a query's plans.
 
         Args:
             query: Name of the query.
-            generation: Number of the generation.
-            line: Names both, and the incarnation, as nothing else is named.
+            generation: The number of the query's epoch.
+            line: A unique name of checkpoint id, query and epoch.
         """
-        ...
 
+    @abstractmethod
     def done_notes(self, query: str, generation: int) -> DoneNotes:
-        """Return the notes of which batch of a query was done last."""
-        ...
+        """Return the notes of the last finished batch of a query."""
+
+    @abstractmethod
+    def _read(self, name: str) -> bytes | None:
+        """Return a note; None without one."""
+
+    @abstractmethod
+    def _create(self, name: str, data: bytes) -> bool:
+        """Write a note, unless it exists; return whether it was written."""
+
+    @abstractmethod
+    def _remove(self, name: str) -> None:
+        """Remove a note, if it exists."""

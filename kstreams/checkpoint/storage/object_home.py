@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
+from typing_extensions import override
+
 from kstreams.checkpoint.storage.finished_batches import NO_NOTES, DoneNotes
-from kstreams.checkpoint.storage.home import Description, PlansPlace
+from kstreams.checkpoint.storage.home import FORK_NOTE, CheckpointHome, Description, PlansPlace
 from kstreams.checkpoint.storage.lock import NoLock
 from kstreams.checkpoint.storage.object_telemetry import ObjectTelemetry
 from kstreams.errors import FencedError, ObjectMissingError, StoreOpenError
@@ -20,13 +22,11 @@ PLANS = "plans/"
 DESCRIPTIONS = "description/"
 """The prefix of all descriptions."""
 _DESCRIPTION = re.compile(r"description/(\d{20})\.json")
-_FORKING = "fork.json"
-_PAUSED = "paused.json"
-_PARTS = ("commits/", "savepoints/", _FORKING)
+_PARTS = ("commits/", "savepoints/", FORK_NOTE)
 
 
 @dataclass(frozen=True)
-class ObjectHome:
+class ObjectHome(CheckpointHome):
     """A checkpoint below a prefix of an object store, including the durable log.
 
     All objects are written once with a conditional create: one of two drivers succeeds, and the
@@ -43,16 +43,19 @@ class ObjectHome:
         return str(getattr(self.settings, "place", self.settings))
 
     @property
+    @override
     def log(self) -> ObjectStoreSettings:
         """The same storage."""
         return self.settings
 
     @property
+    @override
     def directory(self) -> None:
         """There is none."""
         return
 
     @property
+    @override
     def named(self) -> ObjectStoreSettings:
         """The settings."""
         return self.settings
@@ -66,10 +69,12 @@ class ObjectHome:
         return {"settings": self.settings}
 
     @property
+    @override
     def takes_over(self) -> bool:
         """There is no lock: a new driver takes over."""
         return True
 
+    @override
     def prove(self) -> None:
         """Test that the storage rejects the creation of an existing object.
 
@@ -84,15 +89,18 @@ class ObjectHome:
                 "that supports them.",
             )
 
+    @override
     def lock(self) -> NoLock:
         """Return nothing that excludes: a new driver takes over from an older one."""
         return NoLock()
 
+    @override
     def stamp(self) -> str:
         """Return the name of the newest description."""
         names = self._descriptions()
         return names[-1] if names else ""
 
+    @override
     def description(self) -> Description | None:
         """Return the newest description."""
         while names := self._descriptions():
@@ -103,10 +111,12 @@ class ObjectHome:
             return Description(names[-1], data, int(names[-1][len(DESCRIPTIONS) : -len(".json")]))
         return None
 
+    @override
     def description_name(self, revision: int) -> str:
         """Return the name of a revision's object."""
         return f"{DESCRIPTIONS}{revision:020d}.json"
 
+    @override
     def describe(self, revision: int, data: bytes) -> None:
         """Create the object of a revision.
 
@@ -120,63 +130,48 @@ class ObjectHome:
                 hint="this start changed nothing: start again, with one app per checkpoint.",
             )
 
+    @override
     def remains(self) -> tuple[str, ...]:
-        """Return the names of the parts of a checkpoint that are there, the description apart."""
         found = (part for part in _PARTS if next(iter(self.objects.list(part)), None) is not None)
         return tuple(part.rstrip("/") for part in found)
 
-    def remove_drafts(self) -> None:
-        """Do nothing: an object is there whole or not at all."""
-
-    def fork_note(self) -> bytes | None:
-        """Return which incarnation a fork was making."""
-        try:
-            return self.objects.get(_FORKING)
-        except ObjectMissingError:
-            return None
-
+    @override
     def note_fork(self, data: bytes) -> None:
-        """Write down which incarnation a fork is making.
-
-        Raises:
-            FencedError: Another fork is being made there.
-        """
-        if not self.objects.put_if_absent(_FORKING, data):
+        if not self._create(FORK_NOTE, data):
             raise FencedError(
                 f"another fork to {self} is being made",
                 hint="wait for it, or fork to another place.",
             )
 
-    def forget_fork(self) -> None:
-        """Remove that again."""
-        self.objects.delete([_FORKING])
-
-    def pause_note(self) -> bytes | None:
-        """Return who has paused the app, and why."""
-        try:
-            return self.objects.get(_PAUSED)
-        except ObjectMissingError:
-            return None
-
-    def note_pause(self, data: bytes) -> None:
-        """Write that down, unless it is paused already."""
-        self.objects.put_if_absent(_PAUSED, data)
-
-    def forget_pause(self) -> None:
-        """Remove that again."""
-        self.objects.delete([_PAUSED])
-
+    @override
     def telemetry(self) -> ObjectTelemetry:
         """Return the objects below `telemetry/`."""
         return ObjectTelemetry(self.objects)
 
+    @override
     def plans(self, query: str, generation: int, line: str) -> PlansPlace:
         """Return the prefix of a query's plans; the line names generation and query."""
         return PlansPlace(self.objects, f"{PLANS}{line}/")
 
+    @override
     def done_notes(self, query: str, generation: int) -> DoneNotes:
         """Return none: each would be a trip to the storage."""
         return NO_NOTES
+
+    @override
+    def _read(self, name: str) -> bytes | None:
+        try:
+            return self.objects.get(name)
+        except ObjectMissingError:
+            return None
+
+    @override
+    def _create(self, name: str, data: bytes) -> bool:
+        return self.objects.put_if_absent(name, data)
+
+    @override
+    def _remove(self, name: str) -> None:
+        self.objects.delete([name])
 
     def _descriptions(self) -> list[str]:
         return [name for name in self.objects.list(DESCRIPTIONS) if _DESCRIPTION.fullmatch(name)]

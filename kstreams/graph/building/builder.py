@@ -74,7 +74,7 @@ class TopologyBuilder(
             punctuators fire. Time in which the app does not run does not count. Each timeout
             of a quiet app costs a batch. A record that arrives after a silence may be late.
             None: only records advance stream time.
-        settle: How far batches end behind the wall clock, in all source topics alike; younger
+        settle: Time by which batches end behind the wall clock, in all source topics; younger
             records are left for a later batch. So a producer may lag by this time, and its
             records are still merged with the others by time; all results are delayed by it. A
             run to the end (`until="end"`, `drain`) and the test driver read all records. Zero,

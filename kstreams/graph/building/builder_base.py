@@ -61,8 +61,8 @@ class BuilderBase:
             supplier: Makes a new processor at each call: a class, or an operator such as
                 `map_values(fn)`. It is called here too, to inspect the processor.
             parents: The nodes that forward the records; at least one.
-            stores: Definitions of the stores that `context.store` may return, besides
-                those that the supplier brings (its attribute `stores`).
+            stores: Definitions of the stores that `context.store` may return, in
+                addition to the supplier's (its attribute `stores`).
             reads: Stores of tables that `context.reader` may return. The table is then in
                 the node's partition group: a record can look up its own key, and others that
                 are in the same partition.

@@ -71,7 +71,7 @@ class ForeignBuilder(TableBuilder):
                 group counts rows in the store `<store>-members`.
             table: The table with the rows.
             by: Returns the group of a row from key and value; None for no group. It is called again
-                when the row changes, and must return the same group for the same row.
+                when the row changes, and its result must depend only on the row.
             aggregator: Aggregates a group; it must support removing records.
             store: The store of the results; its `value` is the aggregator's `state`.
             emit: Whether groups receive the last change of each key and batch, which is
@@ -125,7 +125,7 @@ class ForeignBuilder(TableBuilder):
             joiner: `inner(f)` or `left(f)`. With a left joiner, a row without a foreign key, or
                 without a matching right row, is joined with None.
             by: Returns the foreign key of a left row from key and value; None for none. It is
-                called again when the row changes, and must return the same key for the same row.
+                called again when the row changes, and its result must depend only on the row.
             store: The store of the results.
             value: Serde of the left table's values; by default that of its store.
 

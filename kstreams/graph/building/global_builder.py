@@ -72,7 +72,7 @@ class GlobalBuilder(TableBuilder):
             source: A topic; or an `AppTable` of another app.
             store: The store of the rows of a topic, as for `add_table`. `reads=[store]` gives a
                 processor a reader of it.
-            start: Where to start without a checkpoint, as for `add_source`.
+            start: The start without a checkpoint, as for `add_source`.
             on_error: The policy for records that cannot be decoded; the builder's policy by
                 default.
 

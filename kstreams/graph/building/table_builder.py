@@ -82,7 +82,7 @@ class TableBuilder(BuilderBase):
             store: The store of the rows: a `timestamped_store`, in which the last record of a
                 key counts, or a `versioned_key_value_store`, which keeps the values of a key by
                 time.
-            start: Where to start without a checkpoint, as for `add_source`.
+            start: The start without a checkpoint, as for `add_source`.
             on_error: The policy for records that cannot be decoded or processed; the builder's
                 policy by default.
             ttl: Time to live of a row from its own time, by the task's stream time; None or
@@ -221,7 +221,7 @@ class TableBuilder(BuilderBase):
             table: The other table.
             function: Returns a value for a key and a value; None for no row. The function is called
                 again when the current row is read, unless there is a store, and when a version is
-                read: it must return the same value for the same arguments.
+                read: its result must depend only on its arguments.
             store: The store of the current rows, for views and the command line.
 
         Raises:

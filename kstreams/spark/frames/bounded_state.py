@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 
-from kstreams.batch.task_state import OpenState
+from kstreams.batch.worker.task_state import OpenState
 from kstreams.errors import StoreError
 from kstreams.graph.topology import PartitionGroup
 from kstreams.state.backend.objects import ObjectStore

@@ -7,7 +7,7 @@ import json
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions
 
-from kstreams.batch.task_status import TaskStatus
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.raw_batch import OUTPUT_SCHEMA
 
 __all__ = ("OF_DROPPED", "dropped_counts", "dropped_table", "dropped_topic", "observed")

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame
 
-from kstreams.batch.stage_settings import QuerySettings, StageSettings
+from kstreams.batch.worker.stage_settings import QuerySettings, StageSettings
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.bounded import run_bounded
 from kstreams.spark.frames.cleaning import Cleaning

@@ -8,15 +8,15 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from kstreams.batch.edge_records import EdgeRecords
-from kstreams.batch.stage_settings import StageSettings
-from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_run import Forwarded, TaskRun
-from kstreams.batch.task_settings import TaskSettings
-from kstreams.batch.task_state import TaskState
-from kstreams.batch.task_status import TaskStatus
-from kstreams.batch.versioned_state import VersionedState
-from kstreams.batch.worker_state import this_worker
+from kstreams.batch.messages.edge_records import EdgeRecords
+from kstreams.batch.messages.task_call import TaskCall
+from kstreams.batch.messages.task_status import TaskStatus
+from kstreams.batch.worker.stage_settings import StageSettings
+from kstreams.batch.worker.task_run import Forwarded, TaskRun
+from kstreams.batch.worker.task_settings import TaskSettings
+from kstreams.batch.worker.task_state import TaskState
+from kstreams.batch.worker.versioned_state import VersionedState
+from kstreams.batch.worker.worker_state import this_worker
 from kstreams.errors import CompileError, KStreamsError
 from kstreams.ids import TaskId
 from kstreams.spark.frames.bounded_state import BoundedState

@@ -10,7 +10,7 @@ import pandas as pd
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.state import GroupState, GroupStateTimeout
 
-from kstreams.batch.envelope import DRIVER
+from kstreams.batch.messages.envelope import DRIVER
 from kstreams.spark.frames.messages import MESSAGE, RECORD
 from kstreams.spark.frames.pandas_messages import frame_of, messages_of
 from kstreams.spark.frames.stage import Stage

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kstreams.batch.envelope import DRIVER
+from kstreams.batch.messages.envelope import DRIVER
 from kstreams.checkpoint.parameter_notes import misread_stores
 from kstreams.errors import CheckpointMismatchError
 from kstreams.parameters import Parameters

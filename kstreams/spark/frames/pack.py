@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from kstreams.batch.edge_records import EdgeRecords
-from kstreams.batch.envelope import Envelope
-from kstreams.batch.task_call import TaskCall
+from kstreams.batch.messages.edge_records import EdgeRecords
+from kstreams.batch.messages.envelope import Envelope
+from kstreams.batch.messages.task_call import TaskCall
 from kstreams.errors import KStreamsError
 from kstreams.partitioner import targets
 from kstreams.processors.on_error import OnError

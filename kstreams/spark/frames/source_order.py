@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kstreams.batch.edge_records import EdgeRecords
+from kstreams.batch.messages.edge_records import EdgeRecords
 from kstreams.raw_batch import INPUT_SCHEMA
 from kstreams.task.records.queues import Queue
 

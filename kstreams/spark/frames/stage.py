@@ -7,7 +7,7 @@ from copy import copy
 
 from pyspark.sql import SparkSession
 
-from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.worker.stage_settings import StageSettings
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.frames.frame_task import StageRules
 from kstreams.spark.frames.layout import Layout

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from kstreams.batch.edge_records import EdgeRecords
-from kstreams.batch.envelope import DRIVER, Envelope
-from kstreams.batch.stage_settings import StageSettings
+from kstreams.batch.messages.edge_records import EdgeRecords
+from kstreams.batch.messages.envelope import DRIVER, Envelope
+from kstreams.batch.worker.stage_settings import StageSettings
 from kstreams.ids import TaskId
 from kstreams.spark.frames.frame_task import FrameTask, StageRules, TaskRan
 from kstreams.spark.frames.messages import Message

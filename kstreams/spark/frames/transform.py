@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
 
-from kstreams.batch.stage_settings import QuerySettings
+from kstreams.batch.worker.stage_settings import QuerySettings
 from kstreams.checkpoint.savepoint.fork import ForkSource
 from kstreams.checkpoint.start.app_settings import AppSettings, Packages
 from kstreams.checkpoint.storage.named_home import app_home, is_url

@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kstreams.batch.edge_records import EdgeRecords
+from kstreams.batch.messages.edge_records import EdgeRecords
 from kstreams.errors import KStreamsError, LimitError, RegistryUnavailableError, SerializationError
 from kstreams.graph.nodes import SourceNode
 from kstreams.processors.on_error import DeadLetter, OnError

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kstreams.batch.edge_records import EdgeRecords
-from kstreams.batch.envelope import Envelope
+from kstreams.batch.messages.edge_records import EdgeRecords
+from kstreams.batch.messages.envelope import Envelope
 from kstreams.raw_batch import HEADERS_TYPE
 from kstreams.spark.failure import ErrorChannel
 from kstreams.spark.worker import drop_spark_archives, leave_quietly, shorten_collections

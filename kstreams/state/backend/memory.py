@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from typing_extensions import override
+
 from kstreams.errors import StoreError, Where
 from kstreams.state.backend.objects import ObjectStoreSettings
 from kstreams.state.backend.sorted_keys import SortedKeys
@@ -74,7 +76,7 @@ class Memory:
             ) from error
 
 
-class MemoryStore:
+class MemoryStore(WorkingStore):
     """The state of one task in dictionaries. The store needs no directory when used alone.
 
     `get`, `multi_get` and `write` have the cost of a dictionary; keys are ordered from the first
@@ -94,18 +96,18 @@ class MemoryStore:
             self._tables.setdefault(store, _Table())
         self._closed = False
 
+    @override
     def get(self, store: str, key: bytes) -> bytes | None:
-        """Return the value of a key, or None when it has none."""
         return self._table(store).data.get(key)
 
+    @override
     def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
-        """Return the values of many keys, in the order of the keys."""
         return list(map(self._table(store).data.get, keys))
 
+    @override
     def scan(
         self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open."""
         return self._pairs(self._table(store).chunks(start, end, reverse=reverse))
 
     def _pairs(self, chunks: Iterator[list[tuple[bytes, bytes]]]) -> Iterator[tuple[bytes, bytes]]:

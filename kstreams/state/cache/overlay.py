@@ -89,17 +89,26 @@ class Overlay:
             known = self._cached.get(name)
             if known is None or (known.key, known.value) != (key, value):
                 known = self._cached[name] = CachedRows(key, value, {})
-            found = self._stores[name] = StoreOverlay(
-                name,
-                key,
-                value,
-                self._base,
-                known.rows,
-                encoded=known.encoded,
-                resident=known.resident,
-            )
+            found = self._stores[name] = self.new_store(name, known)
             found.journal = self._journal()
         return found
+
+    def new_store(self, name: str, known: CachedRows) -> StoreOverlay:
+        """Return a new part for a store; override this to observe its writes.
+
+        Args:
+            name: The name of the store.
+            known: The serdes and the known rows of the store.
+        """
+        return StoreOverlay(
+            name,
+            known.key,
+            known.value,
+            self._base,
+            known.rows,
+            encoded=known.encoded,
+            resident=known.resident,
+        )
 
     def seal(self) -> None:
         """Reject puts from now on, because no batch is running."""

@@ -14,7 +14,7 @@ from typing import IO
 
 from kstreams.errors import ObjectMissingError, StoreError
 from kstreams.files import open_regular
-from kstreams.state.backend.objects import object_name_parts
+from kstreams.state.backend.objects import ObjectStore, object_name_parts
 
 __all__ = ("Directory", "DirectoryObjectStore")
 
@@ -41,7 +41,7 @@ class Directory:
         return DirectoryObjectStore(self.path)
 
 
-class DirectoryObjectStore:
+class DirectoryObjectStore(ObjectStore):
     """An object is a file below `root`, under its name; it appears whole or not at all.
 
     A file is written aside, brought to disk (fsync), and linked to its name, which the

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 
+from typing_extensions import override
+
 from kstreams.state.backend.objects import ObjectStore
 
 __all__ = ("CountedObjects", "Traffic")
@@ -55,7 +57,7 @@ class Traffic:
         return cls(*data)
 
 
-class CountedObjects:
+class CountedObjects(ObjectStore):
     """An object store that counts its requests; thread-safe.
 
     Args:
@@ -76,24 +78,24 @@ class CountedObjects:
             taken, self._traffic = self._traffic, Traffic()
         return taken
 
+    @override
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Create an object unless its name exists already; see `ObjectStore`."""
         self._note(Traffic(puts=1, put_bytes=len(data)))
         return self._objects.put_if_absent(name, data)
 
+    @override
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
-        """Return an object's bytes; see `ObjectStore`."""
         data = self._objects.get(name, start, length)
         self._note(Traffic(gets=1, get_bytes=len(data)))
         return data
 
+    @override
     def list(self, prefix: str) -> Iterator[str]:
-        """Yield names in sorted order; see `ObjectStore`."""
         self._note(Traffic(lists=1))
         return self._objects.list(prefix)
 
+    @override
     def delete(self, names: Iterable[str]) -> None:
-        """Delete objects; see `ObjectStore`."""
         gone = tuple(names)
         self._note(Traffic(deletes=len(gone)))
         self._objects.delete(gone)

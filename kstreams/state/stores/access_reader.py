@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Generic
+
+from typing_extensions import override
 
 from kstreams._types import K, V
 from kstreams.errors import StoreKindError
-from kstreams.state.stores.table_access import TableAccess
+from kstreams.state.stores.table_access import TableAccess, VersionedReader
 
 __all__ = ("AccessReader",)
 
 
-class AccessReader(Generic[K, V]):
+class AccessReader(VersionedReader[K, V]):
     """A `VersionedReader` over a live store.
 
     Args:
@@ -22,17 +23,17 @@ class AccessReader(Generic[K, V]):
     def __init__(self, access: TableAccess) -> None:
         self._access = access
 
+    @override
     def get(self, key: K) -> V | None:
-        """Return the value of a key, or None."""
         row = self._access.get(key)
         return None if row is None else row[0]
 
+    @override
     def get_many(self, keys: Sequence[K]) -> list[V | None]:
-        """Return the results of `get` for many keys, in the order of the keys."""
         return [None if row is None else row[0] for row in self._access.get_many(keys)]
 
+    @override
     def range(self, start: K | None = None, end: K | None = None) -> Iterator[tuple[K, V]]:
-        """Yield keys with `start <= key < end` and values, in key order."""
         for key, row in self._access.scan(start, end):
             yield key, row[0]
 

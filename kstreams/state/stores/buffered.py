@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from typing_extensions import override
 
 from kstreams._types import V
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
+from kstreams.state.stores.kind import StoreKind, Times, is_within
 from kstreams.windowed import Windowed
 
 __all__ = (
-    "BUFFERED_COLUMNS",
+    "BufferedKind",
     "BufferedResult",
     "BufferedState",
     "BufferedStateSerde",
-    "flat_result",
     "state_after",
 )
-
-BUFFERED_COLUMNS = ("key", "start_ms", "end_ms", "due_ms", "value", "timestamp_ms")
-"""Names of the columns of `flat_result`."""
-
 
 _TIME = struct.Struct(">q")
 _HAS, _EMITTED = 1, 2
@@ -60,14 +59,6 @@ class BufferedResult(Generic[V]):
     due_ms: int
 
 
-def flat_result(
-    window: Windowed[Any], result: BufferedResult[Any]
-) -> tuple[Any, int, int, int, Any, int]:
-    """Return a result as `BUFFERED_COLUMNS`."""
-    times = window.start_ms, window.end_ms, result.due_ms
-    return window.key, *times, result.value, result.timestamp_ms
-
-
 def state_after(
     before: BufferedState[V] | None, value: V | None, time_ms: int
 ) -> BufferedState[V] | None:
@@ -101,8 +92,8 @@ class BufferedStateSerde(CompositeSerde["BufferedState[V]"]):
         super().__init__("buffered-state", value)
         self._value = value
 
+    @override
     def serialize(self, value: BufferedState[V]) -> bytes:
-        """Convert; a time that is no int64 is a `SerializationError`."""
         content = value.value
         flags = (_HAS if content is not None else 0) | (_EMITTED if value.emitted else 0)
         data = b"" if content is None else self._value.serialize(content)
@@ -111,11 +102,61 @@ class BufferedStateSerde(CompositeSerde["BufferedState[V]"]):
         except struct.error as exc:
             raise SerializationError(f"expected an int64 time, got {value.time_ms!r}") from exc
 
+    @override
     def deserialize(self, data: bytes) -> BufferedState[V]:
-        """Convert back; fewer than 9 bytes are a `DeserializationError`."""
         try:
             time: int = _TIME.unpack_from(data, 1)[0]
         except struct.error as exc:
             raise DeserializationError(f"expected flags and a time, got {data[:40]!r}") from exc
         content = self._value.deserialize(data[9:]) if data[0] & _HAS else None
         return BufferedState(content, time, bool(data[0] & _EMITTED))
+
+
+_Row = tuple[Windowed[Any], BufferedResult[Any]]
+
+
+class _BufferStore(Protocol):
+    """A store of buffered results."""
+
+    def fetch(self, key: Any, *, reverse: bool = ...) -> Iterator[_Row]:  # noqa: ANN401
+        """Yield the windows of a key with their results."""
+        ...
+
+    def fetch_all(self, *, reverse: bool = ...) -> Iterator[_Row]:
+        """Yield all windows with their results."""
+        ...
+
+
+S = TypeVar("S", bound=_BufferStore)
+"""Type of the live store."""
+
+
+@dataclass(frozen=True)
+class BufferedKind(StoreKind[S]):
+    """The base of kinds of stores whose rows are windows with buffered results."""
+
+    columns: ClassVar[tuple[str, ...]] = (
+        "key",
+        "start_ms",
+        "end_ms",
+        "due_ms",
+        "value",
+        "timestamp_ms",
+    )
+
+    @override
+    def scan(self, store: S, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
+        rows = store.fetch_all(reverse=reverse)
+        return (row for row in rows if is_within(row[0].key, start, end))
+
+    @override
+    def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
+        window, result = row
+        times = window.start_ms, window.end_ms, result.due_ms
+        yield window.key, *times, result.value, result.timestamp_ms
+
+    @override
+    def flat_of_key(self, store: S, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
+        for row in store.fetch(key):
+            for _, *rest in self.flat(row):
+                yield tuple(rest)

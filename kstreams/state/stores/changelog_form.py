@@ -9,6 +9,8 @@ import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from typing_extensions import override
+
 from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
 from kstreams.state.backend.working import Pair
@@ -121,8 +123,8 @@ class RowForm(PlainForm):
                 content = None if value is None else value[1:]
                 yield ChangelogRecord(self._plain(key[1:]), content, time_ms)
 
+    @override
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Set or delete the row of each record."""
         rows: Any = StoreRows.of(self._spec.open(overlay))  # of one kind or another
         rebuild, key = rows.rebuild, self._key.deserialize
         return lambda record: rebuild(key(record.key), record.value)

@@ -6,6 +6,8 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.record import Headers
 from kstreams.serde.base import Serde
@@ -33,8 +35,8 @@ class KeptSerde(CompositeSerde[Kept]):
         super().__init__("kept", value)
         self._value = value
 
+    @override
     def serialize(self, value: Kept) -> bytes:
-        """Convert; a time that is no int64 is a `SerializationError`."""
         content, timestamp, headers = value
         try:
             pieces = [_TIME.pack(timestamp), _optional(content, self._value.serialize)]
@@ -42,8 +44,8 @@ class KeptSerde(CompositeSerde[Kept]):
             raise SerializationError(f"expected an int64 time, got {timestamp!r}") from exc
         return joined([*pieces, *header_pieces(headers)])
 
+    @override
     def deserialize(self, data: bytes) -> Kept:
-        """Deserialize a kept record; truncated bytes are a `DeserializationError`."""
         try:
             time, content, *rest = divided(data)
             value = self._value.deserialize(content[1:]) if content else None

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
+from typing_extensions import override
+
 from kstreams._types import K
 from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
@@ -201,8 +203,8 @@ class _KeySerde(CompositeSerde[Any]):
         data = self._key.serialize(value[-1])
         return ROW + data if len(value) == 1 else TIMER + sortable_int64(value[0]) + data
 
+    @override
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
-        """Convert back."""
         if data[:1] == ROW:
             return (self._key.deserialize(data[1:]),)
         if data == _NUMBER:
@@ -223,16 +225,16 @@ class _RowSerde(CompositeSerde[Any]):
         super().__init__("timed-row", payload)
         self._payload = payload
 
+    @override
     def serialize(self, value: tuple[Any, ...]) -> bytes:
-        """Convert."""
         if not value:
             return b""
         if len(value) == 1:
             return _NUMBER + sortable_int64(value[0])
         return ROW + sortable_int64(value[0]) + self._payload.serialize(value[1])
 
+    @override
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
-        """Convert back."""
         if not data:
             return ()
         number = read_int64(data, 1)

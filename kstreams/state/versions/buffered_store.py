@@ -8,6 +8,8 @@ from itertools import chain
 from operator import itemgetter
 from typing import NoReturn
 
+from typing_extensions import override
+
 from kstreams.errors import StoreError, Where
 from kstreams.state.backend.key_ranges import gaps
 from kstreams.state.backend.working import Changes, Pair, WorkingStore
@@ -18,7 +20,7 @@ __all__ = ("BufferedStore",)
 _UNKNOWN = object()
 
 
-class BufferedStore:
+class BufferedStore(WorkingStore):
     """A read-only `WorkingStore` of one attempt; closing it leaves the version open.
 
     Args:
@@ -34,8 +36,8 @@ class BufferedStore:
         self._base: WorkingStore | None = base
         self._buffers = buffers
 
+    @override
     def get(self, store: str, key: bytes) -> bytes | None:
-        """Return the value of a key, or None when it has none."""
         base = self._open(store)
         if (buffer := self._buffers.get(store)) is not None:
             found = buffer.values.get(key, _UNKNOWN)
@@ -64,10 +66,10 @@ class BufferedStore:
             raise
         return [values[key] if key in values else found.get(key) for key in keys]
 
+    @override
     def scan(
         self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Yield pairs with `start <= key < end` in bytewise order; None leaves a side open."""
         base = self._open(store)
         buffer = self._buffers.get(store)
         try:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from kstreams.serde.base import Serde
-from kstreams.views.flat_rows import columns_of, key_serde
-from kstreams.views.row_text import RowText, json_text
 from kstreams.views.store_reads import StoreReads
+from kstreams_admin.flat_rows import columns_of, key_serde
+from kstreams_admin.row_text import RowText, json_text
 from kstreams_serve.grpc import state_pb2 as pb
 from kstreams_serve.paging import Make, Row
 from kstreams_serve.parameters import Parameters, key_of

@@ -9,7 +9,7 @@ from functools import partial
 
 from grpc_health.v1 import health_pb2 as health
 
-from kstreams.views.flat_rows import row_key
+from kstreams_admin.flat_rows import row_key
 from kstreams_serve.changes import Changes
 from kstreams_serve.context import Context
 from kstreams_serve.grpc import state_pb2 as pb

@@ -8,11 +8,11 @@ from typing import Literal
 
 from kstreams.batch.report import AppState
 from kstreams.checkpoint.pause import Pause, present_pause
-from kstreams.checkpoint.status import QueryStatus
 from kstreams.errors import KStreamsError
 from kstreams.ids import TopicPartition
 from kstreams.telemetry.live import Live
 from kstreams.telemetry.unread import Unread
+from kstreams_admin.status import QueryStatus
 from kstreams_serve.metrics import LagWatch
 from kstreams_serve.pages.recordings import Recording, Recordings
 from kstreams_serve.served_app import ServedApp

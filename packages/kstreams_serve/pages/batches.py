@@ -11,7 +11,7 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.errors import ObjectMissingError
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.fields import MOST
-from kstreams.telemetry.reader import TelemetryReader
+from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams_serve.pages.app_facts import AppFacts
 from kstreams_serve.pages.phases import BATCH_PHASES, TASK_PHASES, Phase, phases_of
 from kstreams_serve.pages.visits import Page, Visit

@@ -10,8 +10,8 @@ from typing import Any
 
 from kstreams.quoting import one_line
 from kstreams.serde.base import Serde
-from kstreams.serde.values import exact
 from kstreams.windowed import Windowed
+from kstreams_admin.values import exact
 
 __all__ = ("Cell", "bytes_cell", "cells_of", "key_parameters", "shown_key")
 

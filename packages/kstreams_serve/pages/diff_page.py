@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from kstreams.views.difference import changed_rows
-from kstreams.views.flat_rows import columns_of, key_serde
-from kstreams.views.row_text import RowText
 from kstreams.views.store_reads import StoreReads
+from kstreams_admin.difference import changed_rows
+from kstreams_admin.flat_rows import columns_of, key_serde
+from kstreams_admin.row_text import RowText
 from kstreams_serve.context import Context
 from kstreams_serve.name_lookup import store_of
 from kstreams_serve.pages.app_facts import AppFacts

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kstreams.ids import TopicPartition
-from kstreams.serde.values import printable
 from kstreams.state.log.fields import MOST
+from kstreams_admin.values import printable
 from kstreams_serve.context import Context
 from kstreams_serve.explaining import explanation_of
 from kstreams_serve.name_lookup import store_of

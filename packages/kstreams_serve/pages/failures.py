@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from kstreams.errors import KStreamsError
 from kstreams.telemetry.failures import Failure
-from kstreams.telemetry.reader import TelemetryReader
+from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams_serve.pages.app_facts import AppFacts
 from kstreams_serve.pages.visits import Page, Visit
 from kstreams_serve.served_app import ServedApp

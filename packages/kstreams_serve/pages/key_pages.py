@@ -13,9 +13,9 @@ from urllib.parse import quote, urlencode
 
 from kstreams.errors import KStreamsError
 from kstreams.state.log.fields import MOST
-from kstreams.views.flat_rows import key_serde, lies_by_key, rows_of
-from kstreams.views.row_text import RowText
 from kstreams.views.store_reads import StoreReads
+from kstreams_admin.flat_rows import key_serde, lies_by_key, rows_of
+from kstreams_admin.row_text import RowText
 from kstreams_explain.history import KeyHistory, history_of
 from kstreams_explain.key_rows import KeyRows, Rows
 from kstreams_serve.context import Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kstreams.batch.worker_times import TASK_PHASES
+from kstreams.batch.messages.worker_times import TASK_PHASES
 
 __all__ = ("BATCH_PHASES", "TASK_PHASES", "Phase", "phases_of")
 

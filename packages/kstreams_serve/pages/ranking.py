@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from kstreams.checkpoint.status import QueryStatus
 from kstreams.ids import TaskId
 from kstreams.quoting import one_line
 from kstreams.task.progress.task_meta import NO_TIME
+from kstreams_admin.status import QueryStatus
 from kstreams_serve.pages import texts
 from kstreams_serve.pages.app_facts import AppFacts, Tone
 

@@ -14,7 +14,7 @@ from kstreams.errors import KStreamsError
 from kstreams.telemetry.live import Live
 from kstreams.telemetry.minutes import Minute
 from kstreams.telemetry.outline import Outline
-from kstreams.telemetry.reader import TelemetryReader
+from kstreams_admin.telemetry_reader import TelemetryReader
 from kstreams_serve.served_app import ServedApp
 
 __all__ = ("Recording", "Recordings")

@@ -10,8 +10,8 @@ from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from kstreams.moments import iso
 from kstreams.quoting import one_line, safe_text
+from kstreams_admin.moments import iso
 from kstreams_serve.pages import texts
 from kstreams_serve.pages.assets import asset_url
 

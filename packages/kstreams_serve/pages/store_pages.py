@@ -7,9 +7,9 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from kstreams.views.flat_rows import columns_of, key_serde, row_columns
-from kstreams.views.row_text import RowText
 from kstreams.views.store_reads import StoreReads
+from kstreams_admin.flat_rows import columns_of, key_serde, row_columns
+from kstreams_admin.row_text import RowText
 from kstreams_serve.context import Context
 from kstreams_serve.name_lookup import store_of
 from kstreams_serve.pages.app_facts import AppFacts

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from kstreams.batch.report import TaskReport
-from kstreams.checkpoint.status import QueryStatus
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.task.progress.task_meta import NO_TIME
 from kstreams.telemetry.unread import Unread
+from kstreams_admin.status import QueryStatus
 from kstreams_serve.pages.app_facts import AppFacts
 from kstreams_serve.pages.phases import TASK_PHASES, Phase, phases_of
 from kstreams_serve.pages.recordings import Recording

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from kstreams.moments import iso, ms_of
 from kstreams.quoting import repr_of
 from kstreams.state.log.fields import MOST
+from kstreams_admin.moments import iso, ms_of
 from kstreams_serve.parameters import Parameters
 from kstreams_serve.problems import Problem
 

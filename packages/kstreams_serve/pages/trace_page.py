@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kstreams.ids import TopicPartition
-from kstreams.serde.values import printable
 from kstreams.state.log.fields import MOST
+from kstreams_admin.values import printable
 from kstreams_serve.context import Context
 from kstreams_serve.explaining import trace_of
 from kstreams_serve.pages.app_facts import AppFacts

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams_avro.datum import Malformed
 from kstreams_avro.nodes import Check
@@ -115,8 +116,8 @@ class _BlocksStep(Step):
                 item, place = read(data, place, 0)
                 items.append(item)
 
+    @override
     def skip(self, cursor: Cursor) -> None:
-        """Pass over items."""
         self._walk(cursor, None, [])
 
 
@@ -172,8 +173,8 @@ class ArrayStep(_BlocksStep):
 
         self.read = reads
 
+    @override
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return lists."""
         offsets, items = self._blocks(cursor)
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items)
 
@@ -240,12 +241,12 @@ class _PairStep(Step):
 
         self.read = read
 
+    @override
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return pairs."""
         columns = [self._key.column(cursor), self._value.column(cursor)]
         return pa.StructArray.from_arrays(columns, ["key", "value"])
 
+    @override
     def skip(self, cursor: Cursor) -> None:
-        """Pass over pairs."""
         self._key.skip(cursor)
         self._value.skip(cursor)

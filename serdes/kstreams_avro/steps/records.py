@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams_avro.datum import MAX_DEPTH, Malformed, TooDeepError
 from kstreams_avro.nodes import Shape
@@ -114,8 +115,8 @@ class RecordStep(Step):
         except _MAKING as exc:
             raise Malformed(str(exc)) from exc
 
+    @override
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return structs."""
         columns: list[pa.Array] = [None] * len(self._names)
         for _, number, step in self._parts or ():
             if number >= 0:
@@ -126,8 +127,8 @@ class RecordStep(Step):
             return pa.array([{}] * len(cursor), self.arrow)
         return pa.StructArray.from_arrays(columns, self._names)
 
+    @override
     def skip(self, cursor: Cursor) -> None:
-        """Pass over the fields."""
         for _, _, step in self._parts or ():
             step.skip(cursor)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams_avro.conversions import Conversion
 from kstreams_avro.datum import Datum, Malformed
@@ -50,8 +51,8 @@ class NullStep(Step):
         """Return None."""
         return None, place
 
+    @override
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return nulls."""
         return pa.nulls(len(cursor), self.arrow)
 
     def skip(self, cursor: Cursor) -> None:
@@ -72,8 +73,8 @@ class BooleanStep(Step):
             raise Malformed(f"a boolean is {octet}, which is neither 0 nor 1")
         return octet == 1, place + 1
 
+    @override
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return bools."""
         octets = cursor.octets()
         if (octets > 1).any():
             raise Malformed("a boolean is neither 0 nor 1")
@@ -114,8 +115,8 @@ class IntegerStep(Step):
             make = check
         return bounded if make is None else _made(bounded, make, check)
 
+    @override
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return numbers, dates or times."""
         numbers = cursor.longs()
         if (
             self._bounded
@@ -128,8 +129,8 @@ class IntegerStep(Step):
         raw = pa.array(numbers.astype(self._raw.to_pandas_dtype(), copy=False))
         return raw if self._conversion is None else self._conversion.column(raw)
 
+    @override
     def skip(self, cursor: Cursor) -> None:
-        """Pass over numbers."""
         cursor.longs()
 
 
@@ -183,12 +184,12 @@ class FloatStep(Step):
 
         self.read = read if check is None else _made(read, check, None)
 
+    @override
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return numbers."""
         return pa.array(cursor.numbers(self._code)).cast(self._wanted)
 
+    @override
     def skip(self, cursor: Cursor) -> None:
-        """Pass over numbers."""
         cursor.advance(self.least)
 
 
@@ -215,8 +216,8 @@ class PiecesStep(Step):
         make: Any = check if conversion is None else conversion.read
         self.read: Read = read if make is None else _made(read, make, check)
 
+    @override
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return text, bytes, or their converted values."""
         raw = cursor.pieces()
         if self._text:
             try:
@@ -225,8 +226,8 @@ class PiecesStep(Step):
                 raise Malformed("a text is not UTF-8") from exc
         return raw if self._conversion is None else self._conversion.column(raw)
 
+    @override
     def skip(self, cursor: Cursor) -> None:
-        """Pass over lengths and bytes."""
         cursor.advance(cursor.longs())
 
 
@@ -266,13 +267,13 @@ class FixedStep(Step):
 
         self.read: Read = read if conversion is None else _made(read, conversion.read, None)
 
+    @override
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return bytes, or their converted values."""
         raw = cursor.fixed(self.least)
         return raw if self._conversion is None else self._conversion.column(raw)
 
+    @override
     def skip(self, cursor: Cursor) -> None:
-        """Pass over bytes."""
         cursor.advance(self.least)
 
 
@@ -309,8 +310,8 @@ class EnumStep(Step):
 
         self.read: Read = read if check is None else _made(read, check, None)
 
+    @override
     def column(self, cursor: Cursor) -> pa.Array:
-        """Return symbols, as text."""
         numbers = cursor.longs()
         if len(numbers) and (numbers.min() < 0 or numbers.max() >= len(self._symbols)):
             raise Malformed("a symbol that there is not")
@@ -319,6 +320,6 @@ class EnumStep(Step):
             raise Malformed("a symbol that its reader does not know")
         return found
 
+    @override
     def skip(self, cursor: Cursor) -> None:
-        """Pass over numbers."""
         cursor.longs()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from typing_extensions import override
 
 from kstreams_avro.datum import Malformed
 from kstreams_avro.steps.cursor import Cursor, taken
@@ -79,8 +80,8 @@ class UnionStep(Step):
                 found = taken(column, rows, len(cursor))
         return found
 
+    @override
     def skip(self, cursor: Cursor) -> None:
-        """Pass over each branch's values."""
         for rows, branch, ahead in self._parts(cursor):
             branch.skip(ahead)
             cursor.follow(rows, ahead)
@@ -122,6 +123,6 @@ class _NamedStep(Step):
         """Return the records, without the name."""
         return self._step.column(cursor)
 
+    @override
     def skip(self, cursor: Cursor) -> None:
-        """Pass over records."""
         self._step.skip(cursor)

@@ -1,4 +1,4 @@
-"""A queue of the broker, for a test alone."""
+"""A queue of the broker for each test."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from tests.connectors.kstreams_amqp.places import Place
 
 @pytest.fixture
 def place(rabbit: RabbitServer) -> Place:
-    """A queue that the test has alone."""
+    """A queue for the test only."""
     return Place(rabbit.url)

@@ -1,4 +1,4 @@
-"""A queue of a broker, as its other users see it."""
+"""A queue of a broker, accessed by a separate client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOON = timedelta(seconds=1)
 
 @dataclass
 class Place:
-    """A durable queue of its own."""
+    """A durable queue."""
 
     url: str
     queue: str = field(default_factory=lambda: f"q-{uuid4().hex[:12]}")
@@ -35,7 +35,9 @@ class Place:
         return AmqpQueue(self.url, self.queue, **given)
 
     def exchange(self, **given: Any) -> AmqpExchange[str, int]:
-        """Return a sink that writes keys and values as text; 1,000 and more are too large."""
+        """Return a sink that writes keys and values as text; values of 1,000 and more are too
+        large.
+        """
         known: dict[str, Any] = {
             "body": _body,
             "routing_key": self.queue,
@@ -45,12 +47,12 @@ class Place:
         return AmqpExchange(self.url, "", **(known | given))
 
     def act(self, work: Callable[[Any], Any]) -> Any:
-        """Do something on a channel of its own."""
+        """Call a function with a new channel."""
         with closing(pika.BlockingConnection(pika.URLParameters(self.url))) as connection:
             return work(connection.channel())
 
     def publish(self, *messages: tuple[str | None, bytes], **properties: Any) -> None:
-        """Publish messages, ids and bodies; they are on the disk when it returns."""
+        """Publish messages with ids and bodies; they are on the disk when it returns."""
 
         def work(channel: Any) -> None:
             channel.confirm_delivery()
@@ -61,7 +63,7 @@ class Place:
         self.act(work)
 
     def messages(self) -> list[tuple[pika.BasicProperties, bytes]]:
-        """Return what is in the queue, and leave it there."""
+        """Return the messages in the queue, and leave them there."""
 
         def work(channel: Any) -> list[tuple[pika.BasicProperties, bytes]]:
             found = []
@@ -73,7 +75,7 @@ class Place:
         return found
 
     def seen(self) -> list[tuple[str, int]]:
-        """Return what a consumer sees that compares ids."""
+        """Return the results seen by a consumer that removes duplicate ids."""
         once = {properties.message_id: body for properties, body in self.messages()}
         pairs = [body.decode().split("=") for body in once.values()]
         return [(key, int(value)) for key, value in pairs]
@@ -82,7 +84,7 @@ class Place:
 def run(
     intake: AmqpQueue, topics: Embedded, done: Callable[[IntakeReport], bool], **given: Any
 ) -> IntakeReport:
-    """Run until something is done."""
+    """Run until a condition on the report holds."""
 
     def look(report: IntakeReport) -> None:
         if done(report):

@@ -1,4 +1,4 @@
-"""Which errors of a broker pass, and which last."""
+"""Temporary and permanent errors of a broker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPENING = (
     exceptions.ProbableAuthenticationError,
     exceptions.ProbableAccessDeniedError,
 )
-"""What pika makes of whatever ends a connection before it is open."""
+"""The errors that pika raises for a connection that ends before it is open."""
 
 
 @pytest.mark.parametrize("kind", OPENING, ids=lambda kind: kind.__name__)
@@ -26,7 +26,9 @@ OPENING = (
     ],
     ids=["lost", "forced", "vhost down"],
 )
-def test_a_node_that_stops_or_starts_passes(kind: type[Exception], reason: Exception) -> None:
+def test_error_of_a_stopping_or_starting_node_is_temporary(
+    kind: type[Exception], reason: Exception
+) -> None:
     exc = kind(repr(reason))
     assert may_pass(exc)
     assert may_pass(reason)
@@ -42,7 +44,7 @@ def test_a_node_that_stops_or_starts_passes(kind: type[Exception], reason: Excep
         "queue 'q' in vhost '/' process is stopped by supervisor",
     ],
 )
-def test_a_queue_that_is_there_and_does_not_run_passes(said: str) -> None:
+def test_error_of_an_existing_queue_that_is_down_is_temporary(said: str) -> None:
     assert may_pass(exceptions.ChannelClosedByBroker(404, f"NOT_FOUND - {said}"))
 
 
@@ -60,5 +62,5 @@ def test_a_queue_that_is_there_and_does_not_run_passes(said: str) -> None:
     ],
     ids=["no queue", "no right", "no vhost", "no such user"],
 )
-def test_what_is_refused_lasts(exc: Exception) -> None:
+def test_refusal_is_permanent(exc: Exception) -> None:
     assert not may_pass(exc)

@@ -1,4 +1,4 @@
-"""The intake passes the suite of intakes, and the sink that of sinks."""
+"""The intake passes the test suite for intakes, and the sink the one for sinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the sink publishes, what the broker refuses, and connections that are lost."""
+"""The AMQP sink: published messages, refusals of the broker, and lost connections."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from kstreams import Record
 from kstreams.errors import SinkError, SinkUnavailableError
-from kstreams.testing.sink import GivenResults
 from kstreams_amqp import AmqpExchange
+from kstreams_testing.sink import GivenResults
 from tests.connectors.kstreams_amqp.places import Place
 from tests.connectors.sinking import commit_of, given, write
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.connectors
 LONG = timedelta(seconds=20)
 
 
-def test_a_message_has_an_id_a_time_and_the_headers(place: Place) -> None:
+def test_message_has_id_time_and_headers(place: Place) -> None:
     record = Record("a", 1, 5_500, (("kind", b"new"),))
     write(place.exchange(content_type="text/plain"), GivenResults([record]), commit_of(7))
     ((properties, body),) = place.messages()
@@ -29,13 +29,13 @@ def test_a_message_has_an_id_a_time_and_the_headers(place: Place) -> None:
     assert properties.delivery_mode == 2
 
 
-def test_many_go_at_once_and_in_order(place: Place) -> None:
+def test_many_messages_are_published_in_order(place: Place) -> None:
     pairs = [(str(number), number % 900) for number in range(2_500)]
     assert write(place.exchange(), given(*pairs)) == []
     assert place.seen() == pairs
 
 
-def test_what_no_queue_takes_is_refused_and_spoils_no_other(place: Place) -> None:
+def test_unroutable_message_is_refused_and_others_are_published(place: Place) -> None:
     sink = place.exchange(routing_key=lambda key, _: place.queue if key == "a" else "nowhere")
     refused = write(sink, given(("a", 1), ("b", 2), ("a", 3)))
     assert [(row.row, row.reason) for row in refused] == [(1, "312 NO_ROUTE")]
@@ -52,7 +52,7 @@ def test_what_no_queue_takes_is_refused_and_spoils_no_other(place: Place) -> Non
     ],
     ids=["routing key", "surrogate", "name of a header", "headers of one name"],
 )
-def test_what_does_not_go_into_amqp_is_refused(
+def test_message_that_amqp_cannot_carry_is_refused(
     place: Place, record: Record[str, int], said: str
 ) -> None:
     sink = place.exchange(
@@ -69,7 +69,7 @@ def test_results_without_a_body_are_left_out(place: Place) -> None:
     assert place.seen() == [("b", 2)]
 
 
-def test_a_queue_that_is_full_fails_the_batch(place: Place) -> None:
+def test_full_queue_fails_the_batch(place: Place) -> None:
     arguments = {"x-max-length": 1, "x-overflow": "reject-publish"}
     place.queue += "-full"
     place.act(lambda channel: channel.queue_declare(place.queue, arguments=arguments))
@@ -77,7 +77,7 @@ def test_a_queue_that_is_full_fails_the_batch(place: Place) -> None:
         write(place.exchange(), given(("a", 1), ("b", 2), ("c", 3)))
 
 
-def test_a_connection_that_is_closed_between_batches_is_made_again(place: Place) -> None:
+def test_connection_closed_between_batches_is_reopened(place: Place) -> None:
     sink = place.exchange(give_up_after=LONG)
     writer = sink.open()
     writer.write(given(("a", 1)), commit_of(1))
@@ -87,7 +87,7 @@ def test_a_connection_that_is_closed_between_batches_is_made_again(place: Place)
     assert place.seen() == [("a", 1), ("a", 2)]
 
 
-def test_tasks_write_at_once(place: Place) -> None:
+def test_tasks_write_concurrently(place: Place) -> None:
     failures: list[BaseException] = []
 
     def task(number: int) -> None:
@@ -109,7 +109,7 @@ def test_tasks_write_at_once(place: Place) -> None:
     assert len(place.seen()) == 1_500
 
 
-def test_what_is_missing_is_told_at_once(place: Place) -> None:
+def test_missing_exchange_is_reported_at_the_start(place: Place) -> None:
     sink: AmqpExchange[str, int] = AmqpExchange(place.url, "no-such", body=lambda _, __: b"")
     with pytest.raises(SinkError, match="NOT_FOUND") as caught:
         sink.prepare()
@@ -117,7 +117,7 @@ def test_what_is_missing_is_told_at_once(place: Place) -> None:
     assert not isinstance(caught.value, SinkUnavailableError)
 
 
-def test_nobody_who_answers_is_told_without_the_password() -> None:
+def test_unreachable_broker_is_reported_without_the_password() -> None:
     sink: AmqpExchange[str, int] = AmqpExchange(
         "amqp://app:s3cr%40t@127.0.0.1:9/", "", body=lambda _, __: b"", give_up_after=LONG / 100
     )

@@ -1,4 +1,4 @@
-"""An intake that is killed at random while messages come: each is in the topic once."""
+"""An intake that is killed at random while messages arrive: each is in the topic once."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _count(folder: Path) -> int:
         return 0
 
 
-def test_each_message_is_in_the_topic_once(place: Place, tmp_path: Path) -> None:
+def test_each_message_is_in_the_topic_once_after_kills(place: Place, tmp_path: Path) -> None:
     (tmp_path / "queues.py").write_text(MODULE)
     chance, sent = random.Random(11), 0
     for _ in range(KILLS):

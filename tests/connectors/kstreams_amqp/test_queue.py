@@ -1,4 +1,4 @@
-"""What becomes of a queue's messages: properties, poison, brokers that go away."""
+"""The AMQP intake: properties, poison messages, and lost brokers."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_properties_and_headers_are_in_the_record(place: Place, tmp_path: Path) 
     assert place.messages() == []
 
 
-def test_poison_is_set_aside_and_stops_nothing(place: Place, tmp_path: Path) -> None:
+def test_poison_message_is_dead_lettered_and_stops_nothing(place: Place, tmp_path: Path) -> None:
     one = INT64.serialize(1)
     place.publish(("a", b"none"), ("b", one), ("c", b""), ("d", one))
     place.publish(("e", one), timestamp=2**60)
@@ -73,7 +73,7 @@ def test_poison_is_set_aside_and_stops_nothing(place: Place, tmp_path: Path) -> 
     assert place.messages() == []
 
 
-def test_what_is_rejected_goes_to_the_queues_own_dead_letters(place: Place) -> None:
+def test_rejected_message_goes_to_the_dead_letter_exchange_of_the_queue(place: Place) -> None:
     dead = Place(place.url)
     arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead.queue}
     place.queue += "-with-letters"
@@ -85,7 +85,7 @@ def test_what_is_rejected_goes_to_the_queues_own_dead_letters(place: Place) -> N
     assert [body for _, body in dead.messages()] == [b"none"]
 
 
-def test_no_more_than_the_prefetch_is_in_memory(place: Place) -> None:
+def test_intake_holds_at_most_prefetch_messages_in_memory(place: Place) -> None:
     place.publish(*[(str(number), b"x") for number in range(10)])
     with place.intake(prefetch=3).open(None) as receiver:
         found: list[Delivery] = []
@@ -98,7 +98,7 @@ def test_no_more_than_the_prefetch_is_in_memory(place: Place) -> None:
     assert len(place.messages()) == 8
 
 
-def test_a_broker_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None:
+def test_broker_that_dies_and_restarts_loses_no_message(tmp_path: Path) -> None:
     with or_skip(RabbitServer) as server:
         place = Place(server.url)
         place.publish(*[(f"a{number}", b"a%d" % number) for number in range(50)])
@@ -129,7 +129,7 @@ def test_a_broker_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None
         assert place.messages() == []
 
 
-def test_a_queue_that_is_deleted_ends_it(place: Place, tmp_path: Path) -> None:
+def test_deleted_queue_ends_the_intake(place: Place, tmp_path: Path) -> None:
     def look(report: IntakeReport) -> bool:
         if report.received == 1:
             place.act(lambda channel: channel.queue_delete(place.queue))
@@ -148,7 +148,7 @@ def test_a_queue_that_is_deleted_ends_it(place: Place, tmp_path: Path) -> None:
         ({"url": ("guest:guest", "guest:wr0ng-one")}, "refuses"),
     ],
 )
-def test_what_would_not_change_is_told_at_once(
+def test_permanent_error_is_reported_at_once(
     place: Place, change: dict[str, Any], said: str
 ) -> None:
     url = place.url.replace(*change["url"]) if "url" in change else place.url
@@ -158,7 +158,7 @@ def test_what_would_not_change_is_told_at_once(
     assert "wr0ng" not in str(caught.value)
 
 
-def test_nobody_who_answers_is_told_without_the_password(tmp_path: Path) -> None:
+def test_unreachable_broker_is_reported_without_the_password(tmp_path: Path) -> None:
     intake = AmqpQueue("amqp://app:s3cr%40t@127.0.0.1:9/", "q")
     with pytest.raises(IntakeUnavailableError) as caught:
         run(intake, Embedded(tmp_path), lambda _: False, give_up_after=AT_ONCE)
@@ -167,6 +167,6 @@ def test_nobody_who_answers_is_told_without_the_password(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("url", ["", "http://h/", "amqp://", "amqp://h:port/", "amqp://[::1/"])
-def test_addresses_that_are_none(url: str) -> None:
+def test_invalid_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="url is none"):
         AmqpQueue(url, "q")

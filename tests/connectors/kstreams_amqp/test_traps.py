@@ -1,4 +1,4 @@
-"""The traps of sinks, on an exchange of AMQP."""
+"""The common sink tests on an exchange of AMQP."""
 
 from __future__ import annotations
 

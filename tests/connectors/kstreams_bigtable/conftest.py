@@ -1,4 +1,4 @@
-"""Google's emulator for the whole run, and a table for a test alone."""
+"""Google's emulator for the whole run, and a table for each test."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def bigtable() -> Iterator[BigtableServer]:
 
 @pytest.fixture
 def place(bigtable: BigtableServer) -> Place:
-    """A table that the test has alone."""
+    """A table for the test only."""
     return Place(bigtable.endpoint)

@@ -1,4 +1,4 @@
-"""A table that a test has alone, read by Google's other client."""
+"""A table for a test, read by Google's other client."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHORT = timedelta(milliseconds=300)
 
 
 def small(_word: object, total: int) -> Cells:
-    """Return a row; 1,000 and more have none."""
+    """Return a row; values of 1,000 and more have none."""
     if total >= 1_000:
         raise ValueError("too large")
     return {"sums:total": total}
@@ -33,7 +33,7 @@ def small(_word: object, total: int) -> Cells:
 
 @dataclass
 class Place:
-    """A table with the families `sums` and `more`, of one version."""
+    """A table with the families `sums` and `more`, with one version of each cell."""
 
     endpoint: str
     table: str = field(default_factory=lambda: f"t{uuid4().hex[:12]}")
@@ -67,7 +67,7 @@ class Place:
                 for chunk in answer.chunks:
                     row = bytes(chunk.row_key) or row
                     family = str(chunk.family_name) if "family_name" in chunk else family
-                    named: Any = chunk.qualifier  # bytes, whatever its stub says
+                    named: Any = chunk.qualifier  # bytes, despite the type stub
                     column = named.decode() if "qualifier" in chunk else column
                     at = datetime.fromtimestamp(chunk.timestamp_micros / 1e6, timezone.utc)
                     known = found.setdefault(row, {})
@@ -79,7 +79,7 @@ class Place:
         return {k: {n: value for n, (_, value) in row.items()} for k, row in self.cells().items()}
 
     def totals(self) -> dict[str, int]:
-        """Return what `small` has made."""
+        """Return the totals in rows made by `small`."""
         return {
             key.decode(): int.from_bytes(row["sums:total"], "big", signed=True)
             for key, row in self.values().items()

@@ -1,4 +1,4 @@
-"""The sink passes the suite of sinks, on Google's emulator."""
+"""The sink passes the test suite for sinks on Google's emulator."""
 
 from __future__ import annotations
 

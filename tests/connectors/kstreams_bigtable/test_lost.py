@@ -1,4 +1,4 @@
-"""Requests that are lost at each step, servers that do not answer, credentials that are none."""
+"""Lost requests at each step, unreachable servers, invalid credentials."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.connectors
 
 
 @pytest.mark.parametrize("method", ["mutate_rows", "check_and_mutate_row", "read_rows"])
-def test_a_request_lost_at_any_step_leaves_all_rows_as_they_are_to_be(
+def test_request_lost_at_any_step_leaves_all_rows_correct(
     place: Place, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
     sink = place.sink(give_up_after=timedelta(seconds=20))
@@ -38,7 +38,7 @@ def test_a_request_lost_at_any_step_leaves_all_rows_as_they_are_to_be(
     raise AssertionError("it asks more often than was thought")
 
 
-def test_a_server_that_dies_fails_the_batch() -> None:
+def test_server_that_dies_fails_the_batch() -> None:
     with or_skip(BigtableServer) as server:
         sink = Place(server.endpoint).sink(give_up_after=SHORT)
         sink.prepare()
@@ -49,7 +49,7 @@ def test_a_server_that_dies_fails_the_batch() -> None:
                 writer.write(given(("a", 2)), commit_of(1))
 
 
-def test_nobody_who_answers_and_credentials_that_are_none_show_no_secret(tmp_path: Path) -> None:
+def test_unreachable_server_and_invalid_credentials_show_no_secret(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     gone: BigtableRows[str, int] = BigtableRows(
         "tests", "main", "t", row=small, endpoint=f"127.0.0.1:{port}", give_up_after=SHORT

@@ -1,4 +1,4 @@
-"""What becomes of results: which cells they have, which are refused, what an older one does."""
+"""Rows of the Bigtable sink: cells, refusals, and late older batches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _as_it_is(_key: object, value: Any) -> Any:
     return value
 
 
-def test_values_have_the_form_of_their_type_and_columns_left_out_stay(place: Place) -> None:
+def test_values_are_encoded_by_type_and_omitted_columns_stay(place: Place) -> None:
     sink = place.sink(_as_it_is)
     first = {"sums:text": "é", "sums:raw": b"\0\xff", "more:n": -2, "more:": "x"}
     assert write(sink, given(("a", first), (7, {"sums:n": 1})), commit_of(1)) == []
@@ -37,14 +37,14 @@ def test_values_have_the_form_of_their_type_and_columns_left_out_stay(place: Pla
     }
 
 
-def test_the_last_of_a_key_counts(place: Place) -> None:
+def test_last_result_of_a_key_counts(place: Place) -> None:
     sink = place.sink(_as_it_is)
     one, two = {"sums:a": "1"}, {"sums:a": "2"}
     write(sink, given(("a", one), ("a", two), ("b", one), ("b", None), ("c", None), ("c", two)))
     assert place.values() == {b"a": {"sums:a": b"2"}, b"c": {"sums:a": b"2"}}
 
 
-def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
+def test_rows_without_a_valid_form_are_refused_and_all_others_are_written(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kstreams_bigtable.rows._CELL_BYTES", 1 << 20)
@@ -69,7 +69,7 @@ def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
     assert set(place.values()) == {b"a", b"z"}
 
 
-def test_a_family_that_is_not_there_is_refused_alone(place: Place) -> None:
+def test_row_of_an_unknown_family_is_refused_alone(place: Place) -> None:
     rows = given(
         ("a", {"sums:a": "1"}),
         ("b", {"nobody:a": "1"}),
@@ -82,13 +82,13 @@ def test_a_family_that_is_not_there_is_refused_alone(place: Place) -> None:
     assert place.values() == {b"a": {"sums:a": b"1"}, b"c": {"sums:a": b"1"}}
 
 
-def test_a_policy_to_fail_leaves_nothing(place: Place) -> None:
+def test_policy_fail_writes_nothing(place: Place) -> None:
     with pytest.raises(RecordRefusedError, match="too large"):
         write(place.sink(), given(("a", 1), ("b", 5_000), fails=True))
     assert place.values() == {}
 
 
-def test_an_older_batch_that_comes_late_changes_nothing(place: Place) -> None:
+def test_late_older_batch_changes_nothing(place: Place) -> None:
     sink = place.sink(lambda _key, n: None if n == 0 else small(_key, n))
     write(sink, given(("a", 1), ("b", 1)), commit_of(4))
     write(sink, given(("a", 2), ("b", 0)), commit_of(5))
@@ -99,7 +99,7 @@ def test_an_older_batch_that_comes_late_changes_nothing(place: Place) -> None:
     assert place.totals() == {"a": 3}
 
 
-def test_another_life_writes_over_what_was_there(place: Place) -> None:
+def test_new_epoch_overwrites_existing_rows(place: Place) -> None:
     sink = place.sink()
     write(sink, given(("a", 1), ("b", 1)), commit_of(900, life="one"))
     write(sink, given(("a", 2)), commit_of(0, life="two"))
@@ -113,12 +113,12 @@ def test_times_of_cells_are_near_the_present(place: Place) -> None:
     assert abs(at - now) < timedelta(minutes=5)
 
 
-def test_more_rows_than_a_request_takes_are_all_written(place: Place) -> None:
+def test_rows_over_the_limit_of_a_request_are_all_written(place: Place) -> None:
     assert write(place.sink(), given(*((f"k{n:05}", n % 1_000) for n in range(3_500)))) == []
     assert place.totals() == {f"k{n:05}": n % 1_000 for n in range(3_500)}
 
 
-def test_a_table_that_is_not_there_is_told_before_the_app_begins(place: Place) -> None:
+def test_missing_table_and_invalid_settings_are_reported_at_the_start(place: Place) -> None:
     lost: BigtableRows[str, int] = BigtableRows(
         "tests", "main", "nobody-made-it", row=small, endpoint=place.endpoint
     )

@@ -1,4 +1,4 @@
-"""The traps of sinks, on Google's emulator of Bigtable, which takes no credentials."""
+"""The common sink tests on Google's emulator of Bigtable, which accepts no credentials."""
 
 from __future__ import annotations
 

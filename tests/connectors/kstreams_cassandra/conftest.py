@@ -1,4 +1,4 @@
-"""The node, and a keyspace that a test has alone."""
+"""The node, and a keyspace for each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of tests, read by a session of their own."""
+"""Tables of tests, read by a separate session."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class Keyspaces:
     """A session with a node, and a keyspace.
 
     Args:
-        host: The node.
-        port: Its port.
+        host: Address of the node.
+        port: Port of the node.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -34,7 +34,7 @@ class Keyspaces:
         )
 
     def new_place(self) -> Place:
-        """Return a place with a table's name that no other test has."""
+        """Return a place with a unique table name."""
         return Place(self)
 
     def close(self) -> None:
@@ -46,23 +46,23 @@ class Place:
     """A table.
 
     Args:
-        keyspaces: Where it is.
+        keyspaces: The keyspace of the table.
     """
 
     def __init__(self, keyspaces: Keyspaces) -> None:
         self._keyspaces = keyspaces
-        self.name = f"T{uuid4().hex[:8]}"  # a name that has to be quoted
+        self.name = f"T{uuid4().hex[:8]}"  # a name that must be quoted
 
     def make(self, columns: str = "word text PRIMARY KEY, total int") -> None:
         """Make the table."""
         self.ask(f'CREATE TABLE k."{self.name}" ({columns})')
 
     def ask(self, statement: str) -> list[Any]:
-        """Run a statement of the test's own; return its rows."""
+        """Run a statement; return its rows."""
         return list(self._keyspaces.session.execute(statement))
 
     def insert(self, columns: str, values: str, table: str = "") -> None:
-        """Insert a row as others do."""
+        """Insert a row as another client would."""
         place = f'INSERT INTO k."{table or self.name}"'
         self.ask(f"{place} ({columns}) VALUES ({values})")
 
@@ -77,7 +77,7 @@ class Place:
 
     @property
     def source(self) -> str:
-        """The table, as statements name it."""
+        """The table's name in statements."""
         return f' FROM k."{self.name}"'
 
 

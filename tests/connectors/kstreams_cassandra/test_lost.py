@@ -1,4 +1,4 @@
-"""Connections that are lost at each step, and nodes that do not answer."""
+"""Lost connections at each step, and unreachable nodes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.connectors
 
 @pytest.mark.parametrize("answered", [False, True])
 @pytest.mark.parametrize("nth", [0, 2, 3, 5, 20])
-def test_a_request_that_is_lost_at_any_step_leaves_all_rows(
+def test_request_lost_at_any_step_leaves_all_rows(
     place: Place, monkeypatch: pytest.MonkeyPatch, nth: int, answered: bool
 ) -> None:
     place.make()
@@ -37,7 +37,7 @@ def test_a_request_that_is_lost_at_any_step_leaves_all_rows(
     assert place.rows() == pairs
 
 
-def test_nobody_who_answers_is_told_without_the_password() -> None:
+def test_unreachable_node_is_reported_without_the_password() -> None:
     (port,) = free_ports(1)
     sink: CassandraTable[str, int] = CassandraTable(
         ["127.0.0.1"],
@@ -59,6 +59,8 @@ def test_nobody_who_answers_is_told_without_the_password() -> None:
     ("hosts", "table", "key"),
     [([], "k.t", ("a",)), ("host", "k.t", ("a",)), (["h"], "t", ("a",)), (["h"], "k.t", ())],
 )
-def test_what_names_no_table_is_told(hosts: list[str], table: str, key: tuple[str, ...]) -> None:
+def test_invalid_table_or_hosts_are_refused(
+    hosts: list[str], table: str, key: tuple[str, ...]
+) -> None:
     with pytest.raises(ValueError, match=r"hosts are|names no table|a key has"):
         CassandraTable[str, int](hosts, table, key=key, row=lambda _key, _value: None)

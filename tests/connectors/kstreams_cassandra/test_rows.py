@@ -1,4 +1,4 @@
-"""Which rows are written, which are refused, and which one stays."""
+"""Rows of the Cassandra sink: written, refused and replaced ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.connectors.sinking import commit_of, given, write
 pytestmark = pytest.mark.connectors
 
 
-def test_the_last_row_of_a_key_counts_columns_left_out_stay_and_none_deletes(place: Place) -> None:
+def test_last_row_of_a_key_counts_omitted_columns_stay_and_none_deletes(place: Place) -> None:
     place.make("word text PRIMARY KEY, total int, kept text")
     rows = given(("a", {"total": 1, "kept": "x"}), ("b", 1), ("b", 2), ("c", 3), ("c", None))
     assert write(place.sink(), rows, commit_of(1)) == []
@@ -28,7 +28,7 @@ def test_the_last_row_of_a_key_counts_columns_left_out_stay_and_none_deletes(pla
     assert found == [("a", 5, "x"), ("d", 4, None), ("e", None, None)]
 
 
-def test_values_of_unlike_types_find_their_columns(place: Place) -> None:
+def test_values_of_several_types_are_written_to_their_columns(place: Place) -> None:
     place.make("shop text, day date, n decimal, tags set<text>, raw blob, PRIMARY KEY (shop, day)")
     day = datetime.date(2026, 1, 2)
     row = {"n": Decimal("1.5"), "tags": {"x"}, "raw": b"\0"}
@@ -39,7 +39,7 @@ def test_values_of_unlike_types_find_their_columns(place: Place) -> None:
     assert found == ("s", Decimal("1.5"), {"x"}, b"\0")
 
 
-def test_a_row_that_is_refused_spoils_no_other_and_is_refused_again(place: Place) -> None:
+def test_refused_row_affects_no_other_and_is_refused_again(place: Place) -> None:
     place.make()
     bad: list[tuple[Any, Any]] = [
         ("bits", 1 << 40),
@@ -59,7 +59,7 @@ def test_a_row_that_is_refused_spoils_no_other_and_is_refused_again(place: Place
     assert place.rows() == [("a", 1), ("z", 2)]
 
 
-def test_an_older_commit_writes_nothing_over_and_a_later_life_does(place: Place) -> None:
+def test_older_commit_overwrites_nothing_and_a_later_epoch_does(place: Place) -> None:
     place.make()
     place.insert("word, total", "'before', 1")
     write(place.sink(), given(("a", 5), ("b", 5), ("before", 2)), commit_of(5))
@@ -70,11 +70,11 @@ def test_an_older_commit_writes_nothing_over_and_a_later_life_does(place: Place)
         late.write(given(("a", 8)), commit_of(6))
     assert place.rows() == [("a", 7), ("before", 2), ("c", 4)]
     write(place.sink(), given(("a", 0), ("b", 0)), commit_of(0, life="another"))
-    write(place.sink(), given(("a", 9), ("c", None)), commit_of(7))  # of the life before
+    write(place.sink(), given(("a", 9), ("c", None)), commit_of(7))  # of the epoch before
     assert place.rows() == [("a", 0), ("b", 0), ("before", 2)]
 
 
-def test_lives_begin_apart_whatever_the_clock_says(place: Place) -> None:
+def test_epochs_have_increasing_write_times_whatever_the_clock(place: Place) -> None:
     place.make()
     sink = place.sink(lives=f"lives_{place.name}".lower())
     sink.prepare()
@@ -88,7 +88,7 @@ def test_lives_begin_apart_whatever_the_clock_says(place: Place) -> None:
     assert at == ahead + 60_000_000 + 64
 
 
-def test_a_refused_last_row_leaves_the_one_before_it(place: Place) -> None:
+def test_refused_last_row_leaves_the_one_before_it(place: Place) -> None:
     place.make("word text, day text, total int, PRIMARY KEY (word, day)")
     sink = place.sink(key=("word", "day"))
     rows = given((("a", "x"), 1), (("a", "x"), 1 << 40), (("b", "x"), 1 << 40), (("", "x"), 1))
@@ -111,9 +111,7 @@ def test_many_rows_are_written(place: Place) -> None:
         ("word text PRIMARY KEY, total counter", "has counters"),
     ],
 )
-def test_a_table_that_does_not_fit_is_told_at_the_start(
-    place: Place, columns: str, why: str
-) -> None:
+def test_unsuitable_table_is_reported_at_the_start(place: Place, columns: str, why: str) -> None:
     if columns:
         place.make(columns)
     with pytest.raises(SinkError, match=why):

@@ -1,4 +1,4 @@
-"""The traps of sinks, on Cassandra; a column is called `batch`, which is reserved."""
+"""The common sink tests on Cassandra; a column is called `batch`, a reserved word."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class TestTable(SinkTraps):
         "of another type": "text",
         "a list": [1],
     }
-    lengths = (0, 100, 3_000, 1 << 24)  # its driver waits for 5 s where it is lost at the start
+    lengths = (0, 100, 3_000, 1 << 24)  # the driver waits for 5 s when its first connection is lost
 
     @pytest.fixture(autouse=True)
     def _place(self, place: Place, cassandra: Keyspaces) -> None:

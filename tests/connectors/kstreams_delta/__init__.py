@@ -1,3 +1,3 @@
-"""Tests of the sink of tables of Delta Lake."""
+"""Tests of the sink for tables of Delta Lake."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reads a table of Delta as others do."""
+"""Reads a Delta table with its own library."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ("rows_of",)
 
 
 def rows_of(uri: str, options: dict[str, str] | None = None) -> list[dict[str, Any]]:
-    """Return a table's rows; none where there is no table."""
+    """Return a table's rows; none if there is no table."""
     if not deltalake.DeltaTable.is_deltatable(uri, options):
         return []
     found = pa.table(deltalake.DeltaTable(uri, storage_options=options).scan())

@@ -1,4 +1,4 @@
-"""The sink passes the suites of sinks and of tables, on a disk and in a real S3."""
+"""The sink passes the test suites for sinks and for tables, on a disk and on a real S3 server."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class TestOnDisk(LakeContract):
         rows = pa.table({"word": ["other"], "total": [0]})
         deltalake.write_deltalake(str(self.folder), rows, mode="append")
 
-    def test_a_batch_that_comes_again_when_its_files_were_joined_changes_nothing(self) -> None:
-        """By its path alone, a file that is still in the table would count once."""
+    def test_batch_published_again_after_compaction_changes_nothing(self) -> None:
+        """A file is recognized by its path only while it is in the table."""
         first = self.staged(commit_of(0), ("a", 1))
         self.make().publish(first)
         self.make().publish(self.staged(commit_of(1), ("b", 2)))

@@ -1,4 +1,4 @@
-"""The table that is made, those that are there, and which rows go in."""
+"""The Delta sink: created tables, existing tables, and their rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _totals(place: Path, rows: Any = Total, **options: Any) -> DeltaTable[Any, A
     return DeltaTable(str(place), rows, row=_row, **options)
 
 
-def test_rows_of_partitions_come_back_as_they_were(tmp_path: Path) -> None:
+def test_rows_of_partitions_are_read_unchanged(tmp_path: Path) -> None:
     sink: DeltaTable[str, Any] = DeltaTable(
         str(tmp_path), Sale, row=_row, partition_by=("shop", "day", "open", "number")
     )
@@ -65,7 +65,7 @@ def test_rows_of_partitions_come_back_as_they_were(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("*.parquet"))) == 3
 
 
-def test_an_empty_text_divides_no_table(tmp_path: Path) -> None:
+def test_empty_text_is_no_partition_value(tmp_path: Path) -> None:
     sink = _totals(tmp_path, partition_by=("word",))
     refused = write(sink, given(("a", Total("", 1)), ("b", Total("b", 2))))
     assert [(row.row, row.reason.split(",")[0]) for row in refused] == [
@@ -74,7 +74,7 @@ def test_an_empty_text_divides_no_table(tmp_path: Path) -> None:
     assert rows_of(str(tmp_path)) == [{"word": "b", "total": 2}]
 
 
-def test_rows_are_refused_by_the_tables_own_types(tmp_path: Path) -> None:
+def test_rows_that_violate_the_types_of_an_existing_table_are_refused(tmp_path: Path) -> None:
     schema = pa.schema([pa.field("word", pa.string()), pa.field("total", pa.int32())])
     deltalake.DeltaTable.create(str(tmp_path), deltalake.Schema.from_arrow(schema))
     rows = [Total("a", 1), Total("b", 1 << 40), {"word": "c", "totals": 1}, 5, None, {"word": "d"}]
@@ -83,7 +83,7 @@ def test_rows_are_refused_by_the_tables_own_types(tmp_path: Path) -> None:
     assert rows_of(str(tmp_path)) == [{"word": "a", "total": 1}, {"word": "d", "total": None}]
 
 
-def test_a_column_that_is_new_fails_or_is_added(tmp_path: Path) -> None:
+def test_new_column_fails_or_is_added(tmp_path: Path) -> None:
     write(_totals(tmp_path), given(("a", Total("a", 1))))
     wider = _totals(tmp_path, Wider)
     with pytest.raises(SinkError, match="it has no column 'price'"):
@@ -101,7 +101,7 @@ def test_a_column_that_is_new_fails_or_is_added(tmp_path: Path) -> None:
     ]
 
 
-def test_a_table_that_changes_under_way_is_told_when_it_does_not_fit_any_more(
+def test_constraint_added_while_running_fails_the_publishing(
     tmp_path: Path,
 ) -> None:
     sink = _totals(tmp_path)
@@ -114,7 +114,7 @@ def test_a_table_that_changes_under_way_is_told_when_it_does_not_fit_any_more(
     assert rows_of(str(tmp_path)) == [{"word": "a", "total": 1}]
 
 
-def test_a_table_that_is_divided_otherwise_is_told(tmp_path: Path) -> None:
+def test_table_with_other_partitions_is_refused_at_the_start(tmp_path: Path) -> None:
     _totals(tmp_path, partition_by=("word",)).prepare()
     with pytest.raises(SinkError, match=r"divided by \('word',\), not by \('total',\)"):
         _totals(tmp_path, partition_by=("total",)).prepare()
@@ -129,23 +129,23 @@ def test_a_table_that_is_divided_otherwise_is_told(tmp_path: Path) -> None:
         ({"rows": Wider, "partition_by": ("price",)}, "no partition's value"),
     ],
 )
-def test_partitions_that_cannot_be_are_told(tmp_path: Path, options: Any, why: str) -> None:
+def test_invalid_partition_columns_are_refused(tmp_path: Path, options: Any, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         _totals(tmp_path, **options)
 
 
-def test_readers_can_pass_over_files_by_what_is_in_them(tmp_path: Path) -> None:
+def test_files_have_statistics_for_readers(tmp_path: Path) -> None:
     sink = _totals(tmp_path)
     write(sink, given(("a", Total("tea", 5)), ("b", Total("x" * 50, -1))))
     (found,) = pa.table(deltalake.DeltaTable(str(tmp_path)).get_add_actions()).to_pylist()
     assert (found["num_records"], found["min"]["total"], found["max"]["total"]) == (2, -1, 5)
-    assert found["min"].get("word") is None  # a long text is cut short nowhere
+    assert found["min"].get("word") is None  # long texts are not truncated in statistics
 
 
-def test_what_is_open_does_not_travel_and_no_secret_shows(tmp_path: Path) -> None:
+def test_sink_pickles_without_open_connections_and_shows_no_secret(tmp_path: Path) -> None:
     sink = _totals(tmp_path, options={"secret_access_key": "s3cret"})
     write(sink, given(("a", Total("a", 1))))
-    again = pickle.loads(pickle.dumps(sink))  # our own
+    again = pickle.loads(pickle.dumps(sink))  # made in this test
     assert set(vars(again)) <= set(DeltaTable.__dataclass_fields__)
     assert "s3cret" not in repr(sink) + sink.label
     with pytest.raises(ValueError, match="options=") as told:
@@ -153,7 +153,7 @@ def test_what_is_open_does_not_travel_and_no_secret_shows(tmp_path: Path) -> Non
     assert "s3cret" not in str(told.value)
 
 
-def test_a_storage_that_does_not_answer_is_told_without_a_secret(
+def test_unavailable_storage_is_reported_without_the_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(_: Storage) -> None:

@@ -1,4 +1,4 @@
-"""The server, and a table that a test has alone."""
+"""The server, and a table for each test."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ SECRET = "s3cret-of-tests"
 
 
 class Tables:
-    """A table with a fence's beside it.
+    """A table with another one for the fence.
 
     Args:
-        url: Where the server answers.
+        url: Address of the server.
     """
 
     def __init__(self, url: str) -> None:
@@ -30,7 +30,7 @@ class Tables:
         self.name = f"t{uuid4().hex[:8]}"
 
     def make(self, *key: str, types: str = "SS", index: str = "") -> None:
-        """Make the table; `index` is an attribute, of numbers, that an index has for its key."""
+        """Create the table; `index` is a numeric attribute that is the key of an index."""
         attributes = [_typed(name, kind) for name, kind in zip(key, types, strict=False)]
         options: dict[str, Any] = {}
         if index:
@@ -76,7 +76,7 @@ class Tables:
 
     @cached_property
     def resource(self) -> DynamoDBServiceResource:
-        """A client with nothing of the library's in it."""
+        """A client that is independent of the library."""
         session = boto3.session.Session("tests", "other", region_name="us-east-1")
         return session.resource("dynamodb", endpoint_url=self.url)
 

@@ -1,4 +1,4 @@
-"""Connections that are lost at each step, and a server that does not answer."""
+"""Lost connections at each step, and an unreachable server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.connectors
 PAIRS = [(f"k{n}", n) for n in range(150)]
 
 
-def test_a_connection_lost_at_any_step_leaves_all_items_and_one_fence(
+def test_connection_lost_at_any_step_leaves_all_items_and_one_fence(
     tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables.make("word")
@@ -44,7 +44,7 @@ def test_a_connection_lost_at_any_step_leaves_all_items_and_one_fence(
     assert str(fence["position"]).startswith(f"{batch}:0:{len(PAIRS)}:")
 
 
-def test_writers_that_meet_in_an_item_wait_for_each_other(tables: Tables) -> None:
+def test_concurrent_writers_of_one_item_wait_for_each_other(tables: Tables) -> None:
     tables.make("word")
     sink = tables.sink()
     sink.prepare()
@@ -67,7 +67,7 @@ def test_writers_that_meet_in_an_item_wait_for_each_other(tables: Tables) -> Non
     assert len(tables.items()) == 50
 
 
-def test_nobody_who_answers_is_told_without_a_secret() -> None:
+def test_unreachable_server_is_reported_without_the_secret() -> None:
     (port,) = free_ports(1)
     sink = Tables(f"http://127.0.0.1:{port}").sink(give_up_after=timedelta(milliseconds=200))
     with pytest.raises(SinkUnavailableError, match="DynamoDB does not answer") as told:

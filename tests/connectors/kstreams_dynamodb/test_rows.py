@@ -1,4 +1,4 @@
-"""Which items are written, and which are refused, without harm to the others."""
+"""Items of the DynamoDB sink: written and refused ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.connectors.sinking import commit_of, given, write
 pytestmark = pytest.mark.connectors
 
 
-def test_values_have_the_form_of_their_type_and_replace_each_other(tables: Tables) -> None:
+def test_values_are_encoded_by_type_and_replace_each_other(tables: Tables) -> None:
     tables.make("word")
     row = {"n": 0.1, "d": Decimal("1.50"), "b": b"\0", "l": [1, {"x": None}], "t": True}
     write(tables.sink(), given(("a", row), ("b", {"s": {"x", "y"}}), ("c", 3)), commit_of(1))
@@ -35,7 +35,7 @@ def test_values_have_the_form_of_their_type_and_replace_each_other(tables: Table
     assert found == {"a": {"word": "a", "n": 2}, "c": {"word": "c", "n": 5}}
 
 
-def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
+def test_items_without_a_valid_form_are_refused_and_all_others_are_written(
     tables: Tables,
 ) -> None:
     tables.make("word", index="rank")
@@ -64,7 +64,7 @@ def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
     assert sorted(str(item["word"]) for item in tables.items()) == ["a", "z"]
 
 
-def test_more_items_than_a_transaction_takes_are_written(tables: Tables) -> None:
+def test_items_over_the_limit_of_a_transaction_are_written(tables: Tables) -> None:
     tables.make("word")
     pairs = [(f"k{n}", n) for n in range(250)]
     assert write(tables.sink(), given(*pairs, ("k0", -1), ("k1", None))) == []
@@ -72,7 +72,7 @@ def test_more_items_than_a_transaction_takes_are_written(tables: Tables) -> None
     assert found == {**dict(pairs[2:]), "k0": -1}
 
 
-def test_a_key_of_two_attributes_is_a_tuple_and_equal_numbers_are_one(tables: Tables) -> None:
+def test_key_of_two_attributes_is_a_tuple_and_equal_numbers_are_one_key(tables: Tables) -> None:
     tables.make("shop", "day", types="SN")
     sink = tables.sink(key=("shop", "day"))
     rows = given(
@@ -85,14 +85,14 @@ def test_a_key_of_two_attributes_is_a_tuple_and_equal_numbers_are_one(tables: Ta
     assert [item["shop"] for item in tables.items()] == ["t"]
 
 
-def test_a_policy_to_fail_leaves_nothing(tables: Tables) -> None:
+def test_policy_fail_writes_nothing(tables: Tables) -> None:
     tables.make("word")
     with pytest.raises(RecordRefusedError, match="ValueError"):
         write(tables.sink(), given(("a", 1), ("b", math.inf), fails=True))
     assert tables.items() == []
 
 
-def test_what_the_server_refuses_fails_the_batch_and_names_the_item(
+def test_refusal_by_the_server_fails_the_batch_and_names_the_item(
     tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables.make("word")
@@ -103,7 +103,7 @@ def test_what_the_server_refuses_fails_the_batch_and_names_the_item(
     assert tables.items() == []
 
 
-def test_a_table_that_does_not_fit_is_told_at_the_start(tables: Tables) -> None:
+def test_missing_table_or_wrong_key_is_reported_at_the_start(tables: Tables) -> None:
     with pytest.raises(SinkError, match="no table"):
         tables.sink().prepare()
     tables.make("word", "day")

@@ -1,4 +1,4 @@
-"""The traps of sinks, on DynamoDB; an attribute is called `batch`, which is reserved."""
+"""The common sink tests on DynamoDB; an attribute is called `batch`, a reserved word."""
 
 from __future__ import annotations
 

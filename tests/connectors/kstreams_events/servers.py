@@ -1,4 +1,4 @@
-"""Servers that send events: they keep them, and can be told to fail."""
+"""Servers that keep and send events, and can be made to fail."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ("EventServer", "SocketServer")
 
 
 class EventServer:
-    """Sends all events it has behind a last id, then what comes.
+    """Sends all events after a last id, then new ones.
 
     Attributes:
-        raw: Is sent in place of events, if it is not empty.
-        status: Of the next answers.
-        kind: Of the content.
+        raw: Bytes that are sent in place of events, if not empty.
+        status: Status of the next responses.
+        kind: Content type of the responses.
         asked: Last-Event-ID of each request.
-        ends: Whether a response ends behind the events that there are.
+        ends: Whether a response ends after the existing events.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class EventServer:
                 owner._answer(self)
 
             def log_message(self, *_: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
@@ -59,7 +59,7 @@ class EventServer:
             self.changed.notify_all()
 
     def cut(self) -> None:
-        """End all responses behind what there is."""
+        """End all responses after the existing events."""
         with self.changed:
             self.ends = True
             self.changed.notify_all()
@@ -107,7 +107,7 @@ class EventServer:
 
 
 class SocketServer:
-    """Sends what it is given to who is connected; keeps what comes before anybody is."""
+    """Sends messages to connected clients; keeps messages until a client is connected."""
 
     def __init__(self) -> None:
         self.waiting: list[bytes | str] = []
@@ -130,7 +130,7 @@ class SocketServer:
             self.changed.notify_all()
 
     def cut(self) -> None:
-        """Lose all connections, as a network does."""
+        """Drop all connections, as a network failure does."""
         with self.changed:
             cut = [*self.connections]
             self.connections.clear()

@@ -1,4 +1,4 @@
-"""Both intakes pass the suite of intakes."""
+"""Both intakes pass the test suite for intakes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that end, servers that refuse or send what is none, and gaps that are counted."""
+"""Lost connections, refusals and invalid responses of servers, and counted gaps."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def sockets() -> Iterator[SocketServer]:
 
 
 def take(receiver: Receiver, count: int) -> list[bytes]:
-    """Return values of so many messages, settled."""
+    """Receive and settle a number of messages; return their values."""
     found: list[bytes] = []
     end = time.monotonic() + 20
     while len(found) < count and time.monotonic() < end:
@@ -60,19 +60,19 @@ def run(intake: Intake, place: Path, done: Callable[[IntakeReport], bool]) -> In
     return runner.run(timeout=timedelta(seconds=30))
 
 
-def test_a_stream_goes_on_behind_its_last_event(events: EventServer) -> None:
+def test_event_stream_reconnects_after_the_last_event_id(events: EventServer) -> None:
     with EventStream(events.url, pause=SOON).open(None) as receiver:
         events.send([("a", b"1"), ("b", b"2"), (None, b"3")])
         assert take(receiver, 3) == [b"1", b"2", b"3"]
         events.cut()
-        assert take(receiver, 1) == [b"3"]  # what has no id comes again
+        assert take(receiver, 1) == [b"3"]  # an event without an id is sent again
         events.send([("c", b"4")])
         assert take(receiver, 1) == [b"4"]
         assert events.asked == [None, "b"]
         assert receiver.gaps.count == 0
 
 
-def test_another_process_goes_on_where_the_topic_ends(events: EventServer, tmp_path: Path) -> None:
+def test_new_process_continues_where_the_topic_ends(events: EventServer, tmp_path: Path) -> None:
     stream = EventStream(events.url, pause=SOON)
     events.send([(str(number), b"%d" % number) for number in range(5)])
     run(stream, tmp_path, lambda report: report.appended == 5)
@@ -86,18 +86,18 @@ def test_another_process_goes_on_where_the_topic_ends(events: EventServer, tmp_p
     assert sorted(map(bytes, filter(None, values))) == [b"%d" % number for number in range(7)]
 
 
-def test_a_stream_without_ids_counts_its_gaps(events: EventServer) -> None:
+def test_event_stream_without_ids_counts_its_gaps(events: EventServer) -> None:
     last = LastMessage(None, AWAY)
     with EventStream(events.url, pause=SOON).open(last) as receiver:
         assert (receiver.gaps.count, receiver.gaps.seconds >= 100) == (1, True)
         events.send([(None, b"1")])
         take(receiver, 1)
         events.cut()
-        take(receiver, 1)  # which comes again
+        take(receiver, 1)  # the event is sent again
         assert receiver.gaps.count == 2
 
 
-def test_a_socket_counts_its_gaps(sockets: SocketServer) -> None:
+def test_websocket_counts_its_gaps(sockets: SocketServer) -> None:
     socket = WebSocket(sockets.url, pause=SOON, greetings=('{"subscribe": 1}',))
     with socket.open(LastMessage("a", AWAY)) as receiver:
         assert (receiver.gaps.count, receiver.gaps.seconds >= 100) == (1, True)
@@ -114,7 +114,7 @@ def test_a_socket_counts_its_gaps(sockets: SocketServer) -> None:
     assert sockets.greetings == [{"subscribe": 1}] * 2
 
 
-def test_what_is_given_back_by_a_socket_is_kept(sockets: SocketServer) -> None:
+def test_message_given_back_to_a_websocket_is_received_again(sockets: SocketServer) -> None:
     with WebSocket(sockets.url).open(None) as receiver:
         sockets.send(["1"])
         came = list(receiver.receive(1, timedelta(seconds=20)))
@@ -149,7 +149,7 @@ def test_receiver_buffers_at_most_prefetch_messages(
     ],
     ids=str,
 )
-def test_answers_that_are_no_stream(
+def test_response_that_is_no_event_stream_is_an_error(
     events: EventServer, change: dict[str, Any], error: type[Exception]
 ) -> None:
     vars(events).update(change)
@@ -165,7 +165,7 @@ def test_answers_that_are_no_stream(
     [[b"data: " + b"x" * 5_000], [b"data: " + b"x" * 900 + b"\n"] * 2, [b":" + b"x" * 5_000]],
     ids=["endless line", "endless event", "endless comment"],
 )
-def test_a_stream_that_does_not_end_an_event_is_left(events: EventServer, raw: list[bytes]) -> None:
+def test_endless_event_is_an_error(events: EventServer, raw: list[bytes]) -> None:
     events.raw = raw
     with (
         EventStream(events.url, max_bytes=1_000).open(None) as receiver,
@@ -175,7 +175,7 @@ def test_a_stream_that_does_not_end_an_event_is_left(events: EventServer, raw: l
     assert not isinstance(caught.value, IntakeUnavailableError)
 
 
-def test_a_message_that_is_too_large_ends_a_socket(sockets: SocketServer) -> None:
+def test_too_large_message_closes_the_websocket(sockets: SocketServer) -> None:
     with WebSocket(sockets.url, max_bytes=1_000).open(None) as receiver:
         sockets.send([b"x" * 1_001])
         with pytest.raises(IntakeError, match="too large") as caught:
@@ -184,7 +184,7 @@ def test_a_message_that_is_too_large_ends_a_socket(sockets: SocketServer) -> Non
 
 
 @pytest.mark.parametrize("kind", [EventStream, WebSocket])
-def test_nobody_who_answers_is_told_without_a_secret(kind: Any) -> None:
+def test_unreachable_server_is_reported_without_the_secret(kind: Any) -> None:
     scheme = "http" if kind is EventStream else "ws"
     with pytest.raises(IntakeUnavailableError) as caught:
         kind(f"{scheme}://127.0.0.1:9/x?key=s3cret").open(None)
@@ -195,13 +195,13 @@ def test_nobody_who_answers_is_told_without_a_secret(kind: Any) -> None:
     "url", ["", "ftp://h/", "http://", "http://u:p@h/", "ws://u@h/", "http://h:port/"]
 )
 @pytest.mark.parametrize("kind", [EventStream, WebSocket])
-def test_addresses_that_are_none(kind: Any, url: str) -> None:
+def test_invalid_url_is_refused(kind: Any, url: str) -> None:
     with pytest.raises(ValueError, match="expected an address"):
         kind(url)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 1_000])
-def test_events_are_those_of_the_standard(size: int) -> None:
+def test_events_are_parsed_by_the_standard(size: int) -> None:
     text = (
         b"\xef\xbb\xbf: a comment\r\nid: 1\r\ndata: a\r\ndata:  b\r\n\r\n"
         b"event: paid\rdata\rdata:c:d\r\r"

@@ -1,3 +1,3 @@
-"""Tests of the sink that posts to an HTTP server, on one in the process."""
+"""Tests of the sink that posts to an HTTP server, on a server in the process."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a server gets, in which order and under which name, whatever it answers."""
+"""The HTTP sink: bodies, order and idempotency keys of its requests, for all responses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHORT = timedelta(milliseconds=200)
 
 
 class Receiver:
-    """A server that keeps what it gets, and answers as it is told to."""
+    """A server that keeps its requests, and sends the configured responses."""
 
     def __init__(self) -> None:
         self.got: list[tuple[str, Any]] = []
@@ -37,7 +37,7 @@ class Receiver:
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
 
     def answer(self, handler: BaseHTTPRequestHandler) -> int:
-        """Keep a request; return the status for it, 0 to close the connection."""
+        """Keep a request; return the status of the response, or 0 to close the connection."""
         body = json.loads(handler.rfile.read(int(handler.headers["Content-Length"])))
         status = self.answers.pop(0) if self.answers else 204
         rows = body if isinstance(body, list) else [body]
@@ -84,7 +84,7 @@ def _value(_key: str, value: Any) -> Any:
     return value
 
 
-def test_each_result_is_posted_in_order_under_a_name_that_stays(receiver: Receiver) -> None:
+def test_results_are_posted_in_order_with_stable_idempotency_keys(receiver: Receiver) -> None:
     sink: HttpPost[str, Any] = HttpPost(f"{receiver.url}?q=1", body=_value, headers={"X-A": "b"})
     rows = given(("a", {"n": 1}), ("b", None), ("c", [2]), ("d", '"text"'), ("e", b"5"))
     for _ in range(2):
@@ -96,18 +96,18 @@ def test_each_result_is_posted_in_order_under_a_name_that_stays(receiver: Receiv
     assert set(receiver.paths) == {"/in?q=1"}
 
 
-def test_what_may_pass_is_tried_again_under_the_same_name(receiver: Receiver) -> None:
+def test_temporary_failure_is_retried_with_the_same_idempotency_key(receiver: Receiver) -> None:
     sink: HttpPost[str, int] = HttpPost(receiver.url, body=_value)
     receiver.answers = [503, 200, 429, 409, 204]
     write(sink, given(("a", 1), ("b", 2)))
     assert [name for name, _ in receiver.got] == [
-        "life/out/0/0/0",  # its answer was lost
+        "life/out/0/0/0",  # the response was lost
         "life/out/0/0/0",
         "life/out/0/0/1",
     ]
 
 
-def test_one_that_is_refused_spoils_no_other(receiver: Receiver) -> None:
+def test_refused_result_affects_no_other(receiver: Receiver) -> None:
     sink: HttpPost[str, Any] = HttpPost(receiver.url, body=_value)
     receiver.refuses = [2]
     refused = write(sink, given(("a", 1), ("b", 2), ("c", math.nan), ("d", object()), ("e", 5)))
@@ -118,7 +118,7 @@ def test_one_that_is_refused_spoils_no_other(receiver: Receiver) -> None:
         write(sink, given(("b", 2), fails=True))
 
 
-def test_a_batch_is_posted_at_once_and_halved_where_it_is_refused(receiver: Receiver) -> None:
+def test_batch_is_posted_in_one_request_and_halved_if_refused(receiver: Receiver) -> None:
     def body(records: Sequence[Record[str, int]]) -> list[int]:
         return [record.value for record in records]
 
@@ -133,7 +133,7 @@ def test_a_batch_is_posted_at_once_and_halved_where_it_is_refused(receiver: Rece
 
 
 @pytest.mark.parametrize("status", [301, 401, 403, 404, 405, 410])
-def test_a_wrong_address_or_right_fails_the_batch(receiver: Receiver, status: int) -> None:
+def test_wrong_url_or_credentials_fail_the_batch(receiver: Receiver, status: int) -> None:
     receiver.answers = [status]
     sink: HttpPost[str, int] = HttpPost(receiver.url, body=_value)
     with pytest.raises(SinkError, match=f"refuses: status {status}") as told:
@@ -142,7 +142,7 @@ def test_a_wrong_address_or_right_fails_the_batch(receiver: Receiver, status: in
     assert not isinstance(told.value, SinkUnavailableError)
 
 
-def test_a_server_that_stays_busy_or_away_is_told_without_a_secret(receiver: Receiver) -> None:
+def test_busy_or_unreachable_server_is_reported_without_the_secret(receiver: Receiver) -> None:
     (port,) = free_ports(1)
     receiver.answers = [500] * 50
     for url in (receiver.url, f"http://127.0.0.1:{port}/in"):
@@ -159,12 +159,12 @@ def test_a_server_that_stays_busy_or_away_is_told_without_a_secret(receiver: Rec
 @pytest.mark.parametrize(
     "url", ["ftp://h/s3cret", "s3cret", "http://h:s3cret/", "http://h/s3cret\r\nX: y", "http:///x"]
 )
-def test_what_is_no_address_is_told_without_its_text(url: str) -> None:
+def test_invalid_url_is_refused_without_its_text(url: str) -> None:
     with pytest.raises(ValueError, match="no address") as told:
         HttpPost[str, int](url, body=_value)
     assert "s3cret" not in str(told.value)
 
 
-def test_headers_cannot_end_a_line() -> None:
+def test_line_breaks_in_headers_are_refused() -> None:
     with pytest.raises(ValueError, match="no header may have"):
         HttpPost[str, int]("http://h", body=_value, headers={"X": "a\r\nY: s3cret"})

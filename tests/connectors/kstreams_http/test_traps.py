@@ -1,4 +1,4 @@
-"""The traps of sinks, on an HTTP server."""
+"""The common sink tests on an HTTP server."""
 
 from __future__ import annotations
 

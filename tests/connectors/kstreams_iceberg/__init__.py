@@ -1,3 +1,3 @@
-"""Tests of the sink of tables of Apache Iceberg."""
+"""Tests of the sink for tables of Apache Iceberg."""
 
 from __future__ import annotations

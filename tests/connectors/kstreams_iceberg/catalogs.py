@@ -1,4 +1,4 @@
-"""Catalogs in files, and tables as others read and write them."""
+"""Catalogs in files, and tables as other clients read and write them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def opened(properties: Mapping[str, str]) -> Iterator[Catalog]:
 
 
 def rows_of(properties: Mapping[str, str], name: str = NAME) -> list[dict[str, Any]]:
-    """Return a table's rows; none where there is no table."""
+    """Return a table's rows; none if there is no table."""
     with opened(properties) as catalog:
         if not catalog.table_exists(name):
             return []

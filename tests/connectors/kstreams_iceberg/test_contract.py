@@ -1,4 +1,4 @@
-"""The sink passes the suites of sinks and of tables, on a disk and in a real S3."""
+"""The sink passes the test suites for sinks and for tables, on a disk and on a real S3 server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table that is made, those that are there, and which rows go in."""
+"""The Iceberg sink: created tables, existing tables, and their rows."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def _shown(sale: Sale) -> dict[str, Any]:
     return {**vars(sale), "lines": lines, "extra": list(sale.extra.items())}
 
 
-def test_rows_of_partitions_come_back_as_they_were(catalog: dict[str, str], tmp_path: Path) -> None:
+def test_rows_of_partitions_are_read_unchanged(catalog: dict[str, str], tmp_path: Path) -> None:
     sink = _totals(catalog, Sale, partition_by=("shop", "day"))
     assert write(sink, given(*((f"k{n}", sale) for n, sale in enumerate(_sales())))) == []
     assert sorted(rows_of(catalog), key=repr) == sorted(map(_shown, _sales()), key=repr)
     assert len(list(tmp_path.rglob("*.parquet"))) == 3
 
 
-def test_a_table_is_written_as_it_is_divided_also_when_that_changes(
+def test_rows_follow_the_current_partition_spec_of_the_table(
     catalog: dict[str, str],
 ) -> None:
     sink = _totals(catalog, Sale)
@@ -98,7 +98,9 @@ def test_a_table_is_written_as_it_is_divided_also_when_that_changes(
         assert only.num_rows == 1
 
 
-def test_rows_are_refused_by_the_tables_own_types(catalog: dict[str, str]) -> None:
+def test_rows_that_violate_the_types_of_an_existing_table_are_refused(
+    catalog: dict[str, str],
+) -> None:
     schema = Schema(
         NestedField(1, "word", StringType(), required=True), NestedField(2, "total", IntegerType())
     )
@@ -118,7 +120,7 @@ def test_rows_are_refused_by_the_tables_own_types(catalog: dict[str, str]) -> No
     assert rows_of(catalog) == [{"word": "a", "total": 1}, {"word": "d", "total": None}]
 
 
-def test_a_column_that_is_new_fails_or_is_added(catalog: dict[str, str]) -> None:
+def test_new_column_fails_or_is_added(catalog: dict[str, str]) -> None:
     write(_totals(catalog), given(("a", Total("a", 1))))
     with pytest.raises(SinkError, match="it has no column 'price'"):
         _totals(catalog, Wider).prepare()
@@ -135,7 +137,7 @@ def test_a_column_that_is_new_fails_or_is_added(catalog: dict[str, str]) -> None
     ]
 
 
-def test_snapshots_that_expire_take_no_batch_with_them(catalog: dict[str, str]) -> None:
+def test_expired_snapshot_does_not_repeat_its_batch(catalog: dict[str, str]) -> None:
     sink = _totals(catalog)
     sink.prepare()
     staged = sink.open().write(given(("a", Total("a", 1))), commit_of(0))
@@ -153,7 +155,7 @@ def test_snapshots_that_expire_take_no_batch_with_them(catalog: dict[str, str]) 
     assert sorted(row["word"] for row in rows_of(catalog)) == ["a", "z"]
 
 
-def test_a_table_that_wants_other_files_is_told(catalog: dict[str, str]) -> None:
+def test_table_with_another_file_format_is_refused_at_the_start(catalog: dict[str, str]) -> None:
     _totals(catalog).prepare()
     with opened(catalog) as found, found.load_table(NAME).transaction() as change:
         change.set_properties({"write.format.default": "orc"})
@@ -162,12 +164,12 @@ def test_a_table_that_wants_other_files_is_told(catalog: dict[str, str]) -> None
 
 
 @pytest.mark.parametrize("name", ["totals", "shop.", ".totals", ""])
-def test_a_name_without_a_namespace_is_none(catalog: dict[str, str], name: str) -> None:
+def test_name_without_a_namespace_is_refused(catalog: dict[str, str], name: str) -> None:
     with pytest.raises(ValueError, match="names no table"):
         IcebergTable(name, Total, row=_row, catalog=catalog)
 
 
-def test_what_is_not_there_is_told_without_a_secret(
+def test_missing_objects_are_reported_without_the_secret(
     catalog: dict[str, str], tmp_path: Path
 ) -> None:
     with pytest.raises(ValueError, match="no column of the rows"):
@@ -184,14 +186,14 @@ def test_what_is_not_there_is_told_without_a_secret(
     assert "s3cret" not in str(told.value) + repr(gone) + gone.label
 
 
-def test_what_is_open_does_not_travel(catalog: dict[str, str]) -> None:
+def test_sink_pickles_without_open_connections(catalog: dict[str, str]) -> None:
     sink = _totals(catalog)
     write(sink, given(("a", Total("a", 1))))
-    again = pickle.loads(pickle.dumps(sink))  # our own
+    again = pickle.loads(pickle.dumps(sink))  # made in this test
     assert set(vars(again)) <= set(IcebergTable.__dataclass_fields__)
 
 
-def test_a_catalog_that_does_not_answer_is_asked_again(
+def test_catalog_that_does_not_reply_is_retried(
     catalog: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, left = Storage.open, [OSError("reset")]

@@ -1,3 +1,3 @@
-"""Tests of the sink to MongoDB, on what speaks its protocol."""
+"""Tests of the sink to MongoDB, on a server with its protocol."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The server, and a database that a test has alone."""
+"""The server, and a database for each test."""
 
 from __future__ import annotations
 

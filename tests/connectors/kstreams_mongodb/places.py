@@ -1,4 +1,4 @@
-"""A database with a collection, read by a client of its own."""
+"""A database with a collection, read by a separate client."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Place:
     """A database that is empty at first.
 
     Args:
-        url: Where the server answers.
+        url: Address of the server.
     """
 
     def __init__(self, url: str) -> None:
@@ -36,7 +36,7 @@ class Place:
         return MongoCollection(self.url, f"{self._name}.totals", **given)
 
     def documents(self) -> dict[Any, dict[str, Any]]:
-        """Return all documents by `_id`, without what the sink keeps in them."""
+        """Return all documents by `_id`, without the fields of the sink."""
         found: dict[Any, dict[str, Any]] = {}
         for document in self.totals.find():
             document.pop("kstreams")

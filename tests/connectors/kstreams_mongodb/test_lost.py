@@ -1,4 +1,4 @@
-"""Connections that are lost at each step, and servers that do not answer."""
+"""Lost connections at each step, and unreachable servers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHORT = timedelta(milliseconds=200)
 
 @pytest.mark.parametrize("answered", [False, True])
 @pytest.mark.parametrize("asked", ["update_one", "bulk_write"])
-def test_a_connection_lost_at_any_step_leaves_all_documents(
+def test_connection_lost_at_any_step_leaves_all_documents(
     place: Place, monkeypatch: pytest.MonkeyPatch, asked: str, answered: bool
 ) -> None:
     pairs = [(n, n) for n in range(1_100)]
@@ -37,7 +37,7 @@ def test_a_connection_lost_at_any_step_leaves_all_documents(
         assert {found["kstreams"]["order"] for found in place.totals.find()} == {nth << 16}
 
 
-def test_nobody_who_answers_is_told_without_the_password() -> None:
+def test_unreachable_server_is_reported_without_the_password() -> None:
     (port,) = free_ports(1)
     sink: MongoCollection[str, int] = MongoCollection(
         f"mongodb://app:s3cr%40t@127.0.0.1:{port}/?serverSelectionTimeoutMS=100",
@@ -55,13 +55,13 @@ def test_nobody_who_answers_is_told_without_the_password() -> None:
     ("url", "collection"),
     [("http://s3cret@h", "d.c"), ("mongodb://h", "d"), ("mongodb://h", "d.$c"), ("", "d.c")],
 )
-def test_what_names_no_collection_is_told(url: str, collection: str) -> None:
+def test_invalid_url_or_collection_is_refused_without_the_secret(url: str, collection: str) -> None:
     with pytest.raises(ValueError, match=r"no address|no collection") as told:
         MongoCollection[str, int](url, collection, row=lambda _key, _value: None)
     assert "s3cret" not in str(told.value)
 
 
-def test_an_address_that_only_the_client_knows_to_be_none_shows_no_secret() -> None:
+def test_url_refused_by_the_client_shows_no_secret() -> None:
     sink: MongoCollection[str, int] = MongoCollection(
         "mongodb://app:s3cret@[::1/", "d.c", row=lambda _key, _value: None, give_up_after=SHORT
     )

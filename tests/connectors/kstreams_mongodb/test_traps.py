@@ -1,4 +1,4 @@
-"""The traps of sinks, on MongoDB."""
+"""The common sink tests on MongoDB."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""Tests of the sink of files and objects."""
+"""Tests of the sink for files and objects."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The sink passes the suite of sinks, in a directory and in a real S3, in each format."""
+"""The sink passes the test suite for sinks, in a directory and on S3, in each format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file for each result: the suite of sinks in each place, and which paths are refused."""
+"""A file for each result: the test suite for sinks in each place, and refused paths."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ HOSTILE = (
 )
 
 
-def test_a_path_that_leads_elsewhere_is_its_records_failure(tmp_path: Path) -> None:
+def test_path_outside_the_place_refuses_its_record(tmp_path: Path) -> None:
     place = tmp_path / "place"
     pairs = [("fine", b"1"), *((name, b"0") for name in HOSTILE), ("below/fine", b"2")]
     refused = write(_any(place), given(*pairs))
@@ -89,8 +89,8 @@ def test_a_path_that_leads_elsewhere_is_its_records_failure(tmp_path: Path) -> N
     assert _files(tmp_path) == {"place/fine": b"1", "place/below/fine": b"2"}
 
 
-def test_a_path_with_something_in_its_way_is_its_records_failure(tmp_path: Path) -> None:
-    """After the commit nothing could be refused any more: the app would stand still."""
+def test_path_blocked_by_a_file_or_directory_refuses_its_record(tmp_path: Path) -> None:
+    """After the commit nothing can be refused, and the app would stop."""
     write(_any(tmp_path), given(("a", b"1"), ("b/c", b"2")))
     pairs = [("a/x", b"0"), ("b", b"0"), ("d", b"3"), ("d/x", b"0"), ("e/x", b"4"), ("e", b"0")]
     refused = write(_any(tmp_path), given(*pairs), commit_of(1))
@@ -101,7 +101,7 @@ def test_a_path_with_something_in_its_way_is_its_records_failure(tmp_path: Path)
     assert _files(tmp_path) == {"a": b"1", "b/c": b"2", "d": b"3", "e/x": b"4"}
 
 
-def test_the_last_one_of_a_path_stays_and_none_is_left_out(tmp_path: Path) -> None:
+def test_last_file_of_a_path_counts_and_none_is_left_out(tmp_path: Path) -> None:
     write(_any(tmp_path), given(("a", b"1"), ("a", b"2"), ("b", None), ("c", b"")))
     assert _files(tmp_path) == {"a": b"2", "c": b""}
     refused = write(_any(tmp_path), given(("a", b"3"), ("d", "text")), commit_of(1))
@@ -110,7 +110,7 @@ def test_the_last_one_of_a_path_stays_and_none_is_left_out(tmp_path: Path) -> No
     assert not [path for path in (tmp_path / "_staged").rglob("*") if path.is_file()]
 
 
-def test_a_directory_that_came_into_the_way_later_is_told(tmp_path: Path) -> None:
+def test_directory_that_blocks_a_path_after_the_commit_is_an_error(tmp_path: Path) -> None:
     sink = _any(tmp_path)
     receipts = sink.open().write(given(("a", b"1")), commit_of())
     (tmp_path / "a").mkdir()
@@ -121,8 +121,8 @@ def test_a_directory_that_came_into_the_way_later_is_told(tmp_path: Path) -> Non
     assert _files(tmp_path) == {"a": b"1"}
 
 
-def test_a_file_for_a_file_with_its_path_in_a_header(tmp_path: Path) -> None:
-    """The path stays with the record, whatever its key becomes; of an archive, the member's."""
+def test_file_for_each_file_with_its_path_in_a_header(tmp_path: Path) -> None:
+    """The path stays in a header whatever the record's key becomes; in an archive, the member's."""
     import zipfile
 
     incoming, outgoing = tmp_path / "in", tmp_path / "out"

@@ -1,4 +1,4 @@
-"""Storage that does not answer at a step, that refuses, or that has something of that name."""
+"""Storage that fails at a step, refuses, or has a file of the same name."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def _row(_key: str, total: int) -> Columns:
     return {"n": total}
 
 
-def test_a_directory_that_cannot_be_written_fails_the_batch(tmp_path: Path) -> None:
+def test_unwritable_directory_fails_the_batch(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     sink: Objects[str, int] = Objects(str(tmp_path / "file"), format=JsonLines(), row=_row)
     with pytest.raises(SinkUnavailableError, match="cannot write"):
         write(sink, given(("a", 1)))
 
 
-def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
+def test_existing_file_is_not_overwritten(tmp_path: Path) -> None:
     sink: Objects[str, int] = Objects(str(tmp_path), format=JsonLines(), row=_row)
     receipts = sink.open().write(given(("a", 1)), commit_of())
     taken = tmp_path / json.loads(receipts[0])[1]
@@ -42,14 +42,14 @@ def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("receipt", ["", "[]", "{}", '["a", "../b"]', '["a", 5]'])
-def test_a_receipt_of_somebody_else_is_told(tmp_path: Path, receipt: str) -> None:
+def test_receipt_of_another_sink_is_refused(tmp_path: Path, receipt: str) -> None:
     sink: Objects[str, int] = Objects(str(tmp_path), format=JsonLines(), row=_row)
     with pytest.raises(SinkError, match="no receipt"):
         sink.publish({commit_of(): [receipt]})
 
 
 @pytest.mark.parametrize("place", ["", "s3://key:s3cret@bucket", "file:///x"])
-def test_a_url_is_no_directory(place: str) -> None:
+def test_url_is_refused_as_a_directory(place: str) -> None:
     with pytest.raises(ValueError, match="no path of a directory") as told:
         Objects[str, int](place, format=JsonLines(), row=_row)
     assert "s3cret" not in str(told.value)
@@ -69,7 +69,7 @@ def _sink(bucket: Bucket, url: str, prefix: str, **options: Any) -> Objects[str,
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", [Refuse(503, "SlowDown"), DropReply(), CutUpload(0)])
 @pytest.mark.parametrize("method", ["PUT", "POST", "GET"])
-def test_a_request_that_is_lost_at_any_step_shows_each_file_once(
+def test_request_lost_at_any_step_shows_each_file_once(
     bucket: Bucket, proxy: FaultProxy, fault: Fault, method: str
 ) -> None:
     prefix = uuid.uuid4().hex
@@ -84,7 +84,7 @@ def test_a_request_that_is_lost_at_any_step_shows_each_file_once(
 
 
 @pytest.mark.slow
-def test_a_storage_that_does_not_answer_is_told_without_a_secret(
+def test_unavailable_storage_is_reported_without_the_secret(
     bucket: Bucket, proxy: FaultProxy
 ) -> None:
     sink = _sink(bucket, proxy.url, "x", give_up_after=SHORT)

@@ -1,4 +1,4 @@
-"""What is in which file, which rows are refused, and what a folder may be called."""
+"""Contents of files, refused rows, and names of folders."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _files(folder: Path) -> list[Path]:
     )
 
 
-def test_json_lines_have_rows_in_order_and_refuse_what_json_has_not(tmp_path: Path) -> None:
+def test_json_lines_keep_the_order_and_refuse_values_without_json(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
     rows: list[Any] = [
         {"a": "é\n", "b": [1, {"c": None}]},
@@ -48,7 +48,7 @@ def test_json_lines_have_rows_in_order_and_refuse_what_json_has_not(tmp_path: Pa
     assert path.read_text() == '{"a":"é\\n","b":[1,{"c":null}]}\n{"a":2}\n'
 
 
-def test_csv_quotes_fills_up_and_refuses_other_columns(tmp_path: Path) -> None:
+def test_csv_quotes_fills_missing_columns_and_refuses_unknown_ones(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=CsvTable(("a", "b")), row=_columns)
     rows: list[Any] = [{"a": 'x,"y"\n', "b": 1}, {"c": 1}, {"b": Decimal("1.50")}, {"a": [1]}]
     refused = write(sink, given(*((f"k{n}", row) for n, row in enumerate(rows))))
@@ -61,7 +61,7 @@ def test_csv_quotes_fills_up_and_refuses_other_columns(tmp_path: Path) -> None:
         assert list(csv.reader(file)) == [["a", "b"], ['x,"y"\n', "1"], ["", "1.50"]]
 
 
-def test_parquet_has_one_schema_and_refuses_what_does_not_fit(tmp_path: Path) -> None:
+def test_parquet_has_one_schema_and_refuses_rows_that_violate_it(tmp_path: Path) -> None:
     schema = pa.schema([pa.field("n", pa.int16(), nullable=False), pa.field("t", pa.string())])
     sink: Objects[str, Any] = Objects(str(tmp_path), format=Parquet(schema), row=_columns)
     rows: list[Any] = [{"n": n} for n in range(100)]
@@ -75,7 +75,7 @@ def test_parquet_has_one_schema_and_refuses_what_does_not_fit(tmp_path: Path) ->
     assert json.loads(refused[0].letter.value or b"") == {"n": 1 << 20}
 
 
-def test_each_folder_gets_a_file_and_no_name_leads_elsewhere(tmp_path: Path) -> None:
+def test_each_folder_gets_a_file_and_no_name_leads_outside(tmp_path: Path) -> None:
     place = tmp_path / "place"
     sink: Objects[Any, int] = Objects(
         str(place), format=JsonLines(), row=lambda _k, n: {"n": n}, folder=lambda key, _n: key
@@ -101,7 +101,7 @@ def test_each_folder_gets_a_file_and_no_name_leads_elsewhere(tmp_path: Path) -> 
     assert all(path.name.endswith("-00003-000000000007.jsonl") for path in _files(place))
 
 
-def test_a_batch_of_nothing_makes_no_file(tmp_path: Path) -> None:
+def test_empty_batch_makes_no_file(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
     write(sink, given(("a", None)))
     refused = write(sink, given(("a", {1})), commit_of(1))
@@ -111,7 +111,7 @@ def test_a_batch_of_nothing_makes_no_file(tmp_path: Path) -> None:
     assert _files(tmp_path) == []
 
 
-def test_files_of_a_task_sort_by_batch_and_other_tasks_and_lives_have_their_own(
+def test_files_of_a_task_sort_by_batch_and_differ_between_tasks_and_epochs(
     tmp_path: Path,
 ) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
@@ -123,7 +123,7 @@ def test_files_of_a_task_sort_by_batch_and_other_tasks_and_lives_have_their_own(
     assert len(_files(tmp_path)) == 5
 
 
-def test_a_file_that_was_taken_away_does_not_come_again(tmp_path: Path) -> None:
+def test_published_file_that_was_removed_is_not_written_again(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
     receipts = sink.open().write(given(("a", {"n": 1})), commit_of())
     sink.publish({commit_of(): receipts})
@@ -133,22 +133,22 @@ def test_a_file_that_was_taken_away_does_not_come_again(tmp_path: Path) -> None:
     assert _files(tmp_path) == []
 
 
-def test_what_never_counted_is_removed_when_a_new_writer_begins(tmp_path: Path) -> None:
+def test_uncommitted_files_are_removed_by_a_new_writer(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(str(tmp_path), format=JsonLines(), row=_columns)
     for batch in (0, 1):
         sink.open().write(given(("a", {"n": 1})), commit_of(batch))  # dies
     sink.open().write(given(("a", {"n": 1})), commit_of(0, task=1))
     write(sink, given(("a", {"n": 1})), commit_of(1))
     staged = [p.name.split("-")[0] for p in (tmp_path / "_staged").rglob("*") if p.is_file()]
-    assert sorted(staged) == ["000000000000", "000000000001"]  # another task's, an attempt's
+    assert sorted(staged) == ["000000000000", "000000000001"]  # of another task, and of an attempt
 
 
-def test_csv_needs_names() -> None:
+def test_csv_needs_column_names() -> None:
     with pytest.raises(ValueError, match="each named once"):
         CsvTable(("a", "a"))
 
 
-def test_a_place_is_a_path_or_a_storage(tmp_path: Path) -> None:
+def test_place_is_a_path_or_a_storage(tmp_path: Path) -> None:
     sink: Objects[str, Any] = Objects(tmp_path, format=JsonLines(), row=_columns)
     assert sink.label == f"files in {tmp_path}"
     write(sink, given(("k", {"a": 1})))

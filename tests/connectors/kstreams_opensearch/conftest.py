@@ -1,4 +1,4 @@
-"""The node, and an index that a test has alone."""
+"""The node, and an index for each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An index, read by requests of its own."""
+"""An index, read by separate requests."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MAPPING = {
 
 
 class Index:
-    """An index with a whole number in its mapping.
+    """An index with an integer in its mapping.
 
     Args:
-        url: Where the node answers.
+        url: Address of the node.
     """
 
     def __init__(self, url: str) -> None:
@@ -30,7 +30,7 @@ class Index:
         self.ask("PUT", "", _MAPPING)
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
-        """Send a request of the test's own; return the answer."""
+        """Send a request; return the response."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.url}/{self.name}{path}", data, method=method)
         request.add_header("Content-Type", "application/json")

@@ -1,4 +1,4 @@
-"""The sink passes the suite of sinks."""
+"""The sink passes the test suite for sinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that are lost at each step, and nodes that do not answer or refuse."""
+"""Lost requests at each step, and nodes that are unreachable or refuse."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.connectors
 SHORT = timedelta(milliseconds=200)
 
 
-def test_a_request_that_is_lost_at_any_step_leaves_all_documents(
+def test_request_lost_at_any_step_leaves_all_documents(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink = index.sink()
@@ -38,7 +38,7 @@ def test_a_request_that_is_lost_at_any_step_leaves_all_documents(
     assert not struck
 
 
-def test_nobody_who_answers_is_told_without_a_secret() -> None:
+def test_unreachable_node_is_reported_without_the_secret() -> None:
     (port,) = free_ports(1)
     sink: SearchIndex[str, int] = SearchIndex(
         f"http://app:s3cr%40t@127.0.0.1:{port}",
@@ -53,7 +53,7 @@ def test_nobody_who_answers_is_told_without_a_secret() -> None:
         assert "s3cr" not in str(each) + repr(each)
 
 
-def test_a_name_that_no_index_may_have_is_told(index: Index) -> None:
+def test_invalid_index_name_is_reported_at_the_start(index: Index) -> None:
     sink = SearchIndex[str, int](index.url, "UPPER", row=lambda _key, total: {"total": total})
     with pytest.raises(SinkError, match="there is no index"):
         sink.prepare()

@@ -1,4 +1,4 @@
-"""Which documents are written, which are refused, and which one stays."""
+"""Documents of the OpenSearch sink: written, refused and replaced ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.connectors.sinking import commit_of, given, write
 pytestmark = pytest.mark.connectors
 
 
-def test_the_last_row_of_a_key_counts_replaces_the_whole_and_none_deletes(index: Index) -> None:
+def test_last_row_of_a_key_replaces_the_document_and_none_deletes(index: Index) -> None:
     rows = given(("a", {"n": [1, {"x": "é"}]}), ("b", 1), ("b", 2), ("c", 3), ("c", None), (5, 5))
     assert write(index.sink(), rows, commit_of(1, life="one")) == []
     assert index.documents() == {"a": {"n": [1, {"x": "é"}]}, "b": {"total": 2}, "5": {"total": 5}}
@@ -26,7 +26,7 @@ def test_the_last_row_of_a_key_counts_replaces_the_whole_and_none_deletes(index:
     assert index.documents() == {"a": {"m": 1}, "d/../é?": {"total": 4}}
 
 
-def test_a_row_that_is_refused_spoils_no_other_and_is_refused_again(index: Index) -> None:
+def test_refused_row_affects_no_other_and_is_refused_again(index: Index) -> None:
     bad: list[tuple[Any, Any]] = [
         ("nan", math.nan),
         ("object", {"n": object()}),
@@ -49,7 +49,7 @@ def test_a_row_that_is_refused_spoils_no_other_and_is_refused_again(index: Index
     assert index.documents() == {"a": {"total": 3}, "z": {"total": 2}}
 
 
-def test_an_older_commit_writes_nothing_and_a_later_life_writes_over_it(index: Index) -> None:
+def test_older_commit_overwrites_nothing_and_a_later_epoch_does(index: Index) -> None:
     write(index.sink(), given(("a", 5), ("b", 5)), commit_of(5, life="first"))
     write(index.sink(), given(("b", None)), commit_of(6, life="first"))
     write(index.sink(), given(("a", 4), ("b", 4), ("c", 4)), commit_of(4, life="first"))
@@ -59,10 +59,10 @@ def test_an_older_commit_writes_nothing_and_a_later_life_writes_over_it(index: I
     assert index.documents() == {"a": {"total": 0}}
 
 
-def test_a_driver_that_hung_in_the_middle_writes_over_nothing_and_brings_nothing_back(
+def test_driver_that_hung_during_a_write_overwrites_and_restores_nothing(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its fence was claimed before; the documents compare by themselves, deleted ones too."""
+    """Its fence was claimed before; the documents compare versions themselves, deleted ones too."""
     sink = index.sink()
     write(sink, given(("a", 4), ("b", 4)), commit_of(4, life="hung"))
     with monkeypatch.context() as patch, closing(sink.open()) as late:
@@ -76,20 +76,20 @@ def test_a_driver_that_hung_in_the_middle_writes_over_nothing_and_brings_nothing
     assert index.documents() == {"a": {"total": 6}}
 
 
-def test_a_life_that_another_has_written_over_is_told(index: Index) -> None:
+def test_epoch_overwritten_by_another_is_an_error(index: Index) -> None:
     write(index.sink(), given(("a", 1), ("b", 1)), commit_of(1, life="origin"))
     write(index.sink(), given(("a", 2)), commit_of(0, life="fork"))
     with pytest.raises(SinkError, match="of no commit of 'origin'"):
         write(index.sink(), given(("a", 3)), commit_of(2, life="origin"))
 
 
-def test_more_rows_than_one_request_takes_are_written(index: Index) -> None:
+def test_rows_over_the_limit_of_a_request_are_written(index: Index) -> None:
     pairs = [(f"k{n}", n) for n in range(1_200)]
     assert write(index.sink(), given(*pairs), commit_of(life="many")) == []
     assert len(index.documents()) == 1_200
 
 
-def test_an_index_that_is_not_there_is_told(index: Index) -> None:
+def test_missing_index_is_reported_at_the_start(index: Index) -> None:
     sink = index.sink()
     index.ask("DELETE", "")
     with pytest.raises(SinkError, match="there is no index"):
@@ -97,7 +97,7 @@ def test_an_index_that_is_not_there_is_told(index: Index) -> None:
     index.ask("PUT", "")
 
 
-def test_versions_are_ordered_and_end() -> None:
+def test_versions_increase_up_to_their_limit() -> None:
     commits = [(0, 0, 0), (0, 0, 255), (0, 1, 0), (0, 2**36 - 1, 0), (1, 0, 0), (2**19 - 1, 5, 0)]
     versions = [version_of(n, commit_of(batch, revision=r)) for n, batch, r in commits]
     assert versions == sorted(set(versions))

@@ -1,4 +1,4 @@
-"""The traps of sinks, on OpenSearch: a value that the mapping does not take."""
+"""The common sink tests on OpenSearch: a value that the mapping refuses."""
 
 from __future__ import annotations
 

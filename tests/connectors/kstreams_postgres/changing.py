@@ -1,4 +1,4 @@
-"""Tables whose changes are read, and what tests read of them."""
+"""Tables whose changes are read, and the records read by tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Order:
 
 
 class Read(NamedTuple):
-    """A record as it was read."""
+    """A record that was read."""
 
     offset: int
     time: int
@@ -44,10 +44,10 @@ class Read(NamedTuple):
 
 
 class Shop:
-    """A database whose tables' changes are read by slots that no other test has.
+    """A database whose tables' changes are read by unique slots.
 
     Args:
-        url: Its address.
+        url: Address of the database.
     """
 
     def __init__(self, url: str) -> None:
@@ -70,7 +70,7 @@ class Shop:
         return changes("orders", self.url, given.pop("table", "orders"), key, row, **given)
 
     def begin(self, **options: Any) -> PostgresChanges[int, Order]:
-        """Return the log with its slot made."""
+        """Create the slot; return the log."""
         log = self.log(**options)
         with closing(log.contents()) as contents:
             contents.ends()
@@ -88,7 +88,7 @@ class Shop:
 
 
 def all_of(log: PostgresChanges[Any, Any], start: int | None = None) -> list[Read]:
-    """Return all records that a log has, as it was never read before."""
+    """Return all records of a log, as at its first start."""
     with closing(log.contents()) as contents:
         stop = contents.ends()[0]
         return read(log, contents, contents.beginnings()[0] if start is None else start, stop)

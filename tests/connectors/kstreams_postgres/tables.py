@@ -10,8 +10,8 @@ import psycopg
 
 from kstreams import Record
 from kstreams.sinks import CommitId, RefusedRow
-from kstreams.testing.sink import GivenResults
 from kstreams_postgres import PostgresTable
+from kstreams_testing.sink import GivenResults
 
 __all__ = ("SOON", "Place", "given", "refused_rows", "total_row", "write")
 
@@ -27,14 +27,14 @@ class Place:
     """A database with tables of a test.
 
     Args:
-        url: Its address.
+        url: Address of the database.
     """
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     def execute(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run a statement of the test's own; return its rows."""
+        """Run a statement; return its rows."""
         with psycopg.connect(self.url, autocommit=True) as connection:
             found = connection.execute(statement.encode())
             return found.fetchall() if found.description else []
@@ -63,7 +63,7 @@ def write(
     task: int = 0,
     revision: int = 0,
 ) -> Sequence[RefusedRow]:
-    """Write results as a batch, and publish them; return what was refused."""
+    """Write results as a batch, and publish them; return the refused rows."""
     sink.prepare()
     writer = sink.open()
     commit = CommitId("life", "out", task, batch, revision)

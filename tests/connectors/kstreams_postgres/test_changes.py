@@ -1,4 +1,4 @@
-"""Records say what became of rows: which, before and after, in the order of commits."""
+"""Records of changed rows: rows before and after, in the order of commits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def shop(database: str) -> Iterator[Shop]:
     made.drop_slots()
 
 
-def _told(log: Any) -> list[tuple[Any, str, Any, Any]]:
+def _change_rows(log: Any) -> list[tuple[Any, str, Any, Any]]:
     return [
         (each.key, each.change.operation, each.change.old, each.change.new)
         for each in all_of(log)
@@ -44,12 +44,12 @@ def _told(log: Any) -> list[tuple[Any, str, Any, Any]]:
     ]
 
 
-def test_rows_come_first_and_then_what_becomes_of_them(shop: Shop) -> None:
+def test_snapshot_rows_are_followed_by_changes(shop: Shop) -> None:
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (2, 'milk', 3)", "UPDATE orders SET count = 9")
     shop.execute("DELETE FROM orders WHERE id = 1")
-    assert _told(log) == [
+    assert _change_rows(log) == [
         (1, "snapshot", None, TEA),
         (2, "insert", None, MILK),
         (1, "update", None, Order(1, "tea", 9)),
@@ -64,47 +64,50 @@ def test_rows_come_first_and_then_what_becomes_of_them(shop: Shop) -> None:
     assert abs(found[4].time - SystemClock().now_ms()) < 60_000
 
 
-def test_without_a_snapshot_a_log_begins_with_its_slot(shop: Shop) -> None:
+def test_log_without_a_snapshot_begins_with_its_slot(shop: Shop) -> None:
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     log = shop.begin(snapshot=False)
     shop.execute("INSERT INTO orders VALUES (2, 'milk', 3)")
-    assert _told(log) == [(2, "insert", None, MILK)]
+    assert _change_rows(log) == [(2, "insert", None, MILK)]
 
 
-def test_a_full_replica_identity_tells_old_rows(shop: Shop) -> None:
+def test_full_replica_identity_gives_old_rows(shop: Shop) -> None:
     shop.execute(FULL)
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     shop.execute("UPDATE orders SET count = 9")
     shop.execute("DELETE FROM orders")
-    assert _told(log)[1:] == [
+    assert _change_rows(log)[1:] == [
         (1, "update", TEA, Order(1, "tea", 9)),
         (1, "delete", Order(1, "tea", 9), None),
     ]
 
 
 @pytest.mark.parametrize("identity", ["DEFAULT", "FULL"])
-def test_a_changed_key_is_a_deletion_and_an_insertion(shop: Shop, identity: str) -> None:
+def test_changed_key_is_a_deletion_and_an_insertion(shop: Shop, identity: str) -> None:
     shop.execute(f"ALTER TABLE orders REPLICA IDENTITY {identity}")
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     shop.execute("UPDATE orders SET id = 7")
     old = TEA if identity == "FULL" else None
-    assert _told(log)[1:] == [(1, "delete", old, None), (7, "insert", None, Order(7, "tea", 2))]
+    assert _change_rows(log)[1:] == [
+        (1, "delete", old, None),
+        (7, "insert", None, Order(7, "tea", 2)),
+    ]
     with closing(log.contents()) as contents:
         end = contents.ends()[0]
         parts = [read(log, contents, n, n + 1) for n in range(end)]
     assert [each.key for part in parts for each in part] == [1, 1, 7]
 
 
-def test_a_key_may_have_several_columns(shop: Shop) -> None:
+def test_key_may_have_several_columns(shop: Shop) -> None:
     shop.execute("CREATE TABLE stock (place text, item int, n int, PRIMARY KEY (item, place))")
     log = shop.begin(table="stock", row=dict, key=TupleSerde(INT64, TEXT))
     shop.execute("INSERT INTO stock VALUES ('here', 7, 1)", "DELETE FROM stock")
     assert [each.key for each in all_of(log)] == [(7, "here"), (7, "here")]
 
 
-def test_transactions_come_in_the_order_of_their_commits(shop: Shop) -> None:
+def test_transactions_are_read_in_the_order_of_their_commits(shop: Shop) -> None:
     log = shop.begin()
     with psycopg.connect(shop.url) as first, psycopg.connect(shop.url) as second:
         first.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
@@ -119,7 +122,7 @@ def test_transactions_come_in_the_order_of_their_commits(shop: Shop) -> None:
     assert [each.key for each in all_of(log)] == [2, 1, 3]
 
 
-def test_a_transaction_that_runs_while_the_slot_is_made_is_read_once(shop: Shop) -> None:
+def test_transaction_that_runs_during_slot_creation_is_read_once(shop: Shop) -> None:
     with psycopg.connect(shop.url) as running:
         running.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
         making = threading.Thread(target=shop.begin)
@@ -139,7 +142,7 @@ def test_a_transaction_that_runs_while_the_slot_is_made_is_read_once(shop: Shop)
 
 @dataclass(frozen=True)
 class Everything:
-    """A column of each type that there is a form for."""
+    """A column of each supported type."""
 
     id: int
     small: int
@@ -221,7 +224,7 @@ LONG = "repeat(md5(random()::text), 300)"
 
 @dataclass(frozen=True)
 class Label:
-    """A row without the text that is long."""
+    """A row without the long text."""
 
     id: int
     title: str
@@ -229,7 +232,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Book(Label):
-    """A row with it."""
+    """A row with the long text."""
 
     body: str
 
@@ -241,7 +244,7 @@ BOOKS = (
 )
 
 
-def test_a_long_value_that_was_not_changed_is_never_made_up(shop: Shop) -> None:
+def test_unchanged_long_value_is_unreadable_instead_of_guessed(shop: Shop) -> None:
     shop.execute(*BOOKS)
     log = shop.begin(table="books", row=Book)
     shop.execute("UPDATE books SET title = 'two'")
@@ -259,7 +262,7 @@ def test_a_long_value_that_was_not_changed_is_never_made_up(shop: Shop) -> None:
     ]
 
 
-def test_a_full_replica_identity_tells_long_values(shop: Shop) -> None:
+def test_full_replica_identity_gives_long_values(shop: Shop) -> None:
     shop.execute(*BOOKS, "ALTER TABLE books REPLICA IDENTITY FULL")
     log = shop.begin(table="books", row=Book)
     shop.execute("UPDATE books SET title = 'two'")
@@ -270,7 +273,7 @@ def test_a_full_replica_identity_tells_long_values(shop: Shop) -> None:
     assert changed.new == Book(1, "two", copied.new.body if copied.new else "")
 
 
-def test_a_truncated_table_is_a_record_that_cannot_be_read(shop: Shop) -> None:
+def test_truncated_table_is_an_unreadable_record(shop: Shop) -> None:
     shop.execute("CREATE TABLE other (id int PRIMARY KEY)")
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
@@ -282,7 +285,7 @@ def test_a_truncated_table_is_a_record_that_cannot_be_read(shop: Shop) -> None:
     assert "truncated" in str(truncated.unreadable)
 
 
-def test_columns_that_come_and_go(shop: Shop) -> None:
+def test_added_and_dropped_columns_are_handled(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("INSERT INTO orders VALUES (1, 'tea', 2)")
     shop.execute("ALTER TABLE orders DROP count", "ALTER TABLE orders ADD more text DEFAULT 'x'")
@@ -304,10 +307,10 @@ def test_other_tables_of_a_publication_are_left_out(shop: Shop) -> None:
     shop.execute(f"CREATE PUBLICATION {shop.slot}_both FOR TABLE orders, other")
     log = shop.begin(publication=f"{shop.slot}_both")
     shop.execute("INSERT INTO other VALUES (5)", "INSERT INTO orders VALUES (1, 'tea', 2)")
-    assert _told(log) == [(1, "insert", None, TEA)]
+    assert _change_rows(log) == [(1, "insert", None, TEA)]
 
 
-def test_a_large_transaction_is_decoded_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_transaction_is_decoded_once(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
     log = shop.begin()
     shop.execute("INSERT INTO orders SELECT n, 'tea', n FROM generate_series(1, 12000) n")
     shop.execute("INSERT INTO orders VALUES (0, 'milk', 3)")
@@ -327,7 +330,7 @@ def test_a_large_transaction_is_decoded_once(shop: Shop, monkeypatch: pytest.Mon
     assert len(asked) == 2
 
 
-def test_names_of_tables_and_of_the_table_of_states_are_quoted(shop: Shop) -> None:
+def test_names_of_table_and_state_table_are_quoted(shop: Shop) -> None:
     name = 'we"ird; DROP TABLE kept; --'
     quoted = name.replace('"', '""')
     shop.execute(

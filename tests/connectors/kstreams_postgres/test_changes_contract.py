@@ -1,4 +1,4 @@
-"""Changes of a table keep the contract of logs, copied rows and a slot's alike."""
+"""Changes of a table satisfy the contract of logs, for copied rows and rows of a slot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 @dataclass(frozen=True)
 class Row:
-    """A row, whose only other column is the contract's value."""
+    """A row whose only other column is the contract's value."""
 
     text: str
 
@@ -49,11 +49,11 @@ class _OfTable(LogContract[int, Change[Row]]):
 
 
 class TestCopied(_OfTable):
-    """The first `add` comes before the slot."""
+    """The first `add` precedes the slot."""
 
 
 class TestOfSlot(_OfTable):
-    """The slot is there before the first `add`."""
+    """The slot precedes the first `add`."""
 
     @pytest.fixture(autouse=True)
     def _begun(self, _place: None) -> None:

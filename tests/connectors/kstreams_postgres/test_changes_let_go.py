@@ -1,4 +1,4 @@
-"""A slot lets go of what was committed, has one reader, and says when it has lost something."""
+"""A slot confirms committed changes, has one reader, and detects lost changes."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _slot_lsn(shop: Shop) -> str:
     return str(found[0])
 
 
-def test_what_was_committed_is_let_go_of_and_offsets_go_on(shop: Shop) -> None:
+def test_committed_changes_are_confirmed_and_offsets_continue(shop: Shop) -> None:
     log = shop.begin()
     _insert(shop, 4, 5, 6)
     before, slot = all_of(log), _slot_lsn(shop)
@@ -70,7 +70,7 @@ def test_what_was_committed_is_let_go_of_and_offsets_go_on(shop: Shop) -> None:
         contents.claim(READER)
         for position, keys in ((2, [3, 4, 5, 6]), (3, [4, 5, 6]), (5, [6]), (6, [])):
             contents.committed({0: position})
-            contents.committed({0: 1})  # late, and of before
+            contents.committed({0: 1})  # late, and older
             assert contents.beginnings() == {0: position}
             left = all_of(log)
             assert left == [each for each in before if each.offset >= position]
@@ -81,7 +81,7 @@ def test_what_was_committed_is_let_go_of_and_offsets_go_on(shop: Shop) -> None:
     assert [(each.offset, each.key) for each in all_of(log)] == [(6, 7)]
 
 
-def test_a_transaction_that_was_read_in_part_stays(shop: Shop) -> None:
+def test_partly_read_transaction_is_not_confirmed(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("INSERT INTO orders SELECT n, 'tea', n FROM generate_series(4, 9) n")
     with closing(log.contents()) as contents:
@@ -93,7 +93,7 @@ def test_a_transaction_that_was_read_in_part_stays(shop: Shop) -> None:
             list(contents.pieces(0, 2, 9))
 
 
-def test_a_plan_is_read_again_after_more_has_come_and_none_after_it_was_let_go_of(
+def test_plan_is_read_again_unchanged_until_its_changes_are_confirmed(
     shop: Shop,
 ) -> None:
     log = shop.begin()
@@ -112,7 +112,7 @@ def test_a_plan_is_read_again_after_more_has_come_and_none_after_it_was_let_go_o
         read_pieces(log, [Piece(0, 3, 5, "elsewhere")])
 
 
-def test_a_quiet_table_holds_nothing_back(shop: Shop) -> None:
+def test_idle_table_does_not_hold_back_the_slot(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")
     with closing(log.contents()) as contents:
@@ -122,7 +122,7 @@ def test_a_quiet_table_holds_nothing_back(shop: Shop) -> None:
         shop.execute("INSERT INTO busy SELECT repeat('x', 1000) FROM generate_series(1, 3000)")
         with closing(log.contents()) as other:
             assert other.ends() == contents.beginnings()
-            assert _slot_lsn(shop) == slot  # who looks on moves nothing
+            assert _slot_lsn(shop) == slot  # an observer does not move the slot
         status = log.status()
         assert status is not None
         assert status.lag_bytes > 3_000_000
@@ -136,7 +136,7 @@ def test_a_quiet_table_holds_nothing_back(shop: Shop) -> None:
     assert [each.key for each in all_of(log)] == [4]
 
 
-def test_a_slot_has_one_reader_until_it_is_released(shop: Shop) -> None:
+def test_slot_has_one_reader_until_it_is_released(shop: Shop) -> None:
     log = shop.begin()
     with closing(log.contents()) as contents, closing(log.contents()) as fork:
         contents.claim(READER)
@@ -150,7 +150,7 @@ def test_a_slot_has_one_reader_until_it_is_released(shop: Shop) -> None:
         assert [each.key for each in read(log, fork, 2, fork.ends()[0])] == [3]
 
 
-def test_a_log_that_was_dropped_begins_anew_with_another_id(shop: Shop) -> None:
+def test_dropped_log_begins_again_with_another_id(shop: Shop) -> None:
     log = shop.begin()
     with closing(log.contents()) as contents:
         contents.claim(READER)
@@ -167,7 +167,7 @@ def test_a_log_that_was_dropped_begins_anew_with_another_id(shop: Shop) -> None:
         contents.claim("another.000000000000.query")
 
 
-def test_who_dies_while_making_a_slot_leaves_no_half_of_it(
+def test_death_during_slot_creation_leaves_no_partial_copy(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def dies(*_: object) -> int:
@@ -181,7 +181,7 @@ def test_who_dies_while_making_a_slot_leaves_no_half_of_it(
     assert [each.key for each in all_of(shop.log())] == [1, 2, 3, 4]
 
 
-def test_a_slot_that_is_gone_is_an_error(shop: Shop) -> None:
+def test_missing_slot_is_an_error(shop: Shop) -> None:
     log = shop.begin()
     with closing(log.contents()) as contents:
         plan = list(contents.pieces(0, 0, contents.ends()[0]))
@@ -189,11 +189,11 @@ def test_a_slot_that_is_gone_is_an_error(shop: Shop) -> None:
     with pytest.raises(DataLossError, match="was dropped") as caught:
         all_of(log)
     assert "copies the table again" in caught.value.hint
-    assert [each.key for each in read_pieces(log, plan)] == [1, 2, 3]  # of the copy
+    assert [each.key for each in read_pieces(log, plan)] == [1, 2, 3]  # from the copy
 
 
 @pytest.mark.parametrize("how", ["advanced", "created again"])
-def test_a_slot_that_somebody_else_has_moved_is_an_error(shop: Shop, how: str) -> None:
+def test_slot_moved_by_another_client_is_an_error(shop: Shop, how: str) -> None:
     log = shop.begin()
     _insert(shop, 4)
     if how == "advanced":
@@ -207,7 +207,7 @@ def test_a_slot_that_somebody_else_has_moved_is_an_error(shop: Shop, how: str) -
         all_of(log)
 
 
-def test_it_is_told_what_the_server_keeps_and_how_much_more(shop: Shop) -> None:
+def test_kept_reports_retained_bytes_and_remaining_room(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")
     try:
@@ -232,7 +232,7 @@ def test_it_is_told_what_the_server_keeps_and_how_much_more(shop: Shop) -> None:
         _alter_system(shop, "RESET max_slot_wal_keep_size")
 
 
-def test_a_slot_that_fell_behind_is_an_error(shop: Shop) -> None:
+def test_slot_that_fell_behind_is_an_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("CREATE TABLE busy (text text)")
     try:
@@ -275,7 +275,7 @@ def _alter_system(shop: Shop, what: str) -> None:
     ],
     ids=["no-key", "no-identity", "other-identity", "no-table", "no-column"],
 )
-def test_a_table_whose_changes_cannot_be_read_is_refused(
+def test_table_without_readable_changes_is_refused(
     shop: Shop, statements: tuple[str, ...], problem: str
 ) -> None:
     shop.execute("DELETE FROM orders")
@@ -284,7 +284,7 @@ def test_a_table_whose_changes_cannot_be_read_is_refused(
         shop.begin()
 
 
-def test_a_table_that_became_another_is_an_error(shop: Shop) -> None:
+def test_replaced_table_is_an_error(shop: Shop) -> None:
     log = shop.begin()
     shop.execute("ALTER TABLE orders DROP CONSTRAINT orders_pkey")
     shop.execute("ALTER TABLE orders ADD PRIMARY KEY (id, item)")
@@ -311,12 +311,12 @@ def test_publications_and_slots_of_others_are_refused(shop: Shop) -> None:
         shop.begin(slot=taken)
 
 
-def test_a_key_serde_of_another_type_is_an_error(shop: Shop) -> None:
+def test_key_serde_of_another_type_is_an_error(shop: Shop) -> None:
     with pytest.raises(SourceError, match="primary key does not fit"):
         all_of(shop.begin(key=TEXT))
 
 
-def test_a_database_that_does_not_answer_is_named_without_its_secret(shop: Shop) -> None:
+def test_unreachable_database_is_reported_without_the_secret(shop: Shop) -> None:
     (port,) = free_ports(1)
     url = f"postgresql://me:geheim@127.0.0.1:{port}/shop"
     log = changes("orders", url, "orders", TEXT, Order, give_up_after=SOON)
@@ -325,7 +325,7 @@ def test_a_database_that_does_not_answer_is_named_without_its_secret(shop: Shop)
     assert "geheim" not in f"{caught.value}{log!r}{log.label}"
 
 
-def test_names_that_cannot_be_are_refused() -> None:
+def test_invalid_names_are_refused() -> None:
     for name, table in (("a/b", "orders"), ("Orders", "orders"), ("orders", "")):
         with pytest.raises(CompileError):
             changes(name, "postgresql://h/d", table, TEXT, Order)

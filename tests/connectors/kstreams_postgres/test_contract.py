@@ -1,4 +1,4 @@
-"""The sink passes the suite of sinks, in each of its ways."""
+"""The sink passes the test suite for sinks in each of its modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that are lost at each step, locks that are held, databases that do not answer."""
+"""Lost connections at each step, held locks, unreachable databases."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Cutter:
 
 @pytest.mark.parametrize("visible", ["at-write", "at-commit"])
 @pytest.mark.parametrize("nth", [1, 3, 5, 7, 8, 10, 12])
-def test_a_connection_lost_at_any_step_writes_each_row_once(
+def test_connection_lost_at_any_step_writes_each_row_once(
     place: Place, monkeypatch: pytest.MonkeyPatch, nth: int, visible: str
 ) -> None:
     sink = place.totals(visible=visible, give_up_after=LONG)
@@ -73,7 +73,7 @@ def test_a_connection_lost_at_any_step_writes_each_row_once(
     assert [row.row for row in results.refused] == [2]
 
 
-def test_a_lost_answer_to_a_commit_writes_nothing_twice(
+def test_lost_reply_to_a_commit_writes_nothing_twice(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.execute("CREATE TABLE adds (n int)")
@@ -106,7 +106,7 @@ def test_a_lost_answer_to_a_commit_writes_nothing_twice(
     assert place.execute("SELECT count(*) FROM adds") == [(1,)]
 
 
-def test_attempts_at_once_write_once(place: Place) -> None:
+def test_concurrent_attempts_write_once(place: Place) -> None:
     place.execute("CREATE TABLE list (word text)")
     sink: PostgresTable[str, int] = PostgresTable(
         place.url, "list", key=(), row=lambda word, _: {"word": word}, visible="at-write"
@@ -130,7 +130,7 @@ def test_attempts_at_once_write_once(place: Place) -> None:
     assert place.rows("list") == [("a",), ("b",)]
 
 
-def test_tasks_that_write_the_same_keys_in_unlike_orders_do_not_stop_each_other(
+def test_tasks_with_the_same_keys_in_different_orders_do_not_deadlock(
     place: Place,
 ) -> None:
     sink = place.totals(give_up_after=LONG)
@@ -156,7 +156,7 @@ def test_tasks_that_write_the_same_keys_in_unlike_orders_do_not_stop_each_other(
     assert len(place.rows()) == 300
 
 
-def test_a_lock_that_is_held_too_long_fails_the_batch(place: Place) -> None:
+def test_lock_held_too_long_fails_the_batch(place: Place) -> None:
     sink = place.totals(
         lock_timeout=timedelta(milliseconds=100), give_up_after=timedelta(seconds=1)
     )
@@ -170,7 +170,7 @@ def test_a_lock_that_is_held_too_long_fails_the_batch(place: Place) -> None:
     assert place.rows() == [("a", 1)]
 
 
-def test_a_lock_that_is_given_back_is_waited_for(place: Place) -> None:
+def test_lock_that_is_released_is_waited_for(place: Place) -> None:
     sink = place.totals(lock_timeout=timedelta(milliseconds=100), give_up_after=LONG)
     sink.prepare()
     holder = psycopg.connect(place.url)
@@ -183,7 +183,7 @@ def test_a_lock_that_is_given_back_is_waited_for(place: Place) -> None:
     assert place.rows() == [("a", 1)]
 
 
-def test_nobody_who_answers_is_told_without_the_password() -> None:
+def test_unreachable_database_is_reported_without_the_password() -> None:
     (port,) = free_ports(1)
     url = f"postgresql://app:s3cr%40t-word@127.0.0.1:{port}/db"
     sink = PostgresTable(
@@ -203,7 +203,7 @@ def test_nobody_who_answers_is_told_without_the_password() -> None:
         ("password=s3cret nonsense", "no connection string"),
     ],
 )
-def test_an_address_that_is_none_shows_no_secret(url: str, why: str) -> None:
+def test_invalid_url_shows_no_secret(url: str, why: str) -> None:
     sink = PostgresTable(
         url, "totals", key=("word",), row=total_row, give_up_after=timedelta(milliseconds=100)
     )
@@ -212,7 +212,7 @@ def test_an_address_that_is_none_shows_no_secret(url: str, why: str) -> None:
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_wrong_password_shows_none(place: Place) -> None:
+def test_error_of_a_wrong_password_shows_no_secret(place: Place) -> None:
     url = place.url.replace("pw-of-tests", "wr0ng-one")
     sink = PostgresTable(
         url, "totals", key=("word",), row=total_row, give_up_after=timedelta(milliseconds=100)
@@ -222,7 +222,7 @@ def test_a_wrong_password_shows_none(place: Place) -> None:
     assert "wr0ng" not in str(caught.value)
 
 
-def test_a_role_without_rights_is_told_what_it_lacks(place: Place) -> None:
+def test_missing_privilege_is_reported(place: Place) -> None:
     place.totals().prepare()
     schema = place.url.rpartition("%3D")[2]
     place.execute(f"CREATE ROLE reader_{schema} LOGIN PASSWORD 'pw-of-tests'")

@@ -1,4 +1,4 @@
-"""Rows of a table to which rows are only added: each is read once, whenever it commits."""
+"""Append-only tables: each row is read once, whenever it is committed."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Event:
 
 
 class Events:
-    """A table, and the log of it.
+    """A table and its log.
 
     Args:
-        url: Of its database.
-        transaction: The column with numbers of transactions.
+        url: Address of the database.
+        transaction: The column with transaction numbers.
     """
 
     def __init__(self, url: str, transaction: str) -> None:
@@ -102,14 +102,15 @@ class TestContract(LogContract[int, Event]):
         return value.text
 
 
-def test_a_row_with_a_lower_id_that_commits_later_is_not_missed(events: Events) -> None:
+def test_row_with_a_lower_id_that_commits_later_is_read(events: Events) -> None:
     log = events.log()
     with (
         psycopg.connect(events.url) as first,
         psycopg.connect(events.url) as second,
         closing(log.contents()) as contents,
     ):
-        second.execute("SELECT pg_current_xact_id()")  # the lower number, and the higher id
+        # the lower transaction number, and the higher id
+        second.execute("SELECT pg_current_xact_id()")
         first.execute("INSERT INTO events (text) VALUES ('low')")
         second.execute("INSERT INTO events (text) VALUES ('high')")
         with first.transaction():
@@ -119,16 +120,16 @@ def test_a_row_with_a_lower_id_that_commits_later_is_not_missed(events: Events) 
         seen = _texts(log, list(contents.pieces(0, 0, contents.ends()[0])))
         assert seen == ["high"]
         events.add("later")
-        assert contents.ends() == {0: 1}  # `first` holds it up
+        assert contents.ends() == {0: 1}  # `first` holds it back
         first.commit()
         end = contents.ends()[0]
         assert _texts(log, list(contents.pieces(0, 1, end))) == ["low", "in a savepoint", "later"]
         assert _new(log) == [*seen, "low", "in a savepoint", "later"]
 
 
-def test_a_transaction_that_has_no_number_yet_comes_later(events: Events) -> None:
+def test_transaction_numbered_after_its_sequence_value_is_read(events: Events) -> None:
     log = events.log()
-    events.add("first")  # what draws from a sequence first gets a number for it
+    events.add("first")  # a transaction that uses a sequence first gets a number for it
     with psycopg.connect(events.url) as slow:
         (drawn,) = slow.execute("SELECT nextval('events_id_seq')").fetchone() or (0,)
         events.add("quick")
@@ -138,7 +139,7 @@ def test_a_transaction_that_has_no_number_yet_comes_later(events: Events) -> Non
     assert _new(log) == ["first", "quick", "slow"]
 
 
-def test_what_was_committed_may_be_deleted_and_offsets_go_on(events: Events) -> None:
+def test_committed_rows_may_be_deleted_and_offsets_continue(events: Events) -> None:
     log = events.log()
     for texts in (("a", "b"), ("c",), ("d", "e")):
         events.add(*texts)
@@ -158,7 +159,7 @@ def test_what_was_committed_may_be_deleted_and_offsets_go_on(events: Events) -> 
         assert _texts(log, list(contents.pieces(0, 5, 6))) == ["f"]
 
 
-def test_rows_that_change_before_they_were_committed_are_an_error(
+def test_uncommitted_rows_that_change_are_an_error(
     events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = events.log()
@@ -180,7 +181,7 @@ def test_rows_that_change_before_they_were_committed_are_an_error(
         _texts(log, [Piece(0, 0, 1, "elsewhere")])
 
 
-def test_many_rows_are_divided_where_transactions_end(
+def test_many_rows_are_divided_between_transactions(
     events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(poll, "_MARK_ROWS", 4)
@@ -194,7 +195,7 @@ def test_many_rows_are_divided_where_transactions_end(
         assert _texts(log, pieces) == [str(number) for number in range(16)]
 
 
-def test_a_log_has_one_reader(events: Events) -> None:
+def test_polled_table_has_one_reader(events: Events) -> None:
     log = events.log()
     with closing(log.contents()) as contents, closing(log.contents()) as fork:
         contents.claim(READER)
@@ -202,7 +203,7 @@ def test_a_log_has_one_reader(events: Events) -> None:
             fork.claim("fork.000000000001.query")
 
 
-def test_numbers_that_have_gone_round_are_an_error_and_a_column_of_64_bits_is_not(
+def test_wrapped_transaction_numbers_are_an_error_except_with_64_bits(
     events: Events, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events.add("a")
@@ -215,7 +216,7 @@ def test_numbers_that_have_gone_round_are_an_error_and_a_column_of_64_bits_is_no
         assert "xid8 DEFAULT pg_current_xact_id()" in caught.value.hint
 
 
-def test_a_table_that_cannot_be_polled_is_refused(database: str) -> None:
+def test_table_that_cannot_be_polled_is_refused(database: str) -> None:
     place = Place(database)
     events = Events(database, "xmin")
     _new(events.log())
@@ -235,7 +236,7 @@ def test_a_table_that_cannot_be_polled_is_refused(database: str) -> None:
         _new(events.log())
 
 
-def test_a_row_without_a_time_is_a_record_that_cannot_be_read(database: str) -> None:
+def test_row_without_a_time_is_an_unreadable_record(database: str) -> None:
     events = Events(database, "xmin")
     events.execute("INSERT INTO events (text, at) VALUES ('a', NULL), ('b', now())")
     log = events.log()
@@ -245,7 +246,7 @@ def test_a_row_without_a_time_is_a_record_that_cannot_be_read(database: str) -> 
     assert table.column("unreadable").to_pylist() == ["column 'at', the time, is null", None]
 
 
-def test_names_that_cannot_be_are_refused() -> None:
+def test_invalid_names_are_refused() -> None:
     with pytest.raises(CompileError):
         rows("events", "", "events", INT64, Event, time="at")
     with pytest.raises(ValueError, match="negative"):
@@ -255,7 +256,7 @@ def test_names_that_cannot_be_are_refused() -> None:
     assert pickle.loads(pickle.dumps(log)) == log
 
 
-def test_names_of_the_table_of_states_are_quoted(database: str) -> None:
+def test_name_of_the_state_table_is_quoted(database: str) -> None:
     events = Events(database, "tx")
     log = events.log(state='we"ird %s {}; DROP TABLE events; --')
     events.add("a", "b")

@@ -1,4 +1,4 @@
-"""Which rows are written, and which are refused, without harm to the others."""
+"""Rows of the PostgreSQL sink: written ones, and refused ones that do not affect others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def place(database: str) -> Place:
     return Place(database)
 
 
-def test_the_last_row_of_a_key_counts_and_none_deletes(place: Place) -> None:
+def test_last_row_of_a_key_counts_and_none_deletes(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int, kept int DEFAULT 7)")
     sink = place.totals()
     write(sink, given(("a", 1), ("b", 2), ("a", 3), ("c", 4), ("c", None), ("d", None)), 1)
@@ -33,7 +33,7 @@ def test_the_last_row_of_a_key_counts_and_none_deletes(place: Place) -> None:
     assert place.rows() == [("a", 9, 8), ("b", 5, 7)]
 
 
-def test_each_bad_row_is_refused_for_its_reason_and_all_others_are_written(place: Place) -> None:
+def test_each_bad_row_is_refused_with_its_reason_and_all_others_are_written(place: Place) -> None:
     place.execute(
         "CREATE TABLE totals (word varchar(5) PRIMARY KEY, total smallint NOT NULL CHECK "
         "(total <> 13))"
@@ -60,14 +60,14 @@ def test_each_bad_row_is_refused_for_its_reason_and_all_others_are_written(place
     assert letter.timestamp == 1_007
 
 
-def test_a_refused_last_row_leaves_the_one_before_it(place: Place) -> None:
+def test_refused_last_row_leaves_the_one_before_it(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int CHECK (total < 100))")
     refused = write(place.totals(), given(("a", 1), ("a", 500), ("b", 500), ("a", 600)))
     assert refused_rows(refused) == [(1, "23514"), (2, "23514"), (3, "23514")]
     assert place.rows() == [("a", 1)]
 
 
-def test_refused_rows_are_the_same_when_the_commit_comes_again(place: Place) -> None:
+def test_repeated_commit_refuses_the_same_rows(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int CHECK (total < 100))")
     pairs = (("a", 1), ("b", 500), ("nul\0", 7))
     first = write(place.totals(), given(*pairs))
@@ -76,7 +76,7 @@ def test_refused_rows_are_the_same_when_the_commit_comes_again(place: Place) -> 
     assert place.rows() == [("a", 1)]
 
 
-def test_values_of_unlike_types_find_their_columns(place: Place) -> None:
+def test_values_of_several_types_are_written_to_their_columns(place: Place) -> None:
     place.execute(
         "CREATE TYPE mood AS ENUM ('good'); CREATE TABLE totals (word text PRIMARY KEY, n numeric, "
         "at timestamptz, doc jsonb, list int[], raw bytea, mood mood, day date)"
@@ -98,7 +98,7 @@ def test_values_of_unlike_types_find_their_columns(place: Place) -> None:
 
 
 @pytest.mark.parametrize("kind", ["int2", "int4", "int8"])
-def test_no_integer_is_cut(place: Place, kind: str) -> None:
+def test_too_large_integer_is_refused_instead_of_truncated(place: Place, kind: str) -> None:
     place.execute(f"CREATE TABLE totals (word text PRIMARY KEY, total {kind})")
     bound = 1 << (8 * int(kind[-1]) - 1)
     whole = [("a", bound - 1), ("b", -bound)]
@@ -108,7 +108,7 @@ def test_no_integer_is_cut(place: Place, kind: str) -> None:
     assert place.rows() == [*whole, ("f", 5)]
 
 
-def test_what_a_value_becomes_does_not_depend_on_the_other_rows(place: Place) -> None:
+def test_value_of_a_column_does_not_depend_on_other_rows(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, doc jsonb, yes bool, n int)")
 
     def row(_word: str, columns: Columns) -> Columns:
@@ -130,7 +130,7 @@ def test_what_a_value_becomes_does_not_depend_on_the_other_rows(place: Place) ->
     assert alone == [("a", [1, 2], True, 1), ("b", "text", False, None)]
 
 
-def test_rows_may_have_unlike_columns_and_none_that_are_not_there(place: Place) -> None:
+def test_rows_may_have_different_columns_and_unknown_columns_are_refused(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, x int DEFAULT 5, y int DEFAULT 6)")
 
     def row(_word: str, columns: Mapping[str, object]) -> Mapping[str, object]:
@@ -144,7 +144,7 @@ def test_rows_may_have_unlike_columns_and_none_that_are_not_there(place: Place) 
     assert place.rows() == [("a", 1, 6), ("b", 5, 2), ("c", 5, 6)]
 
 
-def test_a_row_that_cannot_be_made_is_refused(place: Place) -> None:
+def test_row_that_cannot_be_made_is_refused(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
 
     def row(_word: str, total: int) -> Mapping[str, object]:
@@ -156,7 +156,7 @@ def test_a_row_that_cannot_be_made_is_refused(place: Place) -> None:
     assert place.rows() == [("a", 2)]
 
 
-def test_what_makes_the_rows_of_a_batch_may_fail_it_at_once(place: Place) -> None:
+def test_error_of_a_batch_function_fails_the_batch(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
 
     def rows(_records: object) -> list[tuple[object, Columns | None]]:
@@ -170,7 +170,7 @@ def test_what_makes_the_rows_of_a_batch_may_fail_it_at_once(place: Place) -> Non
     assert place.rows() == []
 
 
-def test_a_key_of_several_columns_is_a_tuple_and_rows_do_not_contradict_it(place: Place) -> None:
+def test_key_of_several_columns_is_a_tuple_and_contradicting_rows_are_refused(place: Place) -> None:
     place.execute("CREATE TABLE totals (shop text, day date, n int, PRIMARY KEY (day, shop))")
     sink = place.totals(key=("shop", "day"), row=lambda _key, row: row)
     day = NOW.date()
@@ -187,7 +187,7 @@ def test_a_key_of_several_columns_is_a_tuple_and_rows_do_not_contradict_it(place
     assert place.rows() == [("s", day, 2)]
 
 
-def test_names_are_quoted_whatever_they_are(place: Place) -> None:
+def test_any_names_are_quoted(place: Place) -> None:
     place.execute('CREATE TABLE "to""tals; --" ("wo rd" text PRIMARY KEY, "%s" int)')
     sink: PostgresTable[str, int] = PostgresTable(
         place.url,
@@ -201,14 +201,16 @@ def test_names_are_quoted_whatever_they_are(place: Place) -> None:
     assert place.execute('SELECT * FROM "to""tals; --"') == [("a'; --", 1)]
 
 
-def test_keys_that_the_database_has_for_one_are_written_one_after_the_other(place: Place) -> None:
+def test_keys_equal_in_the_database_are_written_in_order(place: Place) -> None:
     place.execute("CREATE TABLE totals (word numeric PRIMARY KEY, total int)")
     refused = write(place.totals(), given(("1", 1), ("1.0", 2), ("2", 3)))
     assert refused == []
     assert place.rows() == [(Decimal(1), 2), (Decimal(2), 3)]
 
 
-def test_a_trigger_a_foreign_key_and_a_deferred_constraint_refuse_rows(place: Place) -> None:
+def test_rows_refused_by_trigger_foreign_key_or_deferred_constraint_are_dead_lettered(
+    place: Place,
+) -> None:
     place.execute("CREATE TABLE words (word text PRIMARY KEY); INSERT INTO words VALUES ('a')")
     place.execute(
         "CREATE TABLE totals (word text PRIMARY KEY REFERENCES words DEFERRABLE INITIALLY "
@@ -226,7 +228,7 @@ def test_a_trigger_a_foreign_key_and_a_deferred_constraint_refuse_rows(place: Pl
     assert place.rows() == [("a", 1)]
 
 
-def test_the_policy_to_fail_leaves_nothing_and_the_commit_may_come_again(place: Place) -> None:
+def test_policy_fail_writes_nothing_and_the_commit_can_be_repeated(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int CHECK (total < 100))")
     with pytest.raises(RecordRefusedError, match="violates check constraint"):
         write(place.totals(), given(("a", 1), ("b", 500), fails=True))
@@ -247,11 +249,11 @@ def test_appended_rows_keep_their_order_and_none_is_left_out(place: Place) -> No
     assert [found[1:] for found in place.rows()] == [("a", 1), ("a", 2), ("a", 3)]
 
 
-def test_a_smaller_plan_takes_the_place_of_a_larger_one(place: Place) -> None:
+def test_smaller_plan_replaces_a_larger_one(place: Place) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
     write(place.totals(), given(("a", 1), ("b", 2)), 4)
     write(place.totals(), given(("a", 1)), 4, revision=1)
-    write(place.totals(), given(("a", 9), ("b", 9)), 4)  # of a driver that was late
+    write(place.totals(), given(("a", 9), ("b", 9)), 4)  # of a late driver
     write(place.totals(), given(("b", 2)), 5)
     assert place.rows() == [("a", 1), ("b", 2)]
 
@@ -269,7 +271,7 @@ def test_a_smaller_plan_takes_the_place_of_a_larger_one(place: Place) -> None:
         ),
     ],
 )
-def test_a_table_that_does_not_fit_is_told_at_the_start(
+def test_unsuitable_table_is_reported_at_the_start(
     place: Place, ddl: str, options: dict[str, object], why: str
 ) -> None:
     place.execute(ddl)
@@ -278,11 +280,11 @@ def test_a_table_that_does_not_fit_is_told_at_the_start(
 
 
 WEIRD = ('we"ird', "x; DROP TABLE kept; --", "%s {} $1", "select", "A b", "';")
-"""Names that are text, and no part of a statement."""
+"""Names that are arbitrary text, and never part of a statement."""
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL has it."""
+    """Return a name as quoted in SQL."""
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
 
@@ -306,7 +308,7 @@ def test_names_of_tables_and_columns_are_quoted(place: Place, name: str) -> None
 
 
 @pytest.mark.parametrize("name", ['total" = 1; DROP TABLE totals; --', "nul\0", "%s"])
-def test_a_column_that_a_row_names_is_no_part_of_a_statement(place: Place, name: str) -> None:
+def test_column_name_from_a_row_is_quoted(place: Place, name: str) -> None:
     place.execute("CREATE TABLE totals (word text PRIMARY KEY, total int)")
 
     def row(word: str, total: int) -> Mapping[str, object]:

@@ -1,4 +1,4 @@
-"""The traps of sinks, on PostgreSQL: a column too small, constraints of each kind."""
+"""The common sink tests on PostgreSQL: a column that is too small, constraints of each kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stream of the broker, for a test alone."""
+"""A stream of the broker for each test."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ from tests.connectors.kstreams_rabbitmq.places import Place
 
 @pytest.fixture
 def place(rabbit: RabbitServer) -> Place:
-    """A stream that the test has alone."""
+    """A stream for the test only."""
     return Place(rabbit.stream_url, rabbit.url)

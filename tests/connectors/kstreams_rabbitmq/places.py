@@ -1,4 +1,4 @@
-"""A stream of a broker, as its other users see it."""
+"""A stream of a broker, accessed by a separate client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ALL = 1 << 60
 
 @dataclass
 class Place:
-    """A stream of its own."""
+    """A stream of a broker."""
 
     url: str
     amqp_url: str
@@ -34,7 +34,7 @@ class Place:
         self.make()
 
     def make(self, **arguments: Any) -> None:
-        """Make the stream, anew where it is there."""
+        """Create the stream again, with these arguments."""
         about = {"x-queue-type": "stream"} | {n.replace("_", "-"): v for n, v in arguments.items()}
 
         def work(channel: Any) -> None:
@@ -62,12 +62,14 @@ class Place:
         return RabbitStreamLog(self.url, **(known | {"value": TEXT} | given))
 
     def sink(self, **given: Any) -> RabbitStream[str, int]:
-        """Return a sink that writes keys and values as text; 1,000 and more are too large."""
+        """Return a sink that writes keys and values as text; values of 1,000 and more are too
+        large.
+        """
         known: dict[str, Any] = {"stream": self.stream, "body": _body, "max_bytes": 80}
         return RabbitStream(self.url, **(known | given))
 
     def act(self, work: Callable[[Any], Any]) -> Any:
-        """Do something on a channel of AMQP 0-9-1."""
+        """Call a function with a channel of AMQP 0-9-1."""
         with closing(pika.BlockingConnection(pika.URLParameters(self.amqp_url))) as connection:
             return work(connection.channel())
 
@@ -77,7 +79,7 @@ class Place:
             publish(session, to or self.stream, [(n, written(b, ())) for n, b in enumerate(bodies)])
 
     def add_by_amqp(self, body: bytes, headers: Mapping[str, object]) -> None:
-        """Publish one as a user of queues does."""
+        """Publish a message as a client of queues does."""
 
         def work(channel: Any) -> None:
             channel.confirm_delivery()
@@ -92,7 +94,7 @@ class Place:
 
 
 def rows(log: RabbitStreamLog[Any, Any], start: int | None = None) -> list[dict[str, Any]]:
-    """Return what a stream has from an offset on."""
+    """Return the records of a stream from an offset on."""
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
         _ = contents.log_id
         stop = contents.ends()[0]
@@ -105,7 +107,9 @@ def rows(log: RabbitStreamLog[Any, Any], start: int | None = None) -> list[dict[
 
 
 def shown_late(most: int, looks: int) -> Callable[..., Iterator[Any]]:
-    """Return what shows chunks below an offset alone, so many times, in place of `chunks`."""
+    """Return a replacement of `chunks` that shows only chunks below an offset for a number of
+    calls.
+    """
     real, left = Session.chunks, iter(range(looks))
 
     def chunks(self: Session, *given: Any, **options: Any) -> Iterator[Any]:

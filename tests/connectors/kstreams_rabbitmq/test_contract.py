@@ -1,4 +1,4 @@
-"""The source passes the suite of logs, the sink that of sinks, on a real broker."""
+"""The source passes the test suite for logs, and the sink the one for sinks, on a real broker."""
 
 from __future__ import annotations
 

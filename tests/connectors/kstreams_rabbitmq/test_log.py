@@ -1,4 +1,4 @@
-"""What becomes of messages: as records, deleted by retention, in a stream that is another."""
+"""Messages of a RabbitMQ stream as records; retention; replaced streams."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SHORT = timedelta(milliseconds=200)
 RESTART = timedelta(seconds=60)
 
 
-def test_bodies_are_values_and_application_properties_headers(place: Place) -> None:
+def test_bodies_are_values_and_application_properties_are_headers(place: Place) -> None:
     place.add_by_amqp(b"tea", {"word": "a", "n": 7, "raw": b"\xff"})
     place.add(b"x" * 300)
     first, second = rows(place.log(key=TEXT, key_property="word"))
@@ -43,15 +43,15 @@ def test_bodies_are_values_and_application_properties_headers(place: Place) -> N
     assert (second["key"], second["value"], second["headers"]) == (None, b"x" * 300, None)
 
 
-def test_messages_of_any_kind_are_read_or_told() -> None:
-    def said(**given: Any) -> tuple[bytes, str]:
+def test_messages_of_any_kind_are_read_or_reported() -> None:
+    def fields_of(**given: Any) -> tuple[bytes, str]:
         found = message_of(bytes(AMQPMessage(**given)))
         return found.body, found.wrong
 
-    assert said(body=b"a") == (b"a", "")
-    assert said(value="text") == (b"text", "")
-    assert said(value=5) == (b"5", "")
-    assert "sequence" in said(sequence=[[1]])[1]
+    assert fields_of(body=b"a") == (b"a", "")
+    assert fields_of(value="text") == (b"text", "")
+    assert fields_of(value=5) == (b"5", "")
+    assert "sequence" in fields_of(sequence=[[1]])[1]
     assert message_of(written(b"a", ()) + written(b"b", ())).body == b"ab"
     for bad in (
         b"",
@@ -63,7 +63,7 @@ def test_messages_of_any_kind_are_read_or_told() -> None:
         assert message_of(bad).wrong
 
 
-def test_what_is_no_message_is_unreadable_and_others_are_read(place: Place) -> None:
+def test_invalid_message_is_unreadable_and_others_are_read(place: Place) -> None:
     with closing(Session(Address.of(place.url), place.stream)) as session:
         publish(session, place.stream, [(0, b"nonsense"), (1, written(b"good", ()))])
     bad, good = rows(place.log())
@@ -71,7 +71,7 @@ def test_what_is_no_message_is_unreadable_and_others_are_read(place: Place) -> N
     assert (good["value"], good["unreadable"]) == (b"good", None)
 
 
-def test_what_retention_deleted_before_it_was_read_is_counted(place: Place) -> None:
+def test_messages_deleted_by_retention_before_reading_are_counted(place: Place) -> None:
     place.make(x_max_length_bytes=20_000, x_stream_max_segment_size_bytes=10_000)
     log = place.log()
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -90,7 +90,7 @@ def test_what_retention_deleted_before_it_was_read_is_counted(place: Place) -> N
     assert len(rows(log)) > 10
 
 
-def test_another_stream_of_its_name_is_another_log(place: Place) -> None:
+def test_recreated_stream_is_another_log(place: Place) -> None:
     log = place.log()
     place.add(b"a", b"b")
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -107,7 +107,7 @@ def test_another_stream_of_its_name_is_another_log(place: Place) -> None:
     assert [row["value"] for row in rows(log)] == [b"c"]
 
 
-def test_a_stream_that_is_not_there_is_an_error_of_the_source(place: Place) -> None:
+def test_missing_stream_is_a_source_error(place: Place) -> None:
     with pytest.raises(SourceError, match="StreamDoesNotExist") as told:
         rows(place.log(stream="nobody-made-it"))
     assert not isinstance(told.value, SourceUnavailableError)
@@ -116,7 +116,7 @@ def test_a_stream_that_is_not_there_is_an_error_of_the_source(place: Place) -> N
 
 
 @pytest.mark.parametrize("answered", [False, True])
-def test_a_connection_lost_at_any_step_changes_nothing(
+def test_connection_lost_at_any_step_changes_nothing(
     place: Place, monkeypatch: pytest.MonkeyPatch, answered: bool
 ) -> None:
     place.add(*(b"%d" % n for n in range(30)))
@@ -131,7 +131,7 @@ def test_a_connection_lost_at_any_step_changes_nothing(
     raise AssertionError("it asks more often than was thought")
 
 
-def test_nobody_who_answers_and_a_wrong_password_show_no_secret(place: Place) -> None:
+def test_unreachable_broker_and_wrong_password_show_no_secret(place: Place) -> None:
     (port,) = free_ports(1)
     gone = RabbitStreamLog(
         f"rabbitmq-stream://app:s3cr%40t@127.0.0.1:{port}",
@@ -154,7 +154,7 @@ def test_nobody_who_answers_and_a_wrong_password_show_no_secret(place: Place) ->
 
 
 @pytest.mark.parametrize("url", ["http://:s3cret@h", "rabbitmq-stream://:s3cret@h:port", "s3cret"])
-def test_what_is_no_address_is_told_without_its_secret(url: str) -> None:
+def test_invalid_url_is_refused_without_the_secret(url: str) -> None:
     with pytest.raises(ValueError, match="rabbitmq-stream://") as told:
         RabbitStreamLog(url, name="s", stream="s", key=TEXT, value=TEXT)
     assert "s3cret" not in str(told.value)
@@ -162,10 +162,10 @@ def test_what_is_no_address_is_told_without_its_secret(url: str) -> None:
 
 @pytest.mark.parametrize("most", [0, 1])
 @pytest.mark.parametrize("looks", [1, 3])
-def test_a_stream_whose_leader_starts_is_looked_at_again(
+def test_stream_with_a_starting_leader_is_read_again(
     place: Place, monkeypatch: pytest.MonkeyPatch, looks: int, most: int
 ) -> None:
-    """The broker answers, and shows nothing of the stream yet, or not all."""
+    """The broker replies, and shows nothing of the stream yet, or only a part."""
     place.add(b"a")
     place.add(b"b")
     log = place.log()
@@ -187,7 +187,7 @@ def test_a_stream_whose_leader_starts_is_looked_at_again(
             assert reader.read(piece, max_bytes=ALL).num_rows == 2
 
 
-def test_a_stream_that_stays_shorter_than_it_was_is_told(
+def test_stream_that_stays_shorter_than_before_is_an_error(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place.add(b"a", b"b")
@@ -203,8 +203,8 @@ def test_a_stream_that_stays_shorter_than_it_was_is_told(
 
 
 @pytest.mark.timeout(300)
-def test_a_broker_that_restarts_again_and_again_loses_and_repeats_nothing() -> None:
-    """It is asked while it starts, by connections of before."""
+def test_repeated_broker_restarts_lose_and_repeat_no_message() -> None:
+    """The client sends requests while the broker starts, over earlier connections."""
     with or_skip(RabbitServer) as server:
         place = Place(server.stream_url, server.url)
         sink, log = place.sink(give_up_after=RESTART), place.log(give_up_after=RESTART)
@@ -231,7 +231,7 @@ def test_a_broker_that_restarts_again_and_again_loses_and_repeats_nothing() -> N
         assert found == [f"{batch}={n}" for batch in range(6) for n in range(50)]
 
 
-def test_a_broker_that_dies_fails_the_batch() -> None:
+def test_broker_that_dies_fails_the_batch() -> None:
     with or_skip(RabbitServer) as server:
         place = Place(server.stream_url, server.url)
         place.add(b"a", b"b")

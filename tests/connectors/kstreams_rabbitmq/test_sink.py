@@ -1,4 +1,7 @@
-"""What becomes of results: once, in order, seen after the commit, refused, or gone."""
+"""The RabbitMQ stream sink:
+
+results written once and in order after the commit; refusals and losses.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,9 @@ import pytest
 from devtools.servers.ports import free_ports
 from kstreams import Record
 from kstreams.errors import SinkError, SinkUnavailableError
-from kstreams.testing.sink import GivenResults
 from kstreams_rabbitmq import RabbitStream
 from kstreams_rabbitmq.session import Session
+from kstreams_testing.sink import GivenResults
 from tests.connectors.kstreams_rabbitmq.places import Place, rows, shown_late
 from tests.connectors.sinking import CutConnection, commit_of, given, write
 
@@ -21,7 +24,7 @@ pytestmark = pytest.mark.connectors
 SHORT = timedelta(milliseconds=200)
 
 
-def test_a_commit_is_seen_in_order_with_its_headers(place: Place) -> None:
+def test_committed_results_are_in_order_with_their_headers(place: Place) -> None:
     headers = (("a", b"\xff"), ("b", None))
     results = GivenResults([Record("k", 1, 5, headers), *given(("k", 2), ("k", 3)).records()])
     assert write(place.sink(), results) == []
@@ -30,17 +33,17 @@ def test_a_commit_is_seen_in_order_with_its_headers(place: Place) -> None:
     assert [(h["key"], h["value"]) for h in found[0]["headers"]] == list(headers)
 
 
-def test_a_smaller_plan_takes_the_place_of_a_larger_one(place: Place) -> None:
+def test_smaller_plan_replaces_a_larger_one(place: Place) -> None:
     sink = place.sink()
     sink.prepare()
     with closing(sink.open()) as writer:
-        writer.write(given(("a", 1), ("b", 2), ("c", 3)), commit_of(4))  # never counts
+        writer.write(given(("a", 1), ("b", 2), ("c", 3)), commit_of(4))  # never committed
     write(sink, given(("a", 1)), commit_of(4, revision=1))
     write(sink, given(("b", 2), ("c", 3)), commit_of(5))
     assert place.seen() == [("a", 1), ("b", 2), ("c", 3)]
 
 
-def test_what_an_older_driver_publishes_late_is_dropped(place: Place) -> None:
+def test_late_publication_of_an_older_driver_is_dropped(place: Place) -> None:
     sink = place.sink()
     sink.prepare()
     with closing(sink.open()) as writer:
@@ -51,7 +54,7 @@ def test_what_an_older_driver_publishes_late_is_dropped(place: Place) -> None:
     assert place.seen() == [("a", 1), ("a", 2)]
 
 
-def test_many_results_of_many_tasks_are_each_there_once(place: Place) -> None:
+def test_many_results_of_many_tasks_are_each_written_once(place: Place) -> None:
     sink = place.sink()
     sink.prepare()
     receipts = {}
@@ -67,7 +70,7 @@ def test_many_results_of_many_tasks_are_each_there_once(place: Place) -> None:
         assert [n for key, n in seen if key == f"{task}"] == [n % 1_000 for n in range(7_000)]
 
 
-def test_what_has_no_form_is_refused_and_all_others_are_written(place: Place) -> None:
+def test_results_without_a_valid_form_are_refused_and_all_others_are_written(place: Place) -> None:
     twice = Record("b", 2, 5, (("a", b"1"), ("a", b"2")))
     results = GivenResults([*given(("a", 1), ("a", 5_000)).records(), twice, Record("z", 9, 5)])
     refused = write(place.sink(), results)
@@ -79,7 +82,7 @@ def test_what_has_no_form_is_refused_and_all_others_are_written(place: Place) ->
     assert write(none, given(("a", 1)), commit_of(1)) == []
 
 
-def test_a_connection_lost_at_any_step_appends_each_once(
+def test_connection_lost_at_any_step_appends_each_result_once(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sink = place.sink()
@@ -98,7 +101,7 @@ def test_a_connection_lost_at_any_step_appends_each_once(
 
 
 @pytest.mark.parametrize("looks", range(1, 5))
-def test_a_stream_whose_leader_starts_shows_a_batch_once(
+def test_stream_with_a_starting_leader_shows_a_batch_once(
     place: Place, monkeypatch: pytest.MonkeyPatch, looks: int
 ) -> None:
     sink = place.sink()
@@ -110,7 +113,7 @@ def test_a_stream_whose_leader_starts_shows_a_batch_once(
     assert place.seen() == [(key, batch) for batch in range(2) for key in "ab"]
 
 
-def test_what_waits_and_is_gone_is_told(place: Place) -> None:
+def test_missing_staged_results_are_an_error(place: Place) -> None:
     sink = place.sink(give_up_after=SHORT)
     sink.prepare()
     with closing(sink.open()) as writer:
@@ -123,7 +126,7 @@ def test_what_waits_and_is_gone_is_told(place: Place) -> None:
         sink.publish({commit_of(): ["nonsense"]})
 
 
-def test_what_the_broker_would_not_keep_is_told_before(place: Place) -> None:
+def test_limits_of_the_broker_are_checked_before_writing(place: Place) -> None:
     with pytest.raises(SinkError, match="StreamDoesNotExist"):
         place.sink(stream="nobody-made-it").prepare()
     with pytest.raises(SinkError, match=r"stream\.frame_max"):
@@ -132,7 +135,7 @@ def test_what_the_broker_would_not_keep_is_told_before(place: Place) -> None:
         writer.write(given(("a", 1)), commit_of(task=200))
 
 
-def test_nobody_who_answers_and_a_wrong_password_show_no_secret(place: Place) -> None:
+def test_unreachable_broker_and_wrong_password_show_no_secret(place: Place) -> None:
     (port,) = free_ports(1)
     gone = place.sink(give_up_after=SHORT)
     gone = RabbitStream(

@@ -1,4 +1,4 @@
-"""The server's database, for a test alone."""
+"""The server's database for each test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server's database that a test has alone, read by commands of its own."""
+"""A server's database for a test, read by separate commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Place:
     """A database, empty at first.
 
     Args:
-        url: Its address.
+        url: Address of the database.
     """
 
     def __init__(self, url: str) -> None:
@@ -21,12 +21,12 @@ class Place:
         self.ask("FLUSHALL")
 
     def ask(self, *command: str | int) -> Any:
-        """Send a command over a connection of its own, and return the answer."""
+        """Send a command over a new connection, and return the reply."""
         with client.Redis.from_url(self.url, decode_responses=True) as asked:
             return asked.execute_command(*command)
 
     def names(self, prefix: str = "totals:") -> list[str]:
-        """Return what follows a prefix in the names of keys, sorted."""
+        """Return the names of keys with a prefix, without it, sorted."""
         return sorted(key[len(prefix) :] for key in self.ask("KEYS", f"{prefix}*"))
 
     def entries(self, stream: str) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The sinks pass the suite of sinks, and the source that of logs, on a real server."""
+"""The sinks pass the test suite for sinks, and the source the one for logs, on a real server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections that are lost at each step, servers that do not answer or that refuse."""
+"""Lost connections at each step, servers that are unreachable or refuse."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def _lost(patch: pytest.MonkeyPatch, nth: int, *, answered: bool) -> CutConnecti
     return CutConnection(patch, Server, "command", lost, nth=nth, answered=answered)
 
 
-def test_a_connection_lost_at_any_step_writes_each_entry_once(
+def test_connection_lost_at_any_step_writes_each_entry_once(
     redis: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An entry that was appended twice would show; the last moment is behind the last call."""
+    """An entry that was appended twice would be visible; the last moment is after the last call."""
     sink: RedisStream[str, int] = RedisStream(
         redis.url, stream="s", fields=_entry, give_up_after=LONG
     )
@@ -61,7 +61,7 @@ def test_a_connection_lost_at_any_step_writes_each_entry_once(
 
 @pytest.mark.parametrize("answered", [False, True])
 @pytest.mark.parametrize("nth", range(2))
-def test_a_connection_lost_while_keys_are_written_leaves_all_of_them(
+def test_connection_lost_while_keys_are_written_leaves_all_of_them(
     redis: Place, monkeypatch: pytest.MonkeyPatch, nth: int, answered: bool
 ) -> None:
     sink: RedisKeys[str, int] = RedisKeys(redis.url, value=_number, prefix="p:", give_up_after=LONG)
@@ -72,7 +72,7 @@ def test_a_connection_lost_while_keys_are_written_leaves_all_of_them(
     assert len(redis.names("p:")) == len(PAIRS)
 
 
-def test_a_server_that_dies_fails_the_batch_and_is_written_to_when_it_is_back() -> None:
+def test_server_that_dies_fails_the_batch_and_is_written_to_after_its_restart() -> None:
     with or_skip(RedisServer) as server:
         sink: RedisKeys[str, int] = RedisKeys(
             server.url, value=_number, prefix="p:", give_up_after=SHORT
@@ -96,7 +96,7 @@ def _asked(url: str, *command: str) -> Any:
         return asked.execute_command(*command)
 
 
-def test_nobody_who_answers_and_a_wrong_password_show_no_secret(redis: Place) -> None:
+def test_unreachable_server_and_wrong_password_show_no_secret(redis: Place) -> None:
     (port,) = free_ports(1)
     gone = RedisKeys[str, int](
         f"redis://app:s3cr%40t@127.0.0.1:{port}/0", value=_number, give_up_after=SHORT
@@ -114,13 +114,13 @@ def test_nobody_who_answers_and_a_wrong_password_show_no_secret(redis: Place) ->
 
 
 @pytest.mark.parametrize("url", ["http://:s3cret@host", "redis://:s3cret@host:port", "s3cret"])
-def test_what_is_no_address_is_told_without_its_secret(url: str) -> None:
+def test_invalid_url_is_refused_without_the_secret(url: str) -> None:
     with pytest.raises(ValueError, match="no address of Redis") as told:
         RedisKeys[str, int](url, value=_number)
     assert "s3cret" not in str(told.value)
 
 
-def test_a_full_server_fails_the_batch(redis: Place) -> None:
+def test_full_server_fails_the_batch(redis: Place) -> None:
     sink: RedisKeys[str, int] = RedisKeys(redis.url, value=_number, give_up_after=SHORT)
     redis.ask("CONFIG", "SET", "maxmemory", "1")
     try:
@@ -131,7 +131,7 @@ def test_a_full_server_fails_the_batch(redis: Place) -> None:
     assert write(sink, given(("a", 1))) == []
 
 
-def test_staged_entries_that_are_gone_are_told(redis: Place) -> None:
+def test_missing_staged_entries_are_an_error(redis: Place) -> None:
     sink: RedisStream[str, int] = RedisStream(redis.url, stream="s", fields=_entry)
     with closing(sink.open()) as writer:
         receipts = writer.write(given(("a", 1)), commit_of())

@@ -1,4 +1,4 @@
-"""What becomes of results: which form they have, which are refused, what stays aside."""
+"""Results of the Redis sinks: their encoding, refusals, and staged entries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _as_it_is(_key: object, value: Any) -> Any:
     return value
 
 
-def test_values_have_the_form_of_their_type_and_replace_each_other(redis: Place) -> None:
+def test_values_are_encoded_by_type_and_replace_each_other(redis: Place) -> None:
     sink: RedisKeys[Any, Any] = RedisKeys(redis.url, value=_as_it_is, prefix="p:")
     rows = (("a", "é"), ("b", b"\0\xff"), ("c", 7), ("d", 0.1), ("e", {"x": 1, "y": "z"}), (8, 9))
     assert write(sink, given(*rows), commit_of(1)) == []
@@ -35,7 +35,7 @@ def test_values_have_the_form_of_their_type_and_replace_each_other(redis: Place)
     assert [redis.ask("GET", f"p:{key}") for key in "ed"] == ["text", "5"]
 
 
-def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
+def test_results_without_a_valid_form_are_refused_and_all_others_are_written(
     redis: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kstreams_redis.values._LARGEST_BYTES", 2 << 20)
@@ -57,18 +57,18 @@ def test_what_has_no_form_is_refused_for_its_reason_and_all_others_are_written(
     assert "bool" in refused[0].reason
     assert "names of fences" in refused[7].reason
     assert json.loads(refused[1].letter.value or b"") == [1]
-    assert len(refused[6].letter.value or b"") < (6 << 20)  # of the first MiB
+    assert len(refused[6].letter.value or b"") < (6 << 20)  # only the first MiB
     assert set(redis.ask("KEYS", "*")) == {"a", "z", "kstreams:life/out/0"}
 
 
-def test_a_policy_to_fail_leaves_nothing(redis: Place) -> None:
+def test_policy_fail_writes_nothing(redis: Place) -> None:
     sink: RedisKeys[Any, Any] = RedisKeys(redis.url, value=_as_it_is)
     with pytest.raises(RecordRefusedError, match="list"):
         write(sink, given(("a", 1), ("b", []), fails=True))
     assert redis.ask("KEYS", "*") == []
 
 
-def test_more_rows_than_a_script_takes_are_written_and_expire(redis: Place) -> None:
+def test_rows_over_the_limit_of_a_script_are_written_and_expire(redis: Place) -> None:
     sink: RedisKeys[str, Any] = RedisKeys(
         redis.url, value=_as_it_is, prefix="p:", expire_after=timedelta(hours=1)
     )
@@ -80,11 +80,11 @@ def test_more_rows_than_a_script_takes_are_written_and_expire(redis: Place) -> N
     assert redis.ask("PTTL", "kstreams:life/out/0") == -1
 
 
-def test_a_smaller_plan_takes_the_place_of_a_larger_one(redis: Place) -> None:
+def test_smaller_plan_replaces_a_larger_one(redis: Place) -> None:
     sink: RedisKeys[str, int] = RedisKeys(redis.url, value=_as_it_is, prefix="p:")
     write(sink, given(("a", 1), ("b", 2)), commit_of(4))
     write(sink, given(("a", 3)), commit_of(4, revision=1))
-    write(sink, given(("a", 9), ("b", 9)), commit_of(4))  # of a driver that was late
+    write(sink, given(("a", 9), ("b", 9)), commit_of(4))  # of a late driver
     assert [redis.ask("GET", f"p:{key}") for key in "ab"] == ["3", "2"]
 
 
@@ -96,7 +96,7 @@ def test_function_builds_expired_keys_of_a_custom_format(redis: Place) -> None:
     assert redis.ask("GET", "a:1") == "5"
 
 
-def test_a_stream_keeps_order_leaves_none_out_and_leaves_nothing_aside(redis: Place) -> None:
+def test_stream_keeps_the_order_and_leaves_no_staged_entries(redis: Place) -> None:
     sink: RedisStream[str, Any] = RedisStream(
         redis.url, stream="s", fields=lambda _key, n: None if n == 3 else {"n": n, "": b"\0"}
     )
@@ -106,7 +106,7 @@ def test_a_stream_keeps_order_leaves_none_out_and_leaves_nothing_aside(redis: Pl
     assert sorted(redis.ask("KEYS", "*")) == ["kstreams:life/out/0", "s"]
 
 
-def test_what_never_counted_is_removed_when_a_later_batch_is_written(redis: Place) -> None:
+def test_uncommitted_entries_are_removed_by_a_later_batch(redis: Place) -> None:
     sink: RedisStream[str, int] = RedisStream(
         redis.url, stream="s", fields=lambda _key, n: {"n": n}
     )
@@ -117,7 +117,7 @@ def test_what_never_counted_is_removed_when_a_later_batch_is_written(redis: Plac
     assert sorted(redis.ask("KEYS", "*")) == ["kstreams:life/out/0", "s"]
 
 
-def test_a_stream_is_kept_at_about_a_length(redis: Place) -> None:
+def test_stream_is_trimmed_to_about_the_given_length(redis: Place) -> None:
     sink: RedisStream[str, int] = RedisStream(
         redis.url, stream="s", fields=lambda _key, n: {"n": n}, most=100
     )

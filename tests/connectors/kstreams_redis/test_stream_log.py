@@ -1,4 +1,4 @@
-"""What becomes of entries: as records, trimmed, deleted, renumbered."""
+"""Entries of a Redis stream as records; trimmed, deleted and renumbered entries."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ INDEX = "kstreams:log:s"
 
 @pytest.fixture(scope="session")
 def counting_server() -> Iterator[RedisServer]:
-    """A server of a version that counts what was added; never stop it, but empty it."""
+    """A server of a version that counts added entries; never stop it, but empty it."""
     with or_skip(RedisServer.of_debian) as running:
         yield running
 
@@ -68,7 +68,7 @@ def add(place: Place, *numbers: int) -> None:
 def rows(
     log: RedisStreamLog[Any, Any], start: int | None = None, stop: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return what the stream has between two offsets."""
+    """Return the records of the stream between two offsets."""
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
         end = contents.ends()[0] if stop is None else stop
         begin = contents.beginnings()[0] if start is None else start
@@ -99,7 +99,7 @@ def test_fields_become_key_value_and_headers(redis: Place) -> None:
     ]
 
 
-def test_entries_without_their_form_are_unreadable_and_others_are_read(redis: Place) -> None:
+def test_invalid_entries_are_unreadable_and_others_are_read(redis: Place) -> None:
     redis.ask("XADD", "s", "*", "k", "a", "n", "1")
     redis.ask("XADD", "s", "*", "k", "a")
     redis.ask("XADD", "s", "*", "n", "2")
@@ -114,7 +114,7 @@ def test_entries_without_their_form_are_unreadable_and_others_are_read(redis: Pl
     assert "UTF-8" in rows(log_of(redis.url, value=None))[4]["unreadable"]
 
 
-def test_what_was_trimmed_before_it_was_read_is_counted(redis: Place) -> None:
+def test_entries_trimmed_before_reading_are_counted(redis: Place) -> None:
     add(redis, *range(10))
     log = log_of(redis.url)
     with closing(log.contents()) as contents:
@@ -132,7 +132,7 @@ def test_what_was_trimmed_before_it_was_read_is_counted(redis: Place) -> None:
         rows(log, 3)
 
 
-def test_a_deleted_entry_is_told_or_left_out_as_it_was_asked_for(
+def test_deleted_entry_is_an_error_or_left_out_by_option(
     redis: Place, caplog: pytest.LogCaptureFixture
 ) -> None:
     add(redis, *range(6))
@@ -148,7 +148,7 @@ def test_a_deleted_entry_is_told_or_left_out_as_it_was_asked_for(
     assert "1 entries of stream 's'" in caplog.text
 
 
-def test_what_was_trimmed_before_it_had_numbers_is_an_error_too(redis: Place) -> None:
+def test_entries_trimmed_before_they_were_numbered_are_an_error(redis: Place) -> None:
     log = log_of(redis.url)
     add(redis, 0, 1)
     assert numbers(log) == {0: 0, 1: 1}
@@ -160,11 +160,13 @@ def test_what_was_trimmed_before_it_had_numbers_is_an_error_too(redis: Place) ->
 
 
 @pytest.mark.connectors
-def test_a_server_that_counts_says_exactly_how_many(counting_server: RedisServer) -> None:
+def test_lost_entries_are_counted_exactly_if_the_server_counts_additions(
+    counting_server: RedisServer,
+) -> None:
     place = Place(counting_server.url)
     log = log_of(place.url)
     add(place, *range(5))
-    place.ask("XTRIM", "s", "MAXLEN", 3)  # before anybody looks: of no interest
+    place.ask("XTRIM", "s", "MAXLEN", 3)  # before the first read: not counted
     assert numbers(log) == {0: 2, 1: 3, 2: 4}
     add(place, *range(5, 20))
     place.ask("XTRIM", "s", "MAXLEN", 4)
@@ -181,7 +183,7 @@ def test_a_server_that_counts_says_exactly_how_many(counting_server: RedisServer
     assert numbers(log_of(place.url, deleted="pass"), 0) == {}
 
 
-def test_another_stream_of_its_name_is_another_log(redis: Place) -> None:
+def test_recreated_stream_is_another_log(redis: Place) -> None:
     log = log_of(redis.url)
     add(redis, 0, 1)
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -198,7 +200,7 @@ def test_another_stream_of_its_name_is_another_log(redis: Place) -> None:
 
 
 @pytest.mark.parametrize("lost", ["the numbers", "entries"])
-def test_a_place_that_was_put_back_is_another_log(redis: Place, lost: str) -> None:
+def test_stream_restored_from_a_backup_is_another_log(redis: Place, lost: str) -> None:
     log = log_of(redis.url)
     add(redis, 0, 1)
     assert numbers(log) == {0: 0, 1: 1}
@@ -216,7 +218,7 @@ def test_a_place_that_was_put_back_is_another_log(redis: Place, lost: str) -> No
     assert numbers(log) == {0: 0, 1: 1}
 
 
-def test_numbers_outlast_many_entries_and_are_given_up_with_them(redis: Place) -> None:
+def test_index_of_numbers_covers_many_entries_and_shrinks_with_them(redis: Place) -> None:
     log = log_of(redis.url)
     script = "for i = 0, 12499 do redis.call('XADD', KEYS[1], '*', 'n', i) end"
     redis.ask("EVAL", script, 1, "s")
@@ -229,14 +231,14 @@ def test_numbers_outlast_many_entries_and_are_given_up_with_them(redis: Place) -
         rows(log, 500, 1_500)
 
 
-def test_other_readers_of_a_stream_are_left_alone(redis: Place) -> None:
+def test_consumer_groups_of_others_are_not_affected(redis: Place) -> None:
     add(redis, 0, 1)
     redis.ask("XGROUP", "CREATE", "s", "theirs", "0")
     assert numbers(log_of(redis.url)) == {0: 0, 1: 1}
     assert len(redis.ask("XREADGROUP", "GROUP", "theirs", "me", "STREAMS", "s", ">")[0][1]) == 2
 
 
-def test_a_connection_lost_at_any_step_changes_no_number(
+def test_connection_lost_at_any_step_changes_no_number(
     redis: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     struck = True
@@ -253,7 +255,7 @@ def test_a_connection_lost_at_any_step_changes_no_number(
     assert not struck
 
 
-def test_what_is_no_such_stream_is_an_error_of_the_source(redis: Place) -> None:
+def test_key_that_is_no_valid_stream_is_a_source_error(redis: Place) -> None:
     redis.ask("SET", "s", "text")
     with pytest.raises(SourceError, match="WRONGTYPE"):
         rows(log_of(redis.url))
@@ -263,7 +265,7 @@ def test_what_is_no_such_stream_is_an_error_of_the_source(redis: Place) -> None:
         rows(log_of(redis.url))
 
 
-def test_nobody_who_answers_and_a_wrong_password_show_no_secret(redis: Place) -> None:
+def test_unreachable_server_and_wrong_password_show_no_secret(redis: Place) -> None:
     (port,) = free_ports(1)
     gone = log_of(f"redis://app:s3cr%40t@127.0.0.1:{port}/0", give_up_after=SHORT)
     wrong = log_of(redis.url.replace("pw-of-tests", "s3cr%40t"), give_up_after=SHORT)
@@ -276,7 +278,7 @@ def test_nobody_who_answers_and_a_wrong_password_show_no_secret(redis: Place) ->
         assert "s3cr" not in str(told) + repr(told)
 
 
-def test_what_cannot_be_a_log_is_told_at_once() -> None:
+def test_invalid_streams_and_url_are_refused_at_once() -> None:
     with pytest.raises(ValueError, match="each once"):
         RedisStreamLog("redis://h", name="s", streams=["a", "a"], key=NONE, value=TEXT)
     with pytest.raises(ValueError, match="each once"):

@@ -1,4 +1,4 @@
-"""The traps of sinks, on Redis."""
+"""The common sink tests on Redis."""
 
 from __future__ import annotations
 

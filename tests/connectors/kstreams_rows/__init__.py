@@ -1,3 +1,3 @@
-"""Tests of what sinks of rows share."""
+"""Tests of the package shared by sinks of rows."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which columns a type has, and which tables take them."""
+"""Columns of a row type, and tables that accept them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Nothing:
         (pa.schema([("a", pa.int8()), ("a", pa.int8())]), "each named once"),
     ],
 )
-def test_what_has_no_columns_is_told(rows: type, why: str) -> None:
+def test_type_without_columns_is_refused(rows: type, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         schema_of(rows)
 
@@ -102,7 +102,7 @@ def test_rows_are_objects_or_mappings() -> None:
             ToColumns(nested)(wrong)
 
 
-def test_a_table_may_have_other_widths_and_more_columns() -> None:
+def test_table_may_have_other_integer_widths_and_more_columns() -> None:
     table = pa.schema(
         [
             pa.field("item", pa.large_string()),
@@ -113,7 +113,7 @@ def test_a_table_may_have_other_widths_and_more_columns() -> None:
     check_columns(schema_of(Line), table, "t")
 
 
-def test_all_that_a_table_does_not_take_is_told_at_once() -> None:
+def test_all_problems_of_a_table_are_in_one_error() -> None:
     table = pa.schema(
         [
             pa.field("count", pa.string()),
@@ -143,7 +143,7 @@ def test_all_that_a_table_does_not_take_is_told_at_once() -> None:
         (pa.time32("s"), pa.time32("s"), False),
     ],
 )
-def test_types_fit_by_their_kind(own: pa.DataType, has: pa.DataType, fits: bool) -> None:
+def test_types_match_by_their_kind(own: pa.DataType, has: pa.DataType, fits: bool) -> None:
     try:
         check_columns(pa.schema([("a", own)]), pa.schema([("a", has)]), "t")
     except SinkError:

@@ -1,4 +1,4 @@
-"""Rows become columns, but for those that do not fit."""
+"""Rows become columns, except for rows that violate the schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMA = pa.schema(
 NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 
 
-def test_what_does_not_fit_is_found_among_many() -> None:
+def test_invalid_rows_among_many_are_refused() -> None:
     rows: list[dict[str, Any]] = [{"n": n % 100, "at": NOON} for n in range(1_000)]
     rows[3] = {"n": 1_000}
     rows[400] = {"at": NOON}
@@ -31,6 +31,6 @@ def test_what_does_not_fit_is_found_among_many() -> None:
     assert table["n"].to_pylist() == [n % 100 for n in range(1_000) if n not in (3, 400, 500, 999)]
 
 
-def test_of_no_row_that_fits_there_is_an_empty_table() -> None:
+def test_batch_without_a_valid_row_is_an_empty_table() -> None:
     table, refused = columnar([{"n": None}], SCHEMA)
     assert (table.num_rows, table.schema, list(refused)) == (0, SCHEMA, [0])

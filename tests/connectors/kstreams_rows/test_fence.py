@@ -1,4 +1,4 @@
-"""Rows are written once into a place that moves a fence with them, whoever writes when."""
+"""Rows are written once with a fence in the same place, whatever the order of writers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.connectors.sinking import commit_of
 
 @dataclass
 class _Place:
-    """Appends rows, so that one which is written twice is seen twice."""
+    """Appends rows, so that duplicates are visible."""
 
     at_once: int = 2
     rows: list[str] = field(default_factory=list)
@@ -49,13 +49,13 @@ def test_retried_commit_continues_after_the_last_written_row() -> None:
         place = _Place(dies_after=deaths)
         with pytest.raises(ConnectionError):
             write_once(place, commit_of(3), rows)
-        place.at_once = 3  # another version of the library cuts otherwise
+        place.at_once = 3  # another version of the library uses other chunks
         write_once(place, commit_of(3), rows)
         write_once(place, commit_of(3), rows)
         assert place.rows == rows
 
 
-def test_an_older_commit_writes_nothing_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+def test_older_commit_writes_nothing_and_logs_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     place = _Place()
     write_once(place, commit_of(3, revision=1), ["a"])
     with caplog.at_level(logging.WARNING):
@@ -65,7 +65,7 @@ def test_an_older_commit_writes_nothing_and_says_so(caplog: pytest.LogCaptureFix
     assert caplog.text.count("older than the fence") == 2
 
 
-def test_a_smaller_plan_is_written_from_its_beginning() -> None:
+def test_smaller_plan_is_written_from_its_beginning() -> None:
     place = _Place(dies_after=2)
     with pytest.raises(ConnectionError):
         write_once(place, commit_of(3), list("abcdef"))
@@ -73,7 +73,9 @@ def test_a_smaller_plan_is_written_from_its_beginning() -> None:
     assert place.rows == [*"abcd", *"ab"]
 
 
-def test_rows_of_another_topology_stay_and_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_partly_written_commit_of_another_topology_continues_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     place = _Place(dies_after=1)
     with pytest.raises(ConnectionError):
         write_once(place, replace(commit_of(), fingerprint="one"), list("abcd"))
@@ -83,7 +85,7 @@ def test_rows_of_another_topology_stay_and_are_told(caplog: pytest.LogCaptureFix
     assert "written by another topology (one, this one is two)" in caplog.text
 
 
-def test_attempts_at_once_write_each_row_once() -> None:
+def test_concurrent_attempts_write_each_row_once() -> None:
     for seed in range(20):
         place = _Shared(chance=random.Random(seed))
         attempts = [
@@ -99,7 +101,7 @@ def test_attempts_at_once_write_each_row_once() -> None:
 
 @dataclass
 class _Shared(_Place):
-    """Lets another thread go on before each answer, or not."""
+    """Lets another thread run before each reply, or not."""
 
     chance: random.Random = field(default_factory=random.Random)
     mutex: threading.Lock = field(default_factory=threading.Lock)
@@ -115,11 +117,11 @@ class _Shared(_Place):
 
 
 @pytest.mark.parametrize("text", ["", "1:2", "a:b:c:", "1:2:x:print"])
-def test_a_fence_that_somebody_else_wrote_is_told(text: str) -> None:
+def test_invalid_fence_is_an_error(text: str) -> None:
     with pytest.raises(SinkError, match="no position"):
         Position.of(text)
 
 
-def test_a_fingerprint_may_have_any_text() -> None:
+def test_fingerprint_may_be_any_text() -> None:
     at = Position(1, 2, 3, "a:b:c")
     assert Position.of(str(at)) == at

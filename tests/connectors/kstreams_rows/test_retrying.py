@@ -1,4 +1,4 @@
-"""What may pass is tried again, and no error shows a secret."""
+"""Temporary errors are retried, and no error shows a secret."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class _Work:
         self.forgotten += 1
 
 
-def test_what_may_pass_is_tried_again_with_another_connection() -> None:
+def test_temporary_error_is_retried_with_a_new_connection() -> None:
     work = _Work(OSError("lost"), OSError("lost again"))
     assert retried(work, FAULTS, SOON * 10, work.forget) == "done"
     assert work.forgotten == 2
 
 
-def test_what_does_not_pass_in_time_is_unavailable() -> None:
+def test_temporary_error_becomes_unavailable_after_the_time_limit() -> None:
     work = _Work(*[OSError("no s3cr/t, no s3cr%2Ft")] * 20)
     with pytest.raises(
         SinkUnavailableError, match=r"does not answer: no \*\*\*, no \*\*\*"
@@ -51,7 +51,7 @@ def test_what_does_not_pass_in_time_is_unavailable() -> None:
     assert work.raised
 
 
-def test_a_refusal_is_told_at_once() -> None:
+def test_refusal_is_raised_at_once() -> None:
     work = _Work(ValueError("no such table"))
     with pytest.raises(SinkError, match="the place refuses: no such table") as told:
         retried(work, FAULTS, SOON, work.forget)
@@ -59,7 +59,7 @@ def test_a_refusal_is_told_at_once() -> None:
     assert told.value.hint == "look at it."
 
 
-def test_whatever_is_raised_gives_the_connection_up() -> None:
+def test_any_error_closes_the_connection() -> None:
     work = _Work(KeyboardInterrupt())
     with pytest.raises(KeyboardInterrupt):
         retried(work, FAULTS, SOON, work.forget)

@@ -1,4 +1,4 @@
-"""Two kinds of servers, and a folder that a test has alone."""
+"""Two kinds of servers, and a folder for each test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = (SftpServer, pytest.param(OpenSshServer, marks=pytest.mark.connectors))
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of a server, as who puts files there sees it.
+    """A folder of a server, as seen on this machine.
 
     Attributes:
         server: The server.
@@ -34,7 +34,7 @@ class Folder:
         return self.server.settings(self.path.name, **options)
 
     def put(self, name: str, data: str | bytes, *, time: int = 1) -> Path:
-        """Put a file there whole, with a time of change in seconds."""
+        """Write a complete file with a modification time in seconds."""
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_name(f"{path.name}.part")
@@ -44,7 +44,7 @@ class Folder:
         return path
 
     def files(self) -> dict[str, str]:
-        """Return what readers see, by path."""
+        """Return the visible files by path."""
         return {
             name: path.read_text()
             for path in sorted(self.path.rglob("*"))

@@ -1,4 +1,4 @@
-"""Files of a server keep the contract of logs, and the sink of files on one that of sinks."""
+"""Files of a server satisfy the contract of logs, and the sink to a server that of sinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files of a server are read, and what becomes of those that change or lie elsewhere."""
+"""The files of an SFTP server that are read, and errors for files that change or lie elsewhere."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def values(log: FileLog[None, str]) -> list[str]:
         return [value.decode() for table in tables for value in table["value"].to_pylist()]
 
 
-def test_what_is_hidden_unfinished_or_linked_is_left_out(
+def test_hidden_unfinished_and_linked_files_are_left_out(
     folder: Folder, index: Directory, tmp_path: Path
 ) -> None:
     for name in (".hidden", "_SUCCESS", "a.tmp", "a~", "a.log", "yes.txt", "below/deep.txt"):
@@ -61,8 +61,8 @@ def test_what_is_hidden_unfinished_or_linked_is_left_out(
     assert sorted(values(deep)) == ["below/deep.txt", "yes.txt"]
 
 
-def test_names_are_any_bytes(folder: Folder, index: Directory) -> None:
-    """One that is no UTF-8 stops nobody else's, and is read itself."""
+def test_file_names_may_have_any_bytes(folder: Folder, index: Directory) -> None:
+    """A name that is no UTF-8 does not affect others, and its file is read."""
     os.close(os.open(os.fsencode(folder.path) + b"/caf\xe9", os.O_CREAT | os.O_WRONLY))
     with open(os.fsencode(folder.path) + b"/caf\xe9", "wb") as file:  # noqa: PTH123  # bytes
         file.write(b"latin\n")
@@ -71,10 +71,10 @@ def test_names_are_any_bytes(folder: Folder, index: Directory) -> None:
     assert sorted(values(lines(folder, index))) == ["latin", "odd", "plain"]
 
 
-def test_a_file_that_grows_is_left_for_later(
+def test_growing_file_is_left_for_later(
     folder: Folder, index: Directory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An upload goes on while the first look waits; the next app finds it at rest."""
+    """An upload continues during the first scan; the next app finds the file complete."""
     growing = folder.path / "growing"
     growing.write_text("one\n")
     folder.put("whole", "two\n")
@@ -98,7 +98,7 @@ CHANGES: dict[str, Callable[[Folder], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_file_that_changes_after_it_was_planned_is_an_error(
+def test_file_that_changes_after_it_was_planned_is_an_error(
     folder: Folder, index: Directory, change: str
 ) -> None:
     folder.put("a", "one\ntwo\n")
@@ -115,7 +115,7 @@ def test_a_file_that_changes_after_it_was_planned_is_an_error(
                 contents.ends()
 
 
-def test_a_change_is_seen_while_a_file_is_read_on(folder: Folder, index: Directory) -> None:
+def test_change_is_detected_while_a_file_is_read(folder: Folder, index: Directory) -> None:
     path = folder.put("a", "one\ntwo\n")
     log = lines(folder, index)
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -132,15 +132,13 @@ def test_a_change_is_seen_while_a_file_is_read_on(folder: Folder, index: Directo
 @pytest.mark.parametrize(
     "name", ["../secret", "/etc/passwd", "a/../../secret", "", "_index", "a//b"]
 )
-def test_a_plan_that_names_what_is_elsewhere_is_refused(
-    folder: Folder, index: Directory, name: str
-) -> None:
+def test_open_refuses_names_outside_the_folder(folder: Folder, index: Directory, name: str) -> None:
     with pytest.raises(SourceError, match="none that"):
         lines(folder, index).files.open(FileInfo(name, "1-2", 2, 1_000))
 
 
-def test_a_link_that_takes_the_place_of_a_file_is_refused(folder: Folder, index: Directory) -> None:
-    """A file, or its directory, becomes a link to the same bytes after it was listed."""
+def test_link_that_replaces_a_file_is_refused(folder: Folder, index: Directory) -> None:
+    """A file or its directory becomes a link to the same bytes after it was listed."""
     folder.put("a", "one\n")
     folder.put("below/a", "one\n")
     folder.put("_elsewhere/a", "one\n")
@@ -156,13 +154,13 @@ def test_a_link_that_takes_the_place_of_a_file_is_refused(folder: Folder, index:
             log.files.open(found[name])
 
 
-def test_large_files_come_in_many_requests(folder: Folder, index: Directory) -> None:
+def test_large_file_is_read_by_many_requests(folder: Folder, index: Directory) -> None:
     rows = [f"{number:08}{'x' * 92}" for number in range(60_000)]
     folder.put("large", "\n".join(rows))
     assert values(lines(folder, index)) == rows
 
 
-def test_a_folder_that_is_missing_is_named(folder: Folder, index: Directory) -> None:
+def test_missing_folder_is_named(folder: Folder, index: Directory) -> None:
     place = folder.server.settings("none", give_up_after=timedelta(seconds=5))
     log = sftp_folder("lines", place, Gzip(Lines(TEXT)), index=index)
     with pytest.raises(SftpError, match="/none: "), closing(log.contents()) as contents:
@@ -196,7 +194,7 @@ class TestFinished(FinishingContract):
 
 
 class ListingServer:
-    """A server that lists a file of a name, whatever a directory has."""
+    """A server that lists one file name for every directory."""
 
     def __init__(self, name: str) -> None:
         self.entry = SFTPAttributes()
@@ -208,7 +206,7 @@ class ListingServer:
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/b", "..", ".", "", "a\0b"])
-def test_a_server_that_lists_what_lies_elsewhere_is_not_believed(
+def test_listed_names_outside_the_folder_are_refused(
     folder: Folder, index: Directory, name: str
 ) -> None:
     files: Any = lines(folder, index).files

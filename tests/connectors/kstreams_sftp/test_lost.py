@@ -1,4 +1,4 @@
-"""Connections that are lost at each step, servers that are not known, logins that are refused."""
+"""Lost connections at each step, unknown servers, refused logins."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.connectors.sinking import commit_of, given, write
 
 pytestmark = [
     pytest.mark.slow,
-    # paramiko asks ahead in a thread, which dies with its connection: the reader is told
+    # paramiko prefetches in a thread, which dies with its connection and notifies the reader
     pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
 ]
 
@@ -60,14 +60,12 @@ def proxy(folder: Folder) -> Iterator[CutProxy]:
 
 
 HANDSHAKE = (0, 15, 900, 1_300, 1_500, 1_700, 1_900, 2_100, 2_300)
-"""Bytes of the server's after which a connection is lost: greeting, keys, login, subsystem."""
+"""Bytes from the server after which a connection is lost: greeting, keys, login, subsystem."""
 
 
-@pytest.mark.connectors  # half a minute
-def test_a_connection_lost_at_any_step_shows_each_file_once(
-    folder: Folder, proxy: CutProxy
-) -> None:
-    """From the greeting to the last rename, and behind it, where no connection is lost."""
+@pytest.mark.connectors  # takes half a minute
+def test_connection_lost_at_any_step_shows_each_file_once(folder: Folder, proxy: CutProxy) -> None:
+    """Cut from the greeting to the last rename, and after it, where no connection is lost."""
     batch = cuts = 0
     steps = iter([*HANDSHAKE, *range(2_400, 9_000, 290)])
     place = folder.place(port=proxy.port, give_up_after=LONG)
@@ -83,7 +81,7 @@ def test_a_connection_lost_at_any_step_shows_each_file_once(
     assert list(folder.files().values()) == [f'{{"n":{n}}}\n' for n in range(batch)]
 
 
-def test_reading_goes_on_where_a_connection_was_lost(
+def test_reading_continues_after_a_lost_connection(
     folder: Folder, proxy: CutProxy, tmp_path: Path
 ) -> None:
     rows = [f"{number:08}{'x' * 92}" for number in range(30_000)]
@@ -99,7 +97,7 @@ def test_reading_goes_on_where_a_connection_was_lost(
     assert proxy.cuts >= 4
 
 
-def test_a_server_that_dies_fails_the_batch_and_is_written_to_when_it_is_back(
+def test_server_that_dies_fails_the_batch_and_is_written_to_after_its_restart(
     tmp_path: Path,
 ) -> None:
     with SftpServer() as server:
@@ -130,7 +128,7 @@ def test_a_server_that_dies_fails_the_batch_and_is_written_to_when_it_is_back(
 
 
 def _refused(place: Sftp, kind: type[KStreamsError], match: str) -> None:
-    """See that a place is refused, without a secret in a text."""
+    """Check that a place is refused, without a secret in any text."""
     with pytest.raises(kind, match=match) as told:
         list(place.open().list(""))
     shown = f"{told.value!s} {told.value!r} {place!r} {place} {place.open()!r}"
@@ -139,13 +137,13 @@ def _refused(place: Sftp, kind: type[KStreamsError], match: str) -> None:
     assert PASSWORD not in shown
 
 
-def test_another_host_key_is_refused_before_the_login(folder: Folder) -> None:
+def test_wrong_host_key_is_refused_before_the_login(folder: Folder) -> None:
     _refused(
         folder.place(host_keys=(_other_key(),)), HostKeyError, "another host key than the known one"
     )
 
 
-def test_an_unknown_host_key_is_refused_unless_it_was_asked_for(
+def test_unknown_host_key_is_refused_unless_allowed(
     folder: Folder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -160,13 +158,13 @@ def test_an_unknown_host_key_is_refused_unless_it_was_asked_for(
     assert list(folder.place(any_host_key=True).open().list("")) == []
 
 
-def test_a_login_that_is_refused_is_told_without_its_secret(folder: Folder) -> None:
+def test_refused_login_is_reported_without_the_secret(folder: Folder) -> None:
     wrong = folder.place(key_file=None, password="s3cret-password")
     _refused(wrong, LoginError, "Authentication|Bad authentication")
 
 
 @pytest.mark.parametrize("data", [None, b"s3cret, but no key"], ids=["missing", "no key"])
-def test_a_key_that_cannot_be_read_is_told_without_its_secret(
+def test_unreadable_key_is_reported_without_the_secret(
     folder: Folder, tmp_path: Path, data: bytes | None
 ) -> None:
     file = tmp_path / "s3cret_client_key"
@@ -175,7 +173,7 @@ def test_a_key_that_cannot_be_read_is_told_without_its_secret(
     _refused(folder.place(key_file=str(file)), LoginError, "cannot be read")
 
 
-def test_a_password_and_a_key_with_a_passphrase_let_in(tmp_path: Path) -> None:
+def test_login_by_password_or_by_key_with_passphrase_is_accepted(tmp_path: Path) -> None:
     with SftpServer() as server:
         assert list(server.settings("", key_file=None, password=PASSWORD).open().list("")) == []
         key = asyncssh.read_private_key(server.client_key)
@@ -186,13 +184,13 @@ def test_a_password_and_a_key_with_a_passphrase_let_in(tmp_path: Path) -> None:
         _refused(server.settings("", key_file=str(file)), LoginError, "cannot be read")
 
 
-def test_nobody_who_answers_is_told_without_a_secret(folder: Folder) -> None:
+def test_unreachable_server_is_reported_without_the_secret(folder: Folder) -> None:
     (port,) = free_ports(1)
     place = folder.place(port=port, key_file=None, password="s3cret", give_up_after=SHORT)
     _refused(place, SftpUnavailableError, "cannot list")
 
 
-def test_who_never_greets_is_not_waited_for_for_ever(folder: Folder) -> None:
+def test_server_without_a_greeting_times_out(folder: Folder) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         place = folder.place(
             port=silent.getsockname()[1], give_up_after=SHORT, connect_timeout=SHORT
@@ -200,7 +198,7 @@ def test_who_never_greets_is_not_waited_for_for_ever(folder: Folder) -> None:
         _refused(place, SftpUnavailableError, "cannot list")
 
 
-def test_a_directory_that_cannot_be_written_fails_the_batch(folder: Folder) -> None:
+def test_unwritable_directory_fails_the_batch(folder: Folder) -> None:
     (folder.path / "_staged").write_text("a file in the way")
     with pytest.raises(SinkUnavailableError, match="cannot write"):
         write(_sink(folder.place(give_up_after=SHORT)), given(("a", 1)))
@@ -222,7 +220,7 @@ def test_a_directory_that_cannot_be_written_fails_the_batch(folder: Folder) -> N
         ("sftp://host/a", {"answer_timeout": timedelta(0)}),
     ],
 )
-def test_what_is_no_place_is_told_without_its_secret(url: str, options: dict[str, Any]) -> None:
+def test_invalid_url_is_refused_without_the_secret(url: str, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="Sftp") as told:
         Sftp(url, **options)
     assert "s3" not in str(told.value)
@@ -239,9 +237,9 @@ def test_what_is_no_place_is_told_without_its_secret(url: str, options: dict[str
         ("sftp://app@host/in%20here", "/in here"),
     ],
 )
-def test_a_url_names_a_directory(url: str, root: str) -> None:
+def test_url_names_a_directory(url: str, root: str) -> None:
     assert (Sftp(url).root, Sftp(url).user) == (root, "app")
 
 
-def test_it_is_a_stores_and_a_sources_error() -> None:
+def test_unavailable_error_is_a_store_and_a_source_error() -> None:
     assert issubclass(SftpUnavailableError, (SftpError, SourceUnavailableError))

@@ -1,4 +1,4 @@
-"""Every aggregator against Python's own functions, in one state and in merged ones."""
+"""Every aggregator agrees with Python's own functions, in one state and in merged states."""
 
 from __future__ import annotations
 
@@ -111,14 +111,14 @@ def same(one: Any, other: Any) -> bool:
 
 @cases
 @given(rows=rows_of)
-def test_one_state_gives_what_python_gives(name: str, rows: Rows) -> None:
+def test_aggregator_result_equals_result_of_python(name: str, rows: Rows) -> None:
     aggregator, expected = CASES[name]
     assert same(aggregator.result(state_of(aggregator, rows)), expected(rows))
 
 
 @cases
 @given(rows=rows_of, cuts=st.sets(st.integers(1, 11), max_size=3))
-def test_merged_states_give_the_same(name: str, rows: Rows, cuts: set[int]) -> None:
+def test_merged_states_give_same_result_as_one_state(name: str, rows: Rows, cuts: set[int]) -> None:
     aggregator, expected = CASES[name]
     rows = sorted(rows, key=lambda row: row[1])
     bounds = [0, *sorted(cut for cut in cuts if cut < len(rows)), len(rows)]
@@ -129,7 +129,7 @@ def test_merged_states_give_the_same(name: str, rows: Rows, cuts: set[int]) -> N
 
 @cases
 @given(rows=rows_of)
-def test_states_survive_their_serde(name: str, rows: Rows) -> None:
+def test_states_survive_serialization(name: str, rows: Rows) -> None:
     aggregator, _ = CASES[name]
     state = state_of(aggregator, rows)
     serde = aggregator.state
@@ -138,14 +138,14 @@ def test_states_survive_their_serde(name: str, rows: Rows) -> None:
 
 
 @cases
-def test_aggregators_compare_and_pickle(name: str) -> None:
+def test_aggregators_can_be_compared_and_pickled(name: str) -> None:
     aggregator, _ = CASES[name]
     copy = pickle.loads(pickle.dumps(aggregator))
     assert copy == aggregator
     assert copy.state == aggregator.state
 
 
-def test_adding_leaves_the_state_as_it_was() -> None:
+def test_add_and_merge_leave_given_state_unchanged() -> None:
     for aggregator, _ in CASES.values():
         before = state_of(aggregator, [(1, 1)])
         data = aggregator.state.serialize(before)
@@ -154,7 +154,7 @@ def test_adding_leaves_the_state_as_it_was() -> None:
         assert aggregator.state.serialize(before) == data
 
 
-def test_counting_looks_at_no_value() -> None:
+def test_count_ignores_value_of_record() -> None:
     class Unread(Record[Any, Any]):
         def __getattribute__(self, name: str) -> Any:
             if name == "value":
@@ -166,13 +166,13 @@ def test_counting_looks_at_no_value() -> None:
     assert aggregator.add(aggregator.init(record), record) == 2
 
 
-def test_top_of_nothing_is_refused() -> None:
+def test_top_n_rejects_zero() -> None:
     with pytest.raises(ValueError, match="expected 1"):
         top_n(0, INT64)
 
 
 @pytest.mark.parametrize(("aggregator", "expected"), [(first(INT64), 1), (last(INT64), 3)])
-def test_of_equal_times_arrival_decides(aggregator: Any, expected: int) -> None:
+def test_records_of_equal_time_are_ordered_by_arrival(aggregator: Any, expected: int) -> None:
     one, two, three = (Record("k", value, 5) for value in (1, 2, 3))
     state = aggregator.add(aggregator.add(aggregator.init(one), two), three)
     assert aggregator.result(state) == expected

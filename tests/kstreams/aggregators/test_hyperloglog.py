@@ -1,4 +1,4 @@
-"""Different values are counted about, in bounded space."""
+"""Approximate distinct counts in bounded space (HyperLogLog)."""
 
 from __future__ import annotations
 
@@ -27,42 +27,42 @@ def state_of(values: range, how: Any = ABOUT) -> bytes:
 
 
 @pytest.mark.parametrize("count", [1, 2, 100, 5000, 50_000])
-def test_it_is_off_by_few_standard_errors(count: int) -> None:
+def test_approximate_count_is_within_four_standard_errors(count: int) -> None:
     assert ABOUT.result(state_of(range(count))) == pytest.approx(count, rel=4 * 1.04 / 64)
 
 
-def test_equal_values_count_once() -> None:
+def test_equal_values_are_counted_once() -> None:
     state = state_of(range(50))
     for _ in range(3):
         state = reduce(ABOUT.add, [Record("k", value, 0) for value in range(50)], state)
     assert ABOUT.result(state) == 50
 
 
-def test_merging_counts_what_both_have_once() -> None:
+def test_merge_counts_values_of_both_states_once() -> None:
     merged = ABOUT.merge(state_of(range(3000)), state_of(range(2000, 6000)))
     assert ABOUT.result(merged) == pytest.approx(6000, rel=0.065)
 
 
-def test_its_size_is_bounded_by_the_precision() -> None:
+def test_size_of_state_is_bounded_by_precision() -> None:
     coarse: Any = approx_count_distinct(INT64, precision=8)
     assert len(state_of(range(5000), coarse)) < 400
     assert len(state_of(range(5000))) < 5000
 
 
-def test_a_state_is_not_changed_by_what_is_added() -> None:
+def test_add_leaves_given_state_unchanged() -> None:
     before = state_of(range(10))
     kept = bytes(before)
     ABOUT.add(before, Record("k", 10**9, 0))
     assert before == kept
 
 
-def test_an_empty_text_is_a_value() -> None:
+def test_empty_text_counts_as_value() -> None:
     about: Any = approx_count_distinct(TEXT)
     state = about.add(about.init(Record("k", "", 0)), Record("k", "ä", 0))
     assert about.result(state) == 2
 
 
-def test_its_state_is_stored_under_its_precision() -> None:
+def test_state_serde_rejects_state_of_another_precision() -> None:
     serde = ABOUT.state
     state = state_of(range(100))
     assert serde.deserialize(serde.serialize(state)) == state
@@ -76,7 +76,7 @@ def test_its_state_is_stored_under_its_precision() -> None:
 
 
 @pytest.mark.parametrize("precision", [3, 22])
-def test_a_precision_out_of_range_is_refused(precision: int) -> None:
+def test_precision_out_of_range_is_rejected(precision: int) -> None:
     with pytest.raises(ValueError, match="precision"):
         approx_count_distinct(INT64, precision=precision)
 
@@ -89,7 +89,7 @@ def test_a_precision_out_of_range_is_refused(precision: int) -> None:
         SlidingWindows(milliseconds(10), grace=milliseconds(50)),
     ],
 )
-def test_windows_of_few_values_are_counted_as_exactly_as_by_sets(windows: Any) -> None:
+def test_window_of_few_values_has_exact_count(windows: Any) -> None:
     rows: list[Row] = [("k", value % 7, time) for value, time in enumerate(range(0, 100, 3))]
     rows = [*rows[::2], *rows[1::2], ("end", 0, 10**6)]
     exact = run(windows, on_close(), rows, [5, 20], count_distinct(INT64), result=INT64)

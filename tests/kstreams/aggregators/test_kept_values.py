@@ -1,4 +1,4 @@
-"""Aggregators that keep values have a bound: a hot key does not grow a row without end."""
+"""Aggregators that keep values have a bound, so that a hot key cannot grow a row without limit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def driver_of(windows: Any, aggregator: Any, on_error: Any) -> tuple[TopologyTes
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_a_key_that_would_keep_more_fails_and_others_go_on(make: Any) -> None:
+def test_key_above_bound_fails_and_other_keys_are_aggregated(make: Any) -> None:
     driver, store = driver_of(TumblingWindows(milliseconds(99)), make(INT64, max_values=2), "skip")
     with driver:
         driver.pipe_batch(IN, [Record(key, n, n) for n in range(4) for key in "ab"])
@@ -42,7 +42,7 @@ def test_a_key_that_would_keep_more_fails_and_others_go_on(make: Any) -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_merged_states_have_the_bound_too(make: Any) -> None:
+def test_merged_states_have_same_bound(make: Any) -> None:
     windows = SessionWindows(milliseconds(2), grace=milliseconds(9))
     driver, _ = driver_of(windows, make(INT64, max_values=2), "fail")
     with driver:
@@ -56,7 +56,7 @@ def test_merged_states_have_the_bound_too(make: Any) -> None:
         assert "max_values" in failed.value.hint
 
 
-def test_distinct_values_that_are_known_need_no_room() -> None:
+def test_repeated_distinct_value_does_not_count_towards_bound() -> None:
     aggregator: Any = count_distinct(INT64, max_values=1)
     state = aggregator.init(Record("a", 7, 0))
     assert aggregator.result(aggregator.add(state, Record("a", 7, 0))) == 1
@@ -66,7 +66,7 @@ def test_distinct_values_that_are_known_need_no_room() -> None:
 
 
 @pytest.mark.parametrize("make", MAKERS)
-def test_the_bound_stands_unless_another_is_given(make: Any) -> None:
+def test_default_bound_applies_unless_max_values_is_given(make: Any) -> None:
     aggregator: Any = make(INT64)
     state: Any = type(aggregator.init(Record("a", 0, 0)))(range(MAX_VALUES))
     with pytest.raises(ProcessingError, match="50,001 values, and 50,000 is the most"):

@@ -1,4 +1,4 @@
-"""Aggregators side by side by name: results, state, engines, and names that do not fit."""
+"""Aggregators combined by name: results, state, both engines, and names that do not fit."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def result_of(aggregator: Any, *values: int) -> Any:
     return aggregator.result(state_of(aggregator, *values))
 
 
-def test_named_results_have_attributes_in_the_order_of_the_call() -> None:
+def test_named_results_have_attributes_in_order_of_arguments() -> None:
     found = result_of(combine(orders=count(), largest=max_(INT64), count=count()), 3, 7, 5)
     assert (found.orders, found.largest, found["count"], found.count) == (3, 7, 3, 3)
     assert found.as_dict() == {"orders": 3, "largest": 7, "count": 3}
@@ -81,12 +81,12 @@ def test_named_results_have_attributes_in_the_order_of_the_call() -> None:
             getattr(found, name)
 
 
-def test_a_class_makes_typed_results() -> None:
+def test_combine_with_class_makes_typed_results() -> None:
     assert result_of(STATS, 3, 7, 5) == Stats(3, 7)
     assert result_of(combine(Pair, high=max_(INT64), low=min_(INT64)), 3, 7) == Pair(3, 7)
 
 
-def test_the_state_does_not_depend_on_the_order_of_the_call_but_on_the_names() -> None:
+def test_state_depends_on_names_and_not_on_their_order() -> None:
     one, other = combine(a=max_(INT64), b=min_(INT64)), combine(b=min_(INT64), a=max_(INT64))
     renamed, exchanged = combine(a=max_(INT64), c=min_(INT64)), combine(a=min_(INT64), b=count())
     assert one.state == other.state
@@ -102,7 +102,7 @@ def test_the_state_does_not_depend_on_the_order_of_the_call_but_on_the_names() -
         )
 
 
-def test_named_aggregators_can_do_what_all_of_them_can() -> None:
+def test_named_combination_is_invertible_and_mergeable_only_if_all_aggregators_are() -> None:
     assert is_invertible(combine(a=count(), b=sum_(INT64)))
     assert not is_invertible(combine(a=count(), b=max_(INT64)))
     both: Any = combine(Stats, count=count(), largest=sum_(INT64))
@@ -121,7 +121,7 @@ def _joined(text: str, record: Record[Any, int]) -> str:
     "windows", [TumblingWindows(milliseconds(5)), SessionWindows(milliseconds(2))]
 )
 @pytest.mark.parametrize("how", [STATS, combine(count=count(), mean=mean(), largest=max_(INT64))])
-def test_columns_give_the_named_results_of_records(how: Any, windows: Any, emit: Any) -> None:
+def test_columns_and_records_give_same_named_results(how: Any, windows: Any, emit: Any) -> None:
     found = []
     for execution in ("records", "columns"):
         builder = TopologyBuilder("named")
@@ -142,7 +142,7 @@ def test_columns_give_the_named_results_of_records(how: Any, windows: Any, emit:
     assert any(record.value is not None and record.value.count == 2 for record in found[0])
 
 
-def test_named_results_go_to_a_topic_of_their_class_by_columns() -> None:
+def test_columns_write_named_results_to_topic_of_their_class() -> None:
     windows = TumblingWindows(milliseconds(5))
     sink: Topic[Any, Stats] = Topic("stats", TEXT, json_serde(Stats))
     builder = TopologyBuilder("named")
@@ -170,7 +170,7 @@ def test_named_results_go_to_a_topic_of_their_class_by_columns() -> None:
         (lambda: combine(_hidden=count()), "'_hidden' cannot name a result"),
     ],
 )
-def test_names_that_do_not_fit_are_refused(make: Any, problem: str) -> None:
+def test_names_that_do_not_fit_class_are_rejected(make: Any, problem: str) -> None:
     with pytest.raises(TopologyError, match=problem):
         make()
 
@@ -191,7 +191,7 @@ def test_sessions_and_sliding_windows_reject_a_fold_without_merge(wrap: str, win
         windowed_aggregate(windows, how, store=store_for(windows, how.state))
 
 
-def test_a_fold_without_merge_runs_in_other_windows() -> None:
+def test_fold_without_merge_runs_in_tumbling_windows() -> None:
     windows, how = TumblingWindows(milliseconds(5)), fold(TEXT, str, _joined)
     builder = TopologyBuilder("fold")
     supplier: Any = windowed_aggregate(windows, how, store=store_for(windows, TEXT))

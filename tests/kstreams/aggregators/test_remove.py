@@ -1,4 +1,4 @@
-"""What was added can be taken out again, and leaves nothing behind."""
+"""Invertible aggregators: a removed value leaves no trace in the state."""
 
 from __future__ import annotations
 
@@ -105,14 +105,16 @@ def about(one: Any, other: Any) -> bool:
     kept=st.lists(st.integers(-1000, 1000), min_size=1, max_size=6),
     gone=st.lists(st.integers(-1000, 1000), max_size=6),
 )
-def test_what_is_taken_out_was_never_there(name: str, kept: list[int], gone: list[int]) -> None:
+def test_remove_gives_result_of_never_adding_value(
+    name: str, kept: list[int], gone: list[int]
+) -> None:
     aggregator = INVERTIBLE[name]
     left = without(aggregator, state_of(aggregator, [*gone, *kept]), gone)
     assert about(aggregator.result(left), aggregator.result(state_of(aggregator, kept)))
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_the_others_cannot(name: str) -> None:
+def test_other_aggregators_are_not_invertible(name: str) -> None:
     assert not is_invertible(OTHERS[name])
     assert not hasattr(OTHERS[name], "remove")
     assert all(map(is_invertible, INVERTIBLE.values()))
@@ -129,7 +131,7 @@ ROUNDING: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", ROUNDING)
 @given(data=st.data(), values=st.lists(doubles, min_size=1, max_size=5))
-def test_unrounded_states_forget_without_a_trace(
+def test_exact_state_after_removal_equals_state_without_removed_values(
     name: str, data: st.DataObject, values: list[float]
 ) -> None:
     exact = unrounded(ROUNDING[name])
@@ -147,7 +149,9 @@ def test_unrounded_states_forget_without_a_trace(
 
 @pytest.mark.parametrize("name", ROUNDING)
 @given(values=st.lists(st.integers(-1000, 1000).map(float), min_size=1, max_size=8))
-def test_their_results_are_states_of_the_other(name: str, values: list[float]) -> None:
+def test_result_of_exact_aggregator_is_state_of_rounding_aggregator(
+    name: str, values: list[float]
+) -> None:
     aggregator = ROUNDING[name]
     exact = unrounded(aggregator)
     state = exact.result(state_of(exact, values))
@@ -156,7 +160,7 @@ def test_their_results_are_states_of_the_other(name: str, values: list[float]) -
     assert about(aggregator.result(state), expected)
 
 
-def test_whole_numbers_need_none() -> None:
+def test_aggregators_of_integers_have_no_exact_form() -> None:
     assert unrounded(count()) is None
     assert unrounded(sum_(INT64)) is None
     assert unrounded(combine(count(), over(half, sum_(INT64)))) is None
@@ -166,24 +170,24 @@ def test_whole_numbers_need_none() -> None:
 @example([1e308, 1e308, -1e308, -1e308, 5e-324])
 @example([0.1] * 10)
 @example([-0.0])
-def test_a_sum_is_rounded_once(values: list[float]) -> None:
+def test_exact_sum_is_rounded_once(values: list[float]) -> None:
     total = reduce(ExactSum.plus, values, NOTHING)
     try:
         expected = math.fsum(values)
-    except OverflowError:  # of a partial sum, or of the sum
+    except OverflowError:  # of a partial sum, or of the total
         expected = total.rounded()
     assert total.rounded() == expected
     assert math.copysign(1.0, total.rounded()) == 1.0 or total.rounded() < 0
 
 
-def test_what_is_too_large_is_infinite() -> None:
+def test_exact_sum_beyond_largest_double_is_infinite() -> None:
     twice = NOTHING.plus(1e308).plus(1e308)
     assert twice.rounded() == math.inf
     assert NOTHING.plus(-1e308).plus(-1e308).rounded() == -math.inf
     assert twice.plus(1e308, -1).rounded() == 1e308
 
 
-def test_infinities_and_nans_can_go_again() -> None:
+def test_infinities_and_nans_can_be_removed() -> None:
     total = NOTHING.plus(1.5).plus(math.inf).plus(-math.inf).plus(math.nan)
     assert math.isnan(total.rounded())
     assert total.plus(math.nan, -1).plus(math.inf, -1).rounded() == -math.inf
@@ -192,7 +196,7 @@ def test_infinities_and_nans_can_go_again() -> None:
     assert plain == NOTHING.plus(1.5)
 
 
-def test_an_exact_sum_says_what_is_wrong_with_its_bytes() -> None:
+def test_exact_sum_serde_rejects_damaged_bytes() -> None:
     with pytest.raises(DeserializationError, match="are truncated"):
         EXACT_SUM.deserialize(bytes(26))
     with pytest.raises(SerializationError, match="counts of added values"):

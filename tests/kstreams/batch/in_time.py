@@ -1,4 +1,4 @@
-"""Topics that are only their records' times, and the batches that are planned of them."""
+"""Topics made of record times only, and batches planned from them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from kstreams.batch.batch_limits import Portion, Portions
-from kstreams.batch.batch_size_control import Pace
-from kstreams.batch.time_cut import Counts
+from kstreams.batch.planning.batch_limits import Portion, Portions
+from kstreams.batch.planning.batch_size_control import Pace
+from kstreams.batch.planning.time_cut import Counts
 from kstreams.graph.topology import PartitionGroup
 from kstreams.ids import TopicPartition
 
@@ -17,12 +17,12 @@ Times = Mapping[TopicPartition, npt.NDArray[np.int64]]
 
 
 class Backlog:
-    """Partitions by the times of their records, and how far each is read.
+    """Partitions given by the times of their records, with the position read up to in each.
 
     Attributes:
-        highest: The running maxima of their times.
-        at: Where reading goes on.
-        asked: How often topics were asked for times.
+        highest: The running maxima of the times, by partition.
+        at: The next offset to read, by partition.
+        asked: Number of requests for times.
     """
 
     def __init__(self, times: Mapping[TopicPartition, Sequence[int] | npt.NDArray[np.int64]]):
@@ -66,7 +66,7 @@ class Backlog:
             self.at[place] += count
 
     def drift(self) -> int:
-        """Return how far the latest record read lies after the first that is not, ms."""
+        """Return by how many ms the latest record read exceeds the earliest unread record."""
         read = [self.highest[p][n - 1] for p, n in self.at.items() if n]
         left = [self.highest[p][n] for p, n in self.at.items() if n < self.ends[p]]
         return max(0, int(max(read, default=0) - min(left))) if left else 0

@@ -1,4 +1,4 @@
-"""Planners over embedded topics, and what they planned."""
+"""Helpers that build a `BatchPlanner` over embedded topics and read the plans it makes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from kstreams import INT64, TEXT, Embedded, Topic, TopologyBuilder, key_value_store
-from kstreams.batch.embedded.feed import EmbeddedFeed
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.embedded.log import EmbeddedLog
@@ -71,7 +71,8 @@ def planner_of(
     **known: int,
 ) -> BatchPlanner:
     feed = EmbeddedFeed(Embedded(log.root, durable=False))
-    newest = plans.newest() or Plan({}, parse_keys(TopicPartition, known))  # as a query goes on
+    # as a restarted query does
+    newest = plans.newest() or Plan({}, parse_keys(TopicPartition, known))
     return BatchPlanner(
         feed,
         groups,
@@ -93,7 +94,7 @@ def read_by(plan: Plan | None) -> list[tuple[int, str, int, int, int]]:
 
 
 def created_again(log: EmbeddedLog, length: int, partitions: int = 1) -> tuple[str, str]:
-    """Delete topic `a` and create it with so many records; return the ids of both."""
+    """Delete topic `a` and create it with a number of records; return both topic ids."""
     before = log.topic("a").incarnation
     log.delete("a")
     after = log.create("a", partitions).incarnation

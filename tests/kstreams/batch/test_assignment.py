@@ -1,4 +1,4 @@
-"""Tasks are spread evenly by what they read, and stay where they are while that costs little."""
+"""Tasks are spread evenly by load, and move only if that saves enough."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from kstreams.batch.assignment import TaskAssignment
 
 TASK = 5_000
-"""What a task costs by itself, in records."""
+"""Fixed cost of a task, in records."""
 
 
 def fullest(loads: dict[int, int], homes: list[int], width: int) -> int:
@@ -18,20 +18,20 @@ def fullest(loads: dict[int, int], homes: list[int], width: int) -> int:
     )
 
 
-def test_small_tasks_are_counted() -> None:
+def test_small_tasks_are_spread_by_number() -> None:
     spread = TaskAssignment(4, 2)
     spread.over({0: 90_000, 1: 20_000, 2: 20_000, 3: 20_000})
     homes = list(spread.over({0: 900, 1: 200, 2: 200, 3: 200}))
     assert [homes.count(worker) for worker in (0, 1)] == [2, 2]
 
 
-def test_a_large_task_has_a_partition_of_its_own() -> None:
+def test_large_task_has_worker_of_its_own() -> None:
     homes = TaskAssignment(4, 2).over({0: 440_000, 1: 120_000, 2: 150_000, 3: 190_000})
     assert len(set(homes[1:])) == 1
     assert homes[0] != homes[1]
 
 
-def test_tasks_move_only_for_something() -> None:
+def test_tasks_move_only_if_load_becomes_more_even() -> None:
     spread = TaskAssignment(4, 2)
     assert list(spread.over({})) == [0, 1, 0, 1]
     assert list(spread.over({0: 1_000, 2: 1_000})) == [0, 1, 0, 1]
@@ -47,12 +47,14 @@ def test_tasks_move_only_for_something() -> None:
     ),
     width=st.integers(1, 5),
 )
-def test_no_partition_has_much_more_than_it_must(batches: list[dict[int, int]], width: int) -> None:
+def test_fullest_partition_is_within_bound_of_optimum(
+    batches: list[dict[int, int]], width: int
+) -> None:
     spread = TaskAssignment(10, width)
     for loads in batches:
         homes = list(spread.over(loads))
         assert len(homes) == 10
         assert set(homes) <= set(range(width))
         least = max(TASK * 10 / width + sum(loads.values()) / width, max(loads.values(), default=0))
-        bound = least * 4 / 3  # of the longest first
+        bound = least * 4 / 3  # bound of longest-processing-time-first scheduling
         assert fullest(loads, homes, width) <= max(bound * 5 / 4, bound + 2_000)

@@ -1,4 +1,4 @@
-"""A batch of two stages runs without Spark: calls, edges, statuses, refusals, smaller plans."""
+"""A batch of two stages without Spark: calls, edges, statuses, refusals, smaller plans."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import pytest
 
 from kstreams import INT64, TEXT, Embedded, Topic, Topology, TopologyBuilder
 from kstreams.batch.batch_run import BatchRun, Parts
-from kstreams.batch.batch_size import RecordSizes
-from kstreams.batch.embedded.feed import EmbeddedFeed
-from kstreams.batch.envelope import Content, Envelope
-from kstreams.batch.planner import BatchPlanner
-from kstreams.batch.stage_run import Message, StageRun
-from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.task_call import TaskCall
-from kstreams.batch.task_status import TaskStatus
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
+from kstreams.batch.messages.envelope import Content, Envelope
+from kstreams.batch.messages.task_call import TaskCall
+from kstreams.batch.messages.task_status import TaskStatus
+from kstreams.batch.planning.batch_size import RecordSizes
+from kstreams.batch.planning.planner import BatchPlanner
+from kstreams.batch.worker.stage_run import Message, StageRun
+from kstreams.batch.worker.stage_settings import QuerySettings
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.app_settings import AppSettings
@@ -34,7 +34,7 @@ from kstreams.state.backend.memory import Memory
 from kstreams.state.log.commits import Commit
 from kstreams.state.log.directory import Directory, DirectoryObjectStore
 from kstreams.stores import key_value_store
-from tests.kstreams.testing.counting import Count
+from tests.packages.kstreams_testing.counting import Count
 
 IN, OUT = Topic("in", TEXT, TEXT), Topic("out", TEXT, INT64)
 COUNTS = key_value_store("counts", key=TEXT, value=INT64)
@@ -42,7 +42,7 @@ PARTITIONS = 2
 
 
 def by_value() -> Topology:
-    """Count records by their values, in a stage of its own."""
+    """Count records by value, in a second stage."""
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
     mapped = builder.add_processor("by-value", map_(lambda key, value: (value, key)), source)
@@ -52,7 +52,7 @@ def by_value() -> Topology:
 
 
 class Query:
-    """One query whose workers are in this process, with all that they say."""
+    """A query whose workers run in this process, and that records all worker messages."""
 
     def __init__(self, home: Path, max_bytes: int = 1 << 20) -> None:
         connection = Embedded(home / "topics", default_partitions=PARTITIONS, durable=False)
@@ -85,7 +85,7 @@ class Query:
             plans=self.plans,
             positions={},
         )
-        self.planner.portions.sizes = RecordSizes(lambda *_: 1.0)  # a guess that is too small
+        self.planner.portions.sizes = RecordSizes(lambda *_: 1.0)  # an estimate that is too small
         self.appended = 0
         self.fenced = 0
         self.run = BatchRun(
@@ -125,10 +125,10 @@ class Query:
         self.jobs.append(plan)
         messages = [list(part) for part in parts.values()]
         for stage in self.settings.stages():
-            said: list[Message] = []
+            replies: list[Message] = []
             for part in messages:
-                said += self.stage_run(stage, plan).messages(payload for _, payload in part)
-            messages = [[m for m in said if m[0] == n] for n in range(self.settings.width)]
+                replies += self.stage_run(stage, plan).messages(payload for _, payload in part)
+            messages = [[m for m in replies if m[0] == n] for n in range(self.settings.width)]
         return [Envelope.unpack(payload).content for part in messages for _, payload in part]
 
     def stage_run(self, stage: Any, plan: Plan) -> StageRun:
@@ -145,9 +145,9 @@ class Query:
         return found
 
 
-def test_tasks_of_later_stages_run_where_records_come_to_them(tmp_path: Path) -> None:
+def test_later_stages_run_only_tasks_that_received_records(tmp_path: Path) -> None:
     query = Query(tmp_path)
-    query.append(0, "a", "a", "a")  # which leaves a task without records
+    query.append(0, "a", "a", "a")  # leaves one task without records
     plan, statuses = query.batch(0)
     assert list(plan.tasks) == [(0, 0)]
     groups = [group.name for group in query.settings.groups]
@@ -161,7 +161,7 @@ def test_tasks_of_later_stages_run_where_records_come_to_them(tmp_path: Path) ->
     assert query.totals() == {"a": 3}
 
 
-def test_state_goes_on_from_the_pointers_of_the_batch_before(tmp_path: Path) -> None:
+def test_state_continues_from_pointers_of_previous_batch(tmp_path: Path) -> None:
     query = Query(tmp_path)
     for number in range(3):
         query.append(number % 2, "a", "b")
@@ -169,7 +169,7 @@ def test_state_goes_on_from_the_pointers_of_the_batch_before(tmp_path: Path) -> 
     assert query.totals() == {"a": 3, "b": 3}
 
 
-def test_what_a_worker_refuses_is_planned_smaller_and_recorded(tmp_path: Path) -> None:
+def test_refused_plan_is_replaced_by_smaller_plan_on_record(tmp_path: Path) -> None:
     query = Query(tmp_path, max_bytes=10_000)
     query.append(0, *["a"] * 400)
     plan, _ = query.batch(0)
@@ -181,26 +181,26 @@ def test_what_a_worker_refuses_is_planned_smaller_and_recorded(tmp_path: Path) -
     assert query.totals() == {"a": smaller.record_count}
 
 
-def test_no_task_of_a_later_stage_runs_after_a_refusal(tmp_path: Path) -> None:
+def test_no_task_of_later_stage_runs_after_refusal(tmp_path: Path) -> None:
     query = Query(tmp_path, max_bytes=10_000)
     query.append(0, *["a"] * 400)
-    query.append(1, "a", "b")  # what another worker reads is not too large
+    query.append(1, "a", "b")  # the second worker's records fit
     plan = query.planner.next()
     assert plan is not None
-    said: list[Sequence[Content]] = []
+    replies: list[Sequence[Content]] = []
 
     def job(plan: Plan, parts: Parts, versions: Versions) -> Sequence[Content]:
-        said.append(query.job(plan, parts, versions))
-        return said[-1]
+        replies.append(query.job(plan, parts, versions))
+        return replies[-1]
 
     query.run.run(0, query.plans.write(0, plan), None, job)
     first, second = (group.name for group in query.settings.groups)
-    done = [[c.task.group for c in each if isinstance(c, TaskStatus)] for each in said]
+    done = [[c.task.group for c in each if isinstance(c, TaskStatus)] for each in replies]
     assert done[0] == [first]
     assert second in done[-1]
 
 
-def test_a_task_that_is_called_twice_is_a_typed_error(tmp_path: Path) -> None:
+def test_second_call_of_same_task_raises_typed_error(tmp_path: Path) -> None:
     query = Query(tmp_path)
     call = Envelope(0, 0, TaskCall((), 5)).pack()
     run = query.stage_run(query.settings.stages()[0], Plan({}))
@@ -208,7 +208,7 @@ def test_a_task_that_is_called_twice_is_a_typed_error(tmp_path: Path) -> None:
         list(run.messages([call, call]))
 
 
-def test_an_interrupt_of_a_worker_names_the_record_under_way(tmp_path: Path) -> None:
+def test_interrupted_worker_names_record_in_process(tmp_path: Path) -> None:
     def interrupted(key: str, value: str) -> tuple[str, str]:
         raise KeyboardInterrupt
 
@@ -229,7 +229,7 @@ def test_an_interrupt_of_a_worker_names_the_record_under_way(tmp_path: Path) -> 
     assert (where.node, where.topic, where.partition, where.offset) == ("stop", "in", 1, 0)
 
 
-def test_a_stage_knows_its_own_group_and_changelogs_alone(tmp_path: Path) -> None:
+def test_stage_has_only_its_own_group_and_changelogs(tmp_path: Path) -> None:
     settings = Query(tmp_path).settings
     whole = replace(
         settings, changelogs={"counts": TopicEnds("", {0: 0, 1: 0}), "other": TopicEnds("", {0: 0})}

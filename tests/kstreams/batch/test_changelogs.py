@@ -1,4 +1,4 @@
-"""The topics of changelogs: made as they have to be, refused where they do not fit."""
+"""Changelog topics: created with the required settings, rejected if they do not fit."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.batch.changelogs import open_changelogs
-from kstreams.batch.kafka.io import KafkaIO
+from kstreams.batch.io.topic_io import BatchId
 from kstreams.connection import Connection
 from kstreams.errors import PartitionCountError
-from kstreams.kafka.options import Kafka
 from kstreams.task.output.outputs import TaskOutput
-from tests.kstreams.kafka.samples import output_table, read_all
+from kstreams_kafka.options import Kafka
+from kstreams_kafka.topic_io import KafkaIO
+from tests.packages.kstreams_kafka.samples import output_table, read_all
 
 
 def topology(changelog: str) -> Topology:
@@ -43,7 +44,7 @@ def opened(connection: Connection, changelog: str, tasks: int = 3) -> dict[str, 
     return {store: tuple(ends.offsets.values()) for store, ends in found.items()}
 
 
-def test_a_missing_topic_is_created_and_one_that_is_there_goes_on(tmp_path: Path) -> None:
+def test_missing_changelog_topic_is_created_and_existing_topic_is_continued(tmp_path: Path) -> None:
     connection = Embedded(tmp_path, durable=False)
     assert opened(connection, "log") == {"s": (0, 0, 0)}
     assert connection.log().topic("log").config == {"cleanup.policy": "compact"}
@@ -51,7 +52,7 @@ def test_a_missing_topic_is_created_and_one_that_is_there_goes_on(tmp_path: Path
     assert opened(connection, "log") == {"s": (0, 1, 0)}
 
 
-def test_a_topic_of_another_width_is_refused(tmp_path: Path) -> None:
+def test_changelog_topic_with_other_partition_count_is_rejected(tmp_path: Path) -> None:
     connection = Embedded(tmp_path, durable=False)
     connection.admin().create("log", 2)
     with pytest.raises(PartitionCountError, match="has 2 partitions, store 's' 3 tasks"):
@@ -59,7 +60,7 @@ def test_a_topic_of_another_width_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.kafka
-def test_kafka_compacts_it_and_has_each_task_in_its_own_partition(
+def test_kafka_changelog_is_compacted_and_each_task_has_its_partition(
     broker: KafkaBroker, topic_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     kafka = Kafka(broker.bootstrap)
@@ -69,7 +70,7 @@ def test_kafka_compacts_it_and_has_each_task_in_its_own_partition(
     table = output_table(topic_name, [b"a", b"b"], values=[b"1", None])
     output = TaskOutput(changelogs={"s": table}, partition=2)
     (group,) = topology(topic_name).groups
-    KafkaIO(kafka).write(output, group, producer="life/in/2", batch=7)
+    KafkaIO(kafka).write(output, group, BatchId("life/in/2", 7))
     assert [(r.partition, r.key, r.value, r.headers) for r in read_all(kafka, topic_name)] == [
         (2, b"a", b"1", (("kstreams-id", b"life/in/2/changelog:s/7/0"),)),
         (2, b"b", None, (("kstreams-id", b"life/in/2/changelog:s/7/1"),)),
@@ -80,7 +81,7 @@ def test_kafka_compacts_it_and_has_each_task_in_its_own_partition(
 
 
 @pytest.mark.kafka
-def test_a_topic_that_kafka_cuts_off_is_warned_of(
+def test_changelog_topic_with_retention_by_deletion_logs_warning(
     broker: KafkaBroker, topic_name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     broker.create_topic(topic_name, 3)

@@ -1,4 +1,4 @@
-"""What a pipeline of several topics writes does not depend on where its batches end."""
+"""Output of a query over several topics does not depend on the ends of its batches."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Number(FixedKeyProcessor[str, str, str]):
 
 
 def joined_and_numbered() -> Topology:
-    """Join clicks with users, and number what comes of it by the first letter of its value."""
+    """Join clicks with users, and number the results by the first letter of their values."""
     builder = TopologyBuilder("cuts")
     clicks = builder.add_source("clicks", CLICKS)
     users = builder.add_table("users", USERS, store=ROWS)
@@ -78,7 +78,7 @@ def append(query: WholeQuery, topic: Topic[str, str], rows: list[Row]) -> None:
 
 
 def results(users: list[Row], clicks: list[Row], most: int, seed: int = 0) -> dict[str, object]:
-    """Return what is written when batches have so many records at most, and how many there were."""
+    """Return the output with at most `most` records in a batch, and the number of batches."""
     chance = Random(seed)
     with TemporaryDirectory() as home:
         query = WholeQuery(Path(home), joined_and_numbered(), partitions=2, most=most)
@@ -106,13 +106,13 @@ CLICK_ROWS = st.lists(st.tuples(TIMES, KEYS, st.text("xyz", min_size=1, max_size
 
 @settings(max_examples=8, deadline=None)
 @given(users=USER_ROWS, clicks=CLICK_ROWS, most=st.integers(1, 12), seed=st.integers(0, 9))
-def test_what_is_written_is_what_one_batch_of_all_writes(
+def test_output_of_many_batches_equals_output_of_one_batch(
     users: list[Row], clicks: list[Row], most: int, seed: int
 ) -> None:
     assert results(users, clicks, most, seed) == results(users, clicks, 1_000)
 
 
-def test_a_table_that_was_loaded_first_is_there_for_every_record() -> None:
+def test_table_loaded_before_stream_is_complete_for_every_record() -> None:
     users: list[Row] = [(n, f"k{n}", "u") for n in range(500)]
     clicks: list[Row] = [(10_000 + n, f"k{n % 500}", "x") for n in range(1_500)]
     found = results(users, clicks, 300)["joined"]

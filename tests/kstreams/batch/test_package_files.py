@@ -1,4 +1,4 @@
-"""What of a user's package goes to executors, and what never does."""
+"""Files of a user's package that are sent to executors, and files that never are."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def names(contents: PackageContents) -> set[str]:
 
 
 @pytest.mark.parametrize("by_name", [True, False])
-def test_keys_hidden_files_and_caches_stay_at_home(package: Path, by_name: bool) -> None:
+def test_keys_hidden_files_and_caches_are_not_sent(package: Path, by_name: bool) -> None:
     module = importlib.import_module("user_shop")
     (found,) = contents_of(["user_shop" if by_name else module])
     assert names(found) == set(GOES)
@@ -84,13 +84,13 @@ def test_keys_hidden_files_and_caches_stay_at_home(package: Path, by_name: bool)
     assert why["user_shop/venv/"] == "a virtual environment"
 
 
-def test_what_is_asked_for_goes(package: Path) -> None:
+def test_explicitly_requested_files_are_sent(package: Path) -> None:
     (found,) = contents_of(["user_shop", "user_shop:server.pem", "user_shop:.git/*"])
     assert names(found) == {*GOES, "server.pem", ".git/config"}
     assert not {"user_shop/server.pem", "user_shop/.git/"} & {x.name for x in found.left_out}
 
 
-def test_links_that_lead_out_of_the_package_stay_at_home(package: Path, tmp_path: Path) -> None:
+def test_links_out_of_package_are_not_sent(package: Path, tmp_path: Path) -> None:
     secret = tmp_path / "elsewhere"
     secret.mkdir()
     (secret / "shadow").write_text("x")
@@ -106,7 +106,7 @@ def test_links_that_lead_out_of_the_package_stay_at_home(package: Path, tmp_path
     assert left == {f"user_shop/{name}" for name in ("file.txt", "folder/", "up/", "gone")}
 
 
-def test_a_module_in_the_projects_root_is_that_file_alone(package: Path) -> None:
+def test_module_in_project_root_is_sent_as_one_file(package: Path) -> None:
     root = package.parent
     for name in ("user_single.py", ".env", "other.py"):
         (root / name).write_text("")
@@ -115,12 +115,12 @@ def test_a_module_in_the_projects_root_is_that_file_alone(package: Path) -> None
     assert [file.name for file in found.files] == ["user_single.py"]
 
 
-def test_looking_needs_no_pyspark() -> None:
+def test_collecting_files_needs_no_pyspark() -> None:
     program = "import sys, kstreams.batch.package_files; sys.exit('pyspark' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_own_folders_are_those_of_the_script_and_of_the_path_in_order(tmp_path: Path) -> None:
+def test_own_folders_are_folder_of_script_and_entries_of_path_in_order(tmp_path: Path) -> None:
     for name in ("project", "second", "third.zip"):
         (tmp_path / name).mkdir()
     script = tmp_path / "project" / "main.py"
@@ -139,7 +139,7 @@ def test_own_folders_are_those_of_the_script_and_of_the_path_in_order(tmp_path: 
     assert own == [str(tmp_path / name) for name in ("project", "second", "third.zip")]
 
 
-def test_own_packages_leave_out_a_script_that_runpy_runs(tmp_path: Path) -> None:
+def test_own_packages_leave_out_script_run_by_runpy(tmp_path: Path) -> None:
     (tmp_path / "user_near.py").write_text("")
     script = tmp_path / "main.py"
     script.write_text(

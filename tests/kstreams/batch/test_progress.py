@@ -1,4 +1,4 @@
-"""A query's phases add up to the time that passes, wherever its batches are planned."""
+"""The phases of a query add up to the elapsed time, also if batches are planned ahead."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-def test_phases_of_a_batch(now: list[float]) -> None:
+def test_phases_of_batch_add_up_to_elapsed_time(now: list[float]) -> None:
     progress = BatchProgress(FakeClock(5))
     now[0] += 2
     progress.planning()
@@ -34,7 +34,7 @@ def test_phases_of_a_batch(now: list[float]) -> None:
     assert progress.doing == (0, WAIT, 5)
 
 
-def test_a_batch_that_is_planned_ahead_has_waited_for_nothing(now: list[float]) -> None:
+def test_batch_planned_ahead_has_no_wait_time(now: list[float]) -> None:
     progress = BatchProgress(FakeClock())
     progress.enter(JOB, 0)
     progress.enter(COMMIT, 0)

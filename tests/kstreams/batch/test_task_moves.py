@@ -1,10 +1,10 @@
-"""Tasks that ran on another worker than before are noticed."""
+"""Detection of tasks that run on another worker than before."""
 
 from __future__ import annotations
 
+from kstreams.batch.messages.task_numbers import TaskNumbers
+from kstreams.batch.messages.task_status import TaskStatus
 from kstreams.batch.task_moves import TaskMove, TaskPlaces
-from kstreams.batch.task_numbers import TaskNumbers
-from kstreams.batch.task_status import TaskStatus
 from kstreams.ids import TaskId
 
 
@@ -13,7 +13,7 @@ def _status(partition: int, worker: str, *, restored: bool = False) -> TaskStatu
     return TaskStatus(TaskId("words", partition), "", numbers=numbers)
 
 
-def test_moves_are_first_batches_and_other_workers() -> None:
+def test_task_moves_are_first_batches_and_changes_of_worker() -> None:
     places = TaskPlaces()
     zero, one = TaskId("words", 0), TaskId("words", 1)
     first = places.moved([_status(0, "a/1"), _status(1, "a/2")])
@@ -21,4 +21,4 @@ def test_moves_are_first_batches_and_other_workers() -> None:
     assert places.moved([_status(0, "a/1")]) == ()
     assert places.moved([_status(1, "b/7", restored=True)]) == (TaskMove(one, "a/2", "b/7", True),)
     assert places.moved([_status(0, "a/1"), _status(1, "b/7")]) == ()
-    assert places.moved([_status(0, "")]) == ()  # a worker that is not known is no move
+    assert places.moved([_status(0, "")]) == ()  # an unknown worker is not a move

@@ -1,4 +1,4 @@
-"""A batch calls the tasks whose wall-clock work is due, and all when the clock was set."""
+"""A batch calls tasks whose wall-clock timers are due, and all tasks after a clock change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FIRST, SECOND = TaskId("words", 0), TaskId("words", 1)
 
 
 class Query:
-    """Two tasks of one stage that have been called once."""
+    """Two tasks of one stage that were called once."""
 
     def __init__(self) -> None:
         builder = TopologyBuilder("app")
@@ -25,7 +25,7 @@ class Query:
         self.clock = FakeClock(1_000)
         self._watched = WatchedClock(self.clock)
         self.timers = TaskTimers(builder.build().pipelines()[0], (2,), self._watched, None)
-        assert self.called() == EVERYONE  # before the first commit nobody knows what is due
+        assert self.called() == EVERYONE  # before the first commit, due times are unknown
 
     def called(self, *, everyone: bool = False) -> list[tuple[int, int]]:
         return self.timers.called(self._watched.now_ms(), everyone=everyone)
@@ -36,7 +36,7 @@ def query() -> Query:
     return Query()
 
 
-def test_a_task_is_called_from_when_it_is_due_until_it_says_otherwise(query: Query) -> None:
+def test_task_is_called_while_its_timer_is_due(query: Query) -> None:
     query.timers.note(SECOND, 1_500)
     assert query.called() == []
     assert not query.timers.due(1_499)
@@ -47,13 +47,13 @@ def test_a_task_is_called_from_when_it_is_due_until_it_says_otherwise(query: Que
     assert query.called() == []
 
 
-def test_everyone_can_be_called_once(query: Query) -> None:
+def test_call_of_all_tasks_can_be_forced_once(query: Query) -> None:
     assert query.called(everyone=True) == EVERYONE
     assert query.called() == []
 
 
 @pytest.mark.parametrize("hours", [3, -3], ids=["ahead", "back"])
-def test_all_tasks_are_called_once_after_the_clock_was_set(query: Query, hours: int) -> None:
+def test_all_tasks_are_called_once_after_clock_jump(query: Query, hours: int) -> None:
     query.timers.note(FIRST, 10**12)
     query.clock.jump(timedelta(hours=hours))
     assert query.called() == EVERYONE

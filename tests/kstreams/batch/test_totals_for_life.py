@@ -1,4 +1,4 @@
-"""In is out, dropped and held at every commit, through all that may happen to an app."""
+"""Record totals: input equals output, dropped and held records at every commit of an app."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 
 class Count(FixedKeyProcessor[str, str, int]):
-    """Forwards how often a key has come."""
+    """Forwards the number of records of each key."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.context, self.counts = context, context.store(COUNTS)
@@ -47,7 +47,7 @@ def refused(value: str) -> str:
 
 
 def topology(*sources: Topic[str, str]) -> Topology:
-    """Return a count behind a repartition, of any sources, which skip what fails."""
+    """Return a count after a repartition, for any sources; failing records are skipped."""
     builder = TopologyBuilder("whole")
     read = [builder.add_source(topic.name, topic, on_error="skip") for topic in sources]
     checked = [
@@ -60,13 +60,13 @@ def topology(*sources: Topic[str, str]) -> Topology:
 
 
 def emit(query: WholeQuery, topic: Topic[str, str]) -> None:
-    """Write 10 records: one of them is skipped."""
+    """Write 10 records, one of which is skipped."""
     with Emitter(topic, query.connection) as emitter:
         emitter.emit_many(Record(f"k{n % 3}", "bad" if n == 4 else "v", n) for n in range(10))
 
 
 def came(query: WholeQuery, node: str) -> tuple[int, int]:
-    """Return how many records a node has taken and lost, since the app began."""
+    """Return the numbers of records a node has received and dropped since the app began."""
     last = query.driver.last
     assert last is not None
     assert last.totals is not None
@@ -77,14 +77,16 @@ def came(query: WholeQuery, node: str) -> tuple[int, int]:
     return counts.records_in, counts.lost
 
 
-def test_through_all_that_may_happen_to_an_app(tmp_path: Path) -> None:
+def test_totals_balance_through_restart_crash_upgrade_savepoint_fork_and_reset(
+    tmp_path: Path,
+) -> None:
     query = WholeQuery(tmp_path, topology(IN), most=4)
     query.start()
     emit(query, IN)
-    query.run()  # each batch checks all nodes, and each partition
+    query.run()  # each batch checks all nodes and partitions
     assert came(query, "in") == (10, 1)
 
-    emit(query, IN)  # nothing is planned meanwhile: it is paused, and started again
+    emit(query, IN)  # nothing is planned during a pause or a restart
     query.start()
     assert came(query, "in") == (10, 1)
     query.batch(dies=True)
@@ -104,7 +106,7 @@ def test_through_all_that_may_happen_to_an_app(tmp_path: Path) -> None:
     fork = WholeQuery(tmp_path / "forked", topology(IN), most=4, fork=source)
     fork.start()
     fork.run()
-    assert came(fork, "in") == (10, 1)  # what came after the savepoint
+    assert came(fork, "in") == (10, 1)  # records after the savepoint
     fork.start()
     emit(fork, IN)
     fork.run()

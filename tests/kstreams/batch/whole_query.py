@@ -1,4 +1,4 @@
-"""One query of an app in this process: planned, run, killed and started again."""
+"""`WholeQuery`: one query of an app in this process, planned, run, killed and restarted."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from pathlib import Path
 
 from kstreams import Embedded, Topology
 from kstreams.batch.batch_run import BatchRun, Parts
-from kstreams.batch.embedded.feed import EmbeddedFeed
-from kstreams.batch.envelope import Content, Envelope
-from kstreams.batch.open_feed import publish_commit
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
+from kstreams.batch.io.open_feed import publish_commit
+from kstreams.batch.messages.envelope import Content, Envelope
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.report import BatchReport
-from kstreams.batch.stage_run import Message, StageRun
-from kstreams.batch.stage_settings import QuerySettings
-from kstreams.batch.worker_state import WorkerState
-from kstreams.checkpoint.admin.reset import reset
+from kstreams.batch.worker.stage_run import Message, StageRun
+from kstreams.batch.worker.stage_settings import QuerySettings
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.resume import positions_after
@@ -33,25 +32,26 @@ from kstreams.ids import TopicPartition
 from kstreams.state.backend.memory import Memory
 from kstreams.state.log.directory import Directory
 from kstreams.testing import FakeClock
+from kstreams_admin.reset import reset
 from tests.kstreams.totals import check_totals
 
 __all__ = ("WholeQuery",)
 
 
 class WholeQuery:
-    """Runs the one query of a topology on embedded topics, batch by batch.
+    """Runs the only query of a topology on embedded topics, batch by batch.
 
     Args:
         home: Directory of topics, checkpoint and state.
-        topology: Of one pipeline.
-        partitions: Of all topics, and so tasks of all groups.
-        most: How many records a batch has at most.
-        max_bytes: How many bytes.
-        fork: What it begins on a copy of.
+        topology: A topology with one pipeline.
+        partitions: Partitions of every topic, and so the number of tasks of each group.
+        most: Maximum number of records in a batch.
+        max_bytes: Maximum number of bytes in a batch.
+        fork: Source of the fork to begin with.
 
     Attributes:
-        plans: What was run and committed, in order.
-        reports: Of these.
+        plans: The committed plans, in order.
+        reports: The report of each committed plan.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class WholeQuery:
 
     @property
     def savepoints(self) -> Savepoints:
-        """Its savepoints."""
+        """Return the savepoints of the app."""
         log = self._settings.state.log
         assert log is not None
         return Savepoints(Checkpoint.load(self._settings.checkpoint), log.open())
@@ -107,12 +107,12 @@ class WholeQuery:
         self.start()
 
     def reset(self) -> None:
-        """Start the app fresh."""
+        """Reset the app, and start it."""
         reset("whole", checkpoint=self._settings.checkpoint.named, state=self._settings.state)
         self.start()
 
     def start(self) -> None:
-        """Start the app, for the first time or again: nothing is known but what is on disk."""
+        """Start the app, or restart it from the state on disk alone."""
         tasks = {group.name: self._partitions for group in self._groups}
         settings = self._settings
         log = settings.state.log
@@ -124,7 +124,7 @@ class WholeQuery:
             run="run",
             publish=lambda last: publish_commit(self.connection, self._topology, last, log.open()),
         )
-        if settings.fork is not None and not self._begun:  # a fork counts from its beginning
+        if settings.fork is not None and not self._begun:  # a fork begins to count at zero
             assert query.resumed.last is not None
             self._begun = positions_after(query.resumed.last)
         feed = EmbeddedFeed(self.connection)
@@ -156,11 +156,11 @@ class WholeQuery:
         self.driver.publish_last()
 
     def batch(self, *, until: dict[TopicPartition, int] | None = None, dies: bool = False) -> bool:
-        """Plan a batch, unless one is planned, run it and commit it; False for nothing to do.
+        """Plan a batch if none is pending, run and commit it; return False for nothing to do.
 
         Args:
-            until: Where reading ends.
-            dies: Whether the process dies before the commit.
+            until: End offsets.
+            dies: Let the process die before the commit.
         """
         plan = self.driver.planned(self._number)
         if plan is None:
@@ -179,7 +179,7 @@ class WholeQuery:
         return True
 
     def _check_totals(self) -> None:
-        """Assert that each record of the topics is counted once, and nothing else is."""
+        """Assert that each record of the topics is counted exactly once."""
         last = self.driver.last
         assert last is not None
         assert last.totals is not None
@@ -196,7 +196,7 @@ class WholeQuery:
             pass
 
     def dropped(self) -> dict[str, int]:
-        """Return how many records were dropped, by reason."""
+        """Return the number of dropped records, by reason."""
         found: Counter[str] = Counter()
         for report in self.reports:
             found.update(report.dropped)
@@ -215,9 +215,9 @@ class WholeQuery:
     def _job(self, plan: Plan, parts: Parts, _: Versions) -> Sequence[Content]:
         messages: list[list[Message]] = [list(part) for part in parts.values()]
         for stage in self._query.stages():
-            said: list[Message] = []
+            replies: list[Message] = []
             for part in messages:
                 run = StageRun(stage, self._worker, self._number, plan.cuts)
-                said += run.messages(payload for _, payload in part)
-            messages = [[m for m in said if m[0] == n] for n in range(self._query.width)]
+                replies += run.messages(payload for _, payload in part)
+            messages = [[m for m in replies if m[0] == n] for n in range(self._query.width)]
         return [Envelope.unpack(payload).content for part in messages for _, payload in part]

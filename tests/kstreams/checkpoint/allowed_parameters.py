@@ -1,4 +1,4 @@
-"""Changes of parameters that go on with a note."""
+"""Parameter changes that an upgrade accepts, with a note."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ("ALLOWED",)
 
 @dataclass(frozen=True)
 class Allowed:
-    """A change that goes on: its note, and the results of the records after it."""
+    """An accepted change: its note, and the results of the records after it."""
 
     first: Topology
     second: Topology

@@ -1,4 +1,4 @@
-"""Changes of parameters that would misread stored rows."""
+"""Parameter changes that an upgrade rejects, because stored rows would be misread."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MINUTE = 60_000
 
 @dataclass(frozen=True)
 class Shifts:
-    """Custom windows: of a length, from an offset on."""
+    """Custom windows with a length and an offset."""
 
     length: timedelta
     offset: timedelta = timedelta(0)

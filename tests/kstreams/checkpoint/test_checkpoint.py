@@ -1,4 +1,4 @@
-"""A checkpoint knows whose it is, and says what differs."""
+"""A checkpoint records its app, format and topology, and reports differences."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def _open(path: Path, topology: Topology, app: str = "app", tasks: int = 2) -> C
     return Checkpoint.open(home_of(path), app, topology, tasks=counts)
 
 
-def test_a_checkpoint_is_found_again(tmp_path: Path) -> None:
+def test_checkpoint_can_be_opened_again(tmp_path: Path) -> None:
     first = _open(tmp_path / "c", _topology(A))
     again = _open(tmp_path / "c", _topology(A))
     assert first == again
     assert first.incarnation != _open(tmp_path / "d", _topology(A)).incarnation
 
 
-def test_another_apps_checkpoint_is_refused(tmp_path: Path) -> None:
+def test_checkpoint_of_another_app_is_rejected(tmp_path: Path) -> None:
     _open(tmp_path, _topology(A), "orders")
     with pytest.raises(CheckpointMismatchError) as caught:
         _open(tmp_path, _topology(A), "clicks")
@@ -55,7 +55,7 @@ def test_another_apps_checkpoint_is_refused(tmp_path: Path) -> None:
     )
 
 
-def test_another_format_is_refused(tmp_path: Path) -> None:
+def test_checkpoint_of_another_format_is_rejected(tmp_path: Path) -> None:
     _open(tmp_path, _topology(A))
     file = tmp_path / "app.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "format": 99}))
@@ -63,13 +63,13 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
         _open(tmp_path, _topology(A))
 
 
-def test_a_checkpoint_that_was_begun_and_not_finished_begins_again(tmp_path: Path) -> None:
+def test_unfinished_checkpoint_is_created_again(tmp_path: Path) -> None:
     (tmp_path / ".app-1.json").write_text("{")
     assert _open(tmp_path, _topology(A)).app == "app"
     assert Memory().log is None
 
 
-def test_no_link_is_followed_where_a_file_is_to_be(tmp_path: Path) -> None:
+def test_link_in_place_of_description_is_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.write_text("untouched")
     (tmp_path / "c").mkdir()
@@ -79,7 +79,7 @@ def test_no_link_is_followed_where_a_file_is_to_be(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("forged", ["..", "../../x", "0123456789abc", "", None])
-def test_a_forged_incarnation_is_refused(tmp_path: Path, forged: str | None) -> None:
+def test_forged_checkpoint_id_is_rejected(tmp_path: Path, forged: str | None) -> None:
     _open(tmp_path, _topology(A))
     file = tmp_path / "app.json"
     _change(file, incarnation=forged)
@@ -97,7 +97,7 @@ def test_a_forged_incarnation_is_refused(tmp_path: Path, forged: str | None) -> 
         ("origin", None), ("begun", {"a": 7}), ("begun", None),
     ],
 )  # fmt: skip
-def test_a_description_of_wrong_types_is_refused(tmp_path: Path, field: str, value: object) -> None:
+def test_description_of_wrong_types_is_rejected(tmp_path: Path, field: str, value: object) -> None:
     _open(tmp_path, _topology(A))
     _change(tmp_path / "app.json", **{field: value})
     with pytest.raises(StateCorruptError, match=r"app\.json', which says .* cannot be read"):
@@ -105,7 +105,7 @@ def test_a_description_of_wrong_types_is_refused(tmp_path: Path, field: str, val
 
 
 @pytest.mark.parametrize("app", ["../x", "/x", "a/b", "..", "a\0", "a\n", ".a", ""])
-def test_a_forged_id_of_an_app_is_refused(tmp_path: Path, app: str) -> None:
+def test_forged_app_id_is_rejected(tmp_path: Path, app: str) -> None:
     _open(tmp_path, _topology(A))
     _change(tmp_path / "app.json", app=app)
     with pytest.raises(InvalidNameError, match="an app's id cannot be"):
@@ -113,7 +113,7 @@ def test_a_forged_id_of_an_app_is_refused(tmp_path: Path, app: str) -> None:
 
 
 @pytest.mark.parametrize("app", ["../x", "/x", "a/b", "..", "a\0", "a\n", ".a", "", "a" * 256])
-def test_an_id_that_leads_out_of_its_folder_is_refused(app: str) -> None:
+def test_app_id_that_leads_out_of_its_folder_is_rejected(app: str) -> None:
     with pytest.raises(InvalidNameError, match="an app's id cannot be"):
         app_home(app)
     with pytest.raises(InvalidNameError, match="an app's id cannot be"):
@@ -121,13 +121,13 @@ def test_an_id_that_leads_out_of_its_folder_is_refused(app: str) -> None:
 
 
 @pytest.mark.parametrize("app", ["word-count", "Zähler", "two words", "a:b", "a.b", "日本"])
-def test_odd_ids_go_on(app: str) -> None:
+def test_unusual_app_ids_are_accepted(app: str) -> None:
     assert app_home(app) == DirectoryHome((Path(".kstreams") / app).absolute())
 
 
 @pytest.fixture
 def older_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Build topologies as earlier versions did: with any names of nodes."""
+    """Build topologies with any node names, as earlier versions did."""
     monkeypatch.setattr("kstreams.graph.building.builder_base.name_problem", lambda _: "")
 
 
@@ -138,7 +138,7 @@ def folder(made: Checkpoint, query: str) -> Path:
 
 @pytest.mark.usefixtures("older_names")
 @pytest.mark.parametrize("name", ["../x", "/etc", "a/b", "..", ".", "a\0b", "%2E", "a/../../b"])
-def test_a_query_named_after_a_node_stays_in_its_directory(tmp_path: Path, name: str) -> None:
+def test_query_named_after_its_node_keeps_its_directory(tmp_path: Path, name: str) -> None:
     made = _open(tmp_path, _named(name))
     assert folder(made, name).parent == tmp_path / "queries"
     assert folder(made, name).name not in (".", "..")
@@ -153,14 +153,14 @@ def test_a_query_named_after_a_node_stays_in_its_directory(tmp_path: Path, name:
     assert set(last.pointers()) == {TaskId(name, 0)}
 
 
-def test_queries_of_two_nodes_never_share_a_directory(tmp_path: Path) -> None:
+def test_queries_of_two_nodes_have_different_directories(tmp_path: Path) -> None:
     made = _open(tmp_path, _topology(A))
     names = ["a", "a/plans", "%a%2Fplans", "a%2Fplans", ".", "%.", "..", "%%."]
     assert len({folder(made, name) for name in names}) == len(names)
 
 
 @pytest.mark.usefixtures("older_names")
-def test_a_query_that_has_its_plans_where_earlier_versions_put_them_keeps_it(
+def test_query_keeps_plan_directory_of_earlier_versions(
     tmp_path: Path,
 ) -> None:
     made = _open(tmp_path, _named("in/eu"))
@@ -170,7 +170,7 @@ def test_a_query_that_has_its_plans_where_earlier_versions_put_them_keeps_it(
 
 
 @pytest.mark.parametrize(("app", "node"), [("a" * 200, "n" * 60), ("a", "é" * 60)])
-def test_names_that_are_too_long_together_are_refused_at_the_start(
+def test_names_that_are_too_long_together_are_rejected_at_start(
     tmp_path: Path, app: str, node: str
 ) -> None:
     with pytest.raises(InvalidNameError, match="at most 255"):
@@ -179,7 +179,7 @@ def test_names_that_are_too_long_together_are_refused_at_the_start(
 
 
 def _change(file: Path, **fields: object) -> None:
-    """Forge a description, checksum and all."""
+    """Forge a description with a valid checksum."""
     known = json.loads(file.read_text())
     own = {name: known[name] for name in known if name not in ("document", "sum")}
     file.write_bytes(seal({**own, **fields}, "app.json").data)

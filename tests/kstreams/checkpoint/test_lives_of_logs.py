@@ -1,4 +1,4 @@
-"""Forks, savepoints, resets, restores and views of apps whose sources are no topics."""
+"""Forks, savepoints, resets, restores and views of apps that read logs instead of topics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 
 from kstreams import TEXT, Topology, TopologyBuilder
 from kstreams.batch import query_driver
-from kstreams.checkpoint.admin.reset import reset
 from kstreams.checkpoint.savepoint.fork import ForkSource, fork
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.errors import DataLossError, TopicRecreatedError
@@ -21,7 +20,8 @@ from kstreams.sources import Lines, Log, MoveTo, WhenRead, folder, items, rate
 from kstreams.state import Memory
 from kstreams.state.log.directory import Directory
 from kstreams.views import View
-from kstreams.views.remote_view import RemoteView
+from kstreams_admin.reset import reset
+from kstreams_client.remote_view import RemoteView
 from tests.crash.failpoints import Point
 from tests.crash.filing import append_file
 from tests.crash.harness import Harness
@@ -29,7 +29,7 @@ from tests.crash.workload import COUNTS, LAST, MARKS, OUT, PARTITIONS, Mark
 from tests.packages.kstreams_serve.serving import TOKEN, serving
 
 Logs = Callable[[Path], Log[Any, Any]]
-"""Makes the log of an app whose files are in a folder."""
+"""Makes the log of an app with its files in a folder."""
 
 NO_POINT = Point("nothing-dies", "never")
 BEGIN = datetime(2026, 1, 31, tzinfo=timezone.utc)
@@ -43,12 +43,12 @@ def files(when_read: WhenRead) -> Logs:
 
 
 class LogHarness(Harness):
-    """An app that counts lines of files, or what another log has.
+    """An app that counts the lines of files, or the records of another log.
 
     Args:
-        make: Makes the log.
-        files: Where its files are.
-        given: As for a `Harness`.
+        make: Factory of the log.
+        files: Directory of the log's files.
+        given: Arguments of `Harness`.
     """
 
     def __init__(self, make: Logs, place: Path, *given: Any) -> None:
@@ -71,7 +71,7 @@ class LogHarness(Harness):
         return builder.build()
 
     def counted(self) -> dict[str, int]:
-        """Return how often each key came, as of the last commit."""
+        """Return the count of each key as of the last commit."""
         return {key: len(marks) for key, marks in self.state().items()}
 
 
@@ -81,7 +81,7 @@ def _keyed(_key: None, line: object) -> tuple[str, str]:
 
 
 def app(home: Path, make: Logs, patch: pytest.MonkeyPatch, place: Path | None = None) -> LogHarness:
-    """Make an app in a directory, on files of its own or of another one."""
+    """Make an app in a directory, with its own files or the files of another app."""
     log = Directory(str(home / "checkpoint" / "state"))
     state = Memory(directory=str(home / "local"))
     given = (home, state, log, NO_POINT, "retry", patch)
@@ -103,20 +103,20 @@ def begun(home: Path, make: Logs, patch: pytest.MonkeyPatch) -> LogHarness:
 
 
 def kept(harness: Harness) -> dict[str, Any]:
-    """Make a savepoint; return the state that it keeps."""
+    """Create a savepoint; return the state in it."""
     Savepoints(harness.checkpoint, harness.log.open()).create("kept", harness.clock)
     return harness.state()
 
 
 def forked(harness: LogHarness, home: Path, patch: pytest.MonkeyPatch, **given: Any) -> LogHarness:
-    """Return an app on a fork of the savepoint, which reads the log that the first one reads."""
+    """Return an app on a fork of the savepoint that reads the log of the original."""
     made = app(home, harness.make, patch, harness.files)
     source = ForkSource(harness.checkpoint.home.named, "kept", log=harness.log, **given)
     fork(source, home / "checkpoint", "crash", log=made.log)
     return made
 
 
-def start_anew(harness: LogHarness, patch: pytest.MonkeyPatch) -> LogHarness:
+def reset_and_start(harness: LogHarness, patch: pytest.MonkeyPatch) -> LogHarness:
     """Reset a stopped app, and start it again."""
     harness.worker.background.drain()
     reset("crash", checkpoint=harness.checkpoint.home.named, state=harness.backend)
@@ -126,10 +126,10 @@ def start_anew(harness: LogHarness, patch: pytest.MonkeyPatch) -> LogHarness:
     return made
 
 
-def test_a_fork_reads_files_on_from_the_savepoint_as_the_first_one_does(
+def test_fork_continues_files_from_savepoint_like_original(
     tmp_path: Path, patch: pytest.MonkeyPatch
 ) -> None:
-    """The index is one, so the same lines have the same offsets, and new ones too."""
+    """Both apps share the file index, so all lines have the same offsets."""
     harness = begun(tmp_path / "first", files("leave"), patch)
     state = kept(harness)
     harness.batches(2)
@@ -145,7 +145,7 @@ def test_a_fork_reads_files_on_from_the_savepoint_as_the_first_one_does(
 
 
 @pytest.mark.parametrize("when_read", ["delete", MoveTo("_done")], ids=["delete", "move"])
-def test_a_fork_whose_files_are_gone_says_so(
+def test_fork_with_deleted_files_raises_data_loss_error(
     when_read: WhenRead, tmp_path: Path, patch: pytest.MonkeyPatch
 ) -> None:
     harness = begun(tmp_path / "first", files(when_read), patch)
@@ -155,44 +155,40 @@ def test_a_fork_whose_files_are_gone_says_so(
     with pytest.raises(DataLossError, match="deleted before they were read") as caught:
         other.start_driver()
     assert caught.value.where.topic == "words"
-    later = forked(harness, tmp_path / "third", patch, start=BEGIN)  # what was put there since
+    later = forked(harness, tmp_path / "third", patch, start=BEGIN)  # only files added later
     later.start_driver()
     later.run_until_committed()
     assert later.state() == state
 
 
-def test_a_reset_reads_files_that_stay_again(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
+def test_reset_app_reads_retained_files_again(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
     harness = begun(tmp_path, files("leave"), patch)
     counted = harness.counted()
-    assert start_anew(harness, patch).counted() == counted
+    assert reset_and_start(harness, patch).counted() == counted
 
 
-def test_a_reset_begins_behind_files_that_are_gone_and_says_so(
+def test_reset_app_begins_after_deleted_files_and_logs_warning(
     tmp_path: Path, patch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     harness = begun(tmp_path, files("delete"), patch)
     with caplog.at_level(logging.WARNING, "kstreams"):
-        again = start_anew(harness, patch)
+        again = reset_and_start(harness, patch)
     assert "log 'words' begins at" in caplog.text
     assert again.counted() == {}
-    again.input += harness.input  # files have names of their own
+    again.input += harness.input  # files have unique names
     again.batches(1)
     assert sum(again.counted().values()) > 0
 
 
-def test_a_reset_reads_files_that_were_brought_back(
-    tmp_path: Path, patch: pytest.MonkeyPatch
-) -> None:
+def test_reset_app_reads_restored_files(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
     harness = begun(tmp_path, files(MoveTo("_done")), patch)
     counted = harness.counted()
     for file in (harness.files / "_done").iterdir():
         file.rename(harness.files / file.name)
-    assert start_anew(harness, patch).counted() == counted
+    assert reset_and_start(harness, patch).counted() == counted
 
 
-def test_a_view_shows_what_was_committed_of_a_log(
-    tmp_path: Path, patch: pytest.MonkeyPatch
-) -> None:
+def test_view_shows_committed_counts_of_log(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
     harness = begun(tmp_path, files("delete"), patch)
     counted = harness.counted()
     path = tmp_path / "checkpoint"
@@ -213,10 +209,10 @@ LISTS: dict[str, Logs] = {
 
 
 @pytest.mark.parametrize("make", LISTS.values(), ids=LISTS)
-def test_a_made_log_is_forked_and_reset_as_a_topic_is(
+def test_generated_log_is_forked_and_reset_like_topic(
     make: Logs, tmp_path: Path, patch: pytest.MonkeyPatch
 ) -> None:
-    patch.setattr("kstreams.made_logs.rate_log.SystemClock", _Fixed)
+    patch.setattr("kstreams_generated_logs.rate_log.SystemClock", _Fixed)
     harness = app(tmp_path / "first", make, patch)
     harness.start_driver()
     harness.run_until_committed()
@@ -227,10 +223,10 @@ def test_a_made_log_is_forked_and_reset_as_a_topic_is(
     other.start_driver()
     assert not other.behind()
     assert other.counted() == counted
-    assert start_anew(harness, patch).counted() == counted
+    assert reset_and_start(harness, patch).counted() == counted
 
 
-def test_a_list_that_became_another_is_told(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
+def test_changed_item_list_is_rejected_at_start(tmp_path: Path, patch: pytest.MonkeyPatch) -> None:
     harness = app(tmp_path, LISTS["items"], patch)
     harness.start_driver()
     harness.run_until_committed()
@@ -240,7 +236,7 @@ def test_a_list_that_became_another_is_told(tmp_path: Path, patch: pytest.Monkey
 
 
 class _Fixed:
-    """Two minutes after the beginning."""
+    """A clock two minutes after the beginning."""
 
     def now_ms(self) -> int:
         return int((BEGIN + timedelta(seconds=120)).timestamp() * 1000)

@@ -1,4 +1,4 @@
-"""Windows of one grid are carried over into another, or the migration is refused."""
+"""Migration of windows to another length or gap; migrations that do not fit are rejected."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def old(windows: Any = None, name: str = "s") -> Any:
 def migrated(
     home: Path, first: Any, second: Any, migration: Migration, after: Sequence[Row]
 ) -> list[str]:
-    """Return the results of records that follow a migration of windows."""
+    """Return the results of records after a migration of windows."""
     query = started(home, windows_of(first, count(), each_update()), BEFORE)
     before = len(results(query))
     query.upgrade(windows_of(second, count(), each_update()), migrate={"s": migration})
@@ -44,7 +44,7 @@ def migrated(
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 10_000])
-def test_windows_are_merged_into_longer_ones(
+def test_windows_are_merged_into_longer_windows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
     monkeypatch.setattr("kstreams.checkpoint.start.migration._ROWS_AT_ONCE", rows_at_once)
@@ -58,7 +58,7 @@ def test_windows_are_merged_into_longer_ones(
     ]
 
 
-def test_windows_go_into_each_hop_that_holds_them(tmp_path: Path) -> None:
+def test_windows_are_merged_into_each_hop_that_contains_them(tmp_path: Path) -> None:
     one, hops = tumbling(minutes(1)), HoppingWindows(minutes(4), minutes(2), grace=minutes(60))
     migration = Migration(old(one), merge=count().merge)
     assert migrated(tmp_path, one, hops, migration, [(121_000, "a", 1)]) == [
@@ -67,14 +67,14 @@ def test_windows_go_into_each_hop_that_holds_them(tmp_path: Path) -> None:
     ]
 
 
-def test_values_are_converted_before_they_are_merged(tmp_path: Path) -> None:
+def test_values_are_converted_before_merge(tmp_path: Path) -> None:
     one, seven = tumbling(minutes(1)), tumbling(minutes(7))
     migration = Migration(old(one), lambda key, value: value * 10, merge=count().merge)
     assert migrated(tmp_path, one, seven, migration, [(63_000, "a", 1)]) == ["a@0/420000=31@63000"]
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "migration", "said"),
+    ("first", "second", "migration", "expected_text"),
     [
         (
             tumbling(minutes(1)),
@@ -118,23 +118,23 @@ def test_values_are_converted_before_they_are_merged(tmp_path: Path) -> None:
     ],
     ids=["no-merge", "cut", "cut-later", "overlap", "no-old-windows", "wrong-old-windows"],
 )
-def test_windows_that_do_not_fit_are_refused_and_nothing_changes(
-    tmp_path: Path, first: Any, second: Any, migration: Migration, said: str
+def test_windows_that_do_not_fit_are_rejected_without_change(
+    tmp_path: Path, first: Any, second: Any, migration: Migration, expected_text: str
 ) -> None:
     query = started(tmp_path, windows_of(first, count(), each_update()), BEFORE)
     changed = windows_of(second, count(), each_update())
-    if not said:
+    if not expected_text:
         query.upgrade(changed, migrate={"s": migration})
         feed(query, [(63_000, "a", 1)])
         assert results(query)[-1] == "a@0/120000=4@63000"
         return
     with pytest.raises(CheckpointMismatchError) as caught:
         query.upgrade(changed, migrate={"s": migration})
-    assert said in caught.value.message
+    assert expected_text in caught.value.message
     query.upgrade(windows_of(first, count(), each_update()))
 
 
-def test_a_merge_that_raises_names_the_store_and_the_key(tmp_path: Path) -> None:
+def test_failing_merge_names_store_and_key(tmp_path: Path) -> None:
     one, seven = tumbling(minutes(1)), tumbling(minutes(7))
     migration = Migration(old(one), merge=lambda earlier, later: 1 // 0)
     with pytest.raises(ProcessingError, match="ZeroDivisionError") as caught:
@@ -142,7 +142,7 @@ def test_a_merge_that_raises_names_the_store_and_the_key(tmp_path: Path) -> None
     assert caught.value.where.store == "s"
 
 
-def test_a_migration_that_stays_in_the_program_runs_once(tmp_path: Path) -> None:
+def test_migration_left_in_program_runs_once(tmp_path: Path) -> None:
     one, seven = tumbling(minutes(1)), tumbling(minutes(7))
     migration = Migration(old(one), merge=count().merge)
     query = started(tmp_path, windows_of(one, count(), each_update()), BEFORE)
@@ -154,7 +154,7 @@ def test_a_migration_that_stays_in_the_program_runs_once(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("emit", [each_update(), on_close()], ids=["updates", "finals"])
-def test_sliding_windows_follow_the_new_difference_from_the_stored_slices(
+def test_migrated_sliding_windows_use_new_difference_for_stored_slices(
     tmp_path: Path, emit: Any
 ) -> None:
     short, long = (SlidingWindows(seconds(n), grace=seconds(5)) for n in (10, 20))
@@ -178,7 +178,7 @@ def sessions(seconds_of_gap: int) -> Any:
     return windows_of(windows, count(), each_update())
 
 
-def test_sessions_that_a_longer_gap_joins_become_one(tmp_path: Path) -> None:
+def test_sessions_within_longer_gap_are_merged(tmp_path: Path) -> None:
     query = started(tmp_path, sessions(5), SESSIONS)
     store: Any = session_store("s", key=TEXT, value=INT64)
     with pytest.raises(CheckpointMismatchError, match="has no merge"):
@@ -193,7 +193,7 @@ def test_sessions_that_a_longer_gap_joins_become_one(tmp_path: Path) -> None:
     ]
 
 
-def test_sessions_keep_their_bounds_where_the_gap_gets_shorter(tmp_path: Path) -> None:
+def test_sessions_keep_bounds_if_gap_becomes_shorter(tmp_path: Path) -> None:
     query = started(tmp_path, sessions(30), SESSIONS)
     query.upgrade(sessions(5), migrate={"s": Migration(session_store("s", key=TEXT, value=INT64))})
     feed(query, [(24_000, "a", 1), (84_000, "a", 1)])

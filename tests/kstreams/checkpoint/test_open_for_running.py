@@ -1,4 +1,4 @@
-"""One entry opens a checkpoint for running, and says all that a start needs of it."""
+"""`open_for_running`: opens a checkpoint and returns all data that a start needs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def topology(*names: str, stores: Sequence[Any] = ()) -> Topology:
 
 
 class Start:
-    """Starts of an app on one checkpoint, and what they publish."""
+    """Starts of an app on one checkpoint, with the receipts that they publish."""
 
     def __init__(self, home: Path) -> None:
         self.home = home
@@ -58,7 +58,7 @@ def commit(query: OpenedQuery, batch: int) -> Commit:
     return query.commits.append(Commit(batch, "run", 5, tasks, outputs=(STAGED,), positions=read))
 
 
-def test_a_new_checkpoint_has_all_queries_of_the_topology_in_its_order(start: Start) -> None:
+def test_new_checkpoint_has_queries_in_order_of_topology(start: Start) -> None:
     opened = start.open(topology("b", "a"))
     assert [query.name for query in opened] == ["b", "a"]
     assert [query.resumed.last for query in opened] == [None, None]
@@ -67,7 +67,7 @@ def test_a_new_checkpoint_has_all_queries_of_the_topology_in_its_order(start: St
     assert {query.scope for query in opened} == {saved.scope("a"), saved.scope("b")}
 
 
-def test_a_query_goes_on_after_its_last_commit(start: Start) -> None:
+def test_query_resumes_after_its_last_commit(start: Start) -> None:
     (first,) = start.open(topology("a"))
     last = commit(first, 0)
     (again,) = start.open(topology("a"))
@@ -77,7 +77,7 @@ def test_a_query_goes_on_after_its_last_commit(start: Start) -> None:
     assert start.published == []
 
 
-def test_what_a_crash_left_is_published_before_the_topology_changes(start: Start) -> None:
+def test_receipts_left_by_crash_are_published_before_upgrade(start: Start) -> None:
     (first,) = start.open(topology("a", stores=[COUNTS]))
     commit(first, 3)
     with pytest.raises(CheckpointMismatchError, match="counts"):
@@ -85,7 +85,7 @@ def test_what_a_crash_left_is_published_before_the_topology_changes(start: Start
     assert start.published == [((STAGED,), 3)]
 
 
-def test_an_upgrade_begins_a_generation_where_the_old_one_ended(start: Start) -> None:
+def test_upgrade_begins_generation_at_positions_of_last_commit(start: Start) -> None:
     (first,) = start.open(topology("a", stores=[COUNTS]))
     commit(first, 3)
     (made,) = start.open(topology("a"), reset=frozenset({"counts"}))

@@ -1,4 +1,4 @@
-"""A pause is remembered by the checkpoint, and no batch is planned while it holds."""
+"""A pause is stored in the checkpoint, and prevents new plans until it ends."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from kstreams.clock import SystemClock
 from kstreams.errors import ExecutionError
 from kstreams.spark.app_parts import AppParts
 from kstreams.spark.app_run import AppRun
-from kstreams.testing.resident_objects import ResidentObjects
+from kstreams_testing.resident_objects import ResidentObjects
 from tests.kstreams.views.committing import topology
 from tests.kstreams.views.counted import COUNTS
 
 
 class Kept:
-    """Settings of an object store of this process."""
+    """Settings of an object store in this process."""
 
     def __init__(self) -> None:
         self.objects = ResidentObjects()
@@ -41,7 +41,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> CheckpointHome:
     return home_of(tmp_path if request.param == "directory" else Kept())
 
 
-def test_it_is_remembered_and_the_first_one_stays(home: CheckpointHome) -> None:
+def test_first_pause_is_stored_until_resume(home: CheckpointHome) -> None:
     assert present_pause(home) is None
     assert pause(home, "a move\nof tables", 5).reason == "a move\\nof tables"
     assert pause(home, "another", 9, "anna").since_ms == 5
@@ -55,14 +55,14 @@ def test_it_is_remembered_and_the_first_one_stays(home: CheckpointHome) -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"since_ms": "x"}', b"\xff"])
-def test_a_damaged_note_is_a_pause_all_the_same(home: CheckpointHome, data: bytes) -> None:
+def test_damaged_pause_note_counts_as_pause(home: CheckpointHome, data: bytes) -> None:
     home.note_pause(data)
     found = present_pause(home)
     assert found is not None
     assert "cannot be read" in found.reason
 
 
-def test_what_cannot_be_asked_stays_what_it_was(tmp_path: Path) -> None:
+def test_unreadable_pause_note_keeps_last_known_state(tmp_path: Path) -> None:
     home = home_of(tmp_path)
     watch = PauseWatch(home, "app")
     watch._every = 0
@@ -76,7 +76,7 @@ def test_what_cannot_be_asked_stays_what_it_was(tmp_path: Path) -> None:
 
 
 class Ticked:
-    """Stands for a query."""
+    """A fake query that counts its ticks."""
 
     name, fills_tables = "q", False
 
@@ -120,7 +120,7 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[AppRun, Ticked
         run="run",
     )
     run, query = AppRun(settings, parts), Ticked()
-    run._pipelines = (query,)  # type: ignore[assignment]  # played
+    run._pipelines = (query,)  # type: ignore[assignment]  # a fake query
     run.state = AppState.RUNNING
     return run, query, settings.checkpoint
 
@@ -133,7 +133,7 @@ def until(done: Callable[[], bool]) -> None:
     raise AssertionError("it does not come")
 
 
-def test_no_batch_is_planned_until_it_is_resumed(
+def test_paused_app_plans_no_batch_until_resume(
     app: tuple[AppRun, Ticked, CheckpointHome],
 ) -> None:
     run, query, home = app
@@ -153,7 +153,7 @@ def test_no_batch_is_planned_until_it_is_resumed(
     thread.join()
 
 
-def test_a_run_to_the_end_is_refused(app: tuple[AppRun, Ticked, CheckpointHome]) -> None:
+def test_run_to_end_of_paused_app_is_rejected(app: tuple[AppRun, Ticked, CheckpointHome]) -> None:
     run, query, home = app
     pause(home, "a move", 5)
     with pytest.raises(ExecutionError, match="is paused, so it reads to no end: a move"):

@@ -1,4 +1,4 @@
-"""The parameters of stores are recorded, and all that reads state compares them."""
+"""Recorded parameters of stores are compared by all readers of state."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def counted(windows: Any, emit: Emission | None = None) -> Topology:
     return windows_of(windows, count(), emit or on_close())
 
 
-def test_the_recorded_parameters_stay_the_same_from_release_to_release() -> None:
+def test_recorded_parameters_are_stable_across_releases() -> None:
     own = {"windows": "TumblingWindows", "windows.size_ms": 60_000, "windows.grace_ms": 2_000}
     windows = TumblingWindows(minutes(1), grace=seconds(2))
     emit = every(seconds(5))
@@ -52,7 +52,7 @@ def test_the_recorded_parameters_stay_the_same_from_release_to_release() -> None
     assert found["aggregator"] == "combine(count, sum of field 'price', max of a function)"
 
 
-def test_a_checkpoint_without_parameters_opens_and_has_them_from_then_on(
+def test_checkpoint_without_parameters_opens_and_records_them(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     query = started(tmp_path, counted(ONE), [(1_000, "a", 1)])
@@ -70,7 +70,7 @@ def test_a_checkpoint_without_parameters_opens_and_has_them_from_then_on(
 
 
 @pytest.mark.parametrize("value", [None, [1], {"a": 1}, 1.5])
-def test_a_recorded_parameter_of_another_type_is_refused(tmp_path: Path, value: object) -> None:
+def test_recorded_parameter_of_wrong_type_is_rejected(tmp_path: Path, value: object) -> None:
     started(tmp_path, counted(ONE), [(1_000, "a", 1)])
     home = home_of(tmp_path / "checkpoint")
     made = Checkpoint.load(home)
@@ -80,7 +80,7 @@ def test_a_recorded_parameter_of_another_type_is_refused(tmp_path: Path, value: 
         Checkpoint.load(home)
 
 
-def test_a_fork_with_other_windows_is_refused(tmp_path: Path) -> None:
+def test_fork_with_other_windows_is_rejected(tmp_path: Path) -> None:
     query = started(tmp_path, counted(ONE), [(1_000, "a", 1)])
     query.savepoints.create("before", FakeClock())
     log = query._settings.state.log
@@ -96,7 +96,7 @@ def test_a_fork_with_other_windows_is_refused(tmp_path: Path) -> None:
             fork.start()
 
 
-def test_dataframes_refuse_a_savepoint_of_other_windows(tmp_path: Path) -> None:
+def test_dataframes_reject_savepoint_with_other_windows(tmp_path: Path) -> None:
     query = started(tmp_path, counted(ONE), [(1_000, "a", 1)])
     query.savepoints.create("before", FakeClock())
     source = ForkSource(tmp_path / "checkpoint", "before", query._settings.state.log)
@@ -115,19 +115,19 @@ def layout(topology: Topology) -> Layout:
     return Layout("app", topology.fingerprint(), ("in",), (1,), parameters=parameters)
 
 
-def test_dataframes_refuse_a_checkpoint_of_other_windows_but_not_of_another_grace() -> None:
+def test_dataframes_reject_checkpoint_with_other_windows_and_accept_other_grace() -> None:
     one = layout(counted(ONE))
     layout(counted(TumblingWindows(minutes(1), grace=minutes(1)))).check(one.to_text())
     with pytest.raises(CheckpointMismatchError, match=f"store 's': {SAID}"):
         layout(counted(SEVEN)).check(one.to_text())
 
 
-def test_dataframes_open_a_checkpoint_that_has_no_parameters() -> None:
+def test_dataframes_open_checkpoint_without_parameters() -> None:
     text = '{"app": "app", "shape": "%s", "tasks": {"in": 1}, "origin": ""}'
     layout(counted(SEVEN)).check(text % counted(SEVEN).fingerprint())
 
 
-def test_a_view_by_other_windows_is_refused(tmp_path: Path) -> None:
+def test_view_with_other_windows_is_rejected(tmp_path: Path) -> None:
     def store(windows: Any) -> Any:
         return window_store("s", key=TEXT, value=INT64, windows=windows)
 
@@ -139,7 +139,7 @@ def test_a_view_by_other_windows_is_refused(tmp_path: Path) -> None:
         View(tmp_path, store(SEVEN))
 
 
-def test_nodes_that_share_a_store_by_other_parameters_do_not_build() -> None:
+def test_nodes_that_share_store_with_different_parameters_are_rejected() -> None:
     store = window_store("s", key=TEXT, value=INT64)
     builder = TopologyBuilder("shared")
     source = builder.add_source("in", Topic("in", TEXT, INT64))
@@ -150,7 +150,7 @@ def test_nodes_that_share_a_store_by_other_parameters_do_not_build() -> None:
     assert "windows.size_ms is 0:01:00 in the one and 0:07:00 in the other" in str(caught.value)
 
 
-def test_a_store_that_cannot_be_migrated_is_not_offered_a_migration(tmp_path: Path) -> None:
+def test_error_suggests_migration_only_for_stores_that_support_it(tmp_path: Path) -> None:
     emit = every(seconds(5))
     query = started(tmp_path, counted(ONE, emit), [(1_000, "a", 1)])
     with pytest.raises(CheckpointMismatchError) as caught:
@@ -161,7 +161,7 @@ def test_a_store_that_cannot_be_migrated_is_not_offered_a_migration(tmp_path: Pa
     assert "--reset s --reset s-waiting" in caught.value.hint
 
 
-def test_a_savepoint_of_before_parameters_is_read(tmp_path: Path) -> None:
+def test_savepoint_without_recorded_parameters_can_be_forked(tmp_path: Path) -> None:
     query = started(tmp_path, counted(ONE, each_update()), [(1_000, "a", 1)])
     home = home_of(tmp_path / "checkpoint")
     made = Checkpoint.load(home)

@@ -1,4 +1,4 @@
-"""Tables and joins that come, go or change: what the plan says, and what it refuses."""
+"""Added, removed and changed tables and joins in an upgrade: reported lines and rejections."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kstreams.state.stores.queue.kind import queue_store
 from kstreams.state.stores.queue.rows import QueueRows
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
-from tests.kstreams.checkpoint.start.test_upgrade import A, Life, kv, topology
+from tests.kstreams.checkpoint.start.test_upgrade import A, AppCheckpoint, kv, topology
 
 USERS = Topic("users", TEXT, TEXT)
 STORE = timestamped_store("users", key=TEXT, value=TEXT)
@@ -32,7 +32,7 @@ HELD = queue_store("held", key=TEXT, value=INT64)
 
 
 def counting(*, table: bool = False, how: Any = None, start: Any = "earliest") -> Topology:
-    """Count records, and maybe join them with a table."""
+    """Count records, optionally joined with a table."""
     builder = TopologyBuilder("shape")
     source = builder.add_source("a", A)
     builder.aggregate_table("counts", aggregate(count(), store=COUNTS), source)
@@ -53,65 +53,67 @@ def tables(how: Any) -> Topology:
 
 
 def planned(
-    life: Life, new: Topology, caplog: pytest.LogCaptureFixture, **options: Any
+    app: AppCheckpoint, new: Topology, caplog: pytest.LogCaptureFixture, **options: Any
 ) -> list[str]:
-    """Upgrade, and return the lines of the plan."""
+    """Upgrade, and return the logged plan."""
     caplog.clear()
     with caplog.at_level(logging.INFO, "kstreams.checkpoint.start.upgrade"):
-        life.upgrade(new, **options)
+        app.upgrade(new, **options)
     return [record.getMessage().removeprefix("upgrade of app: ") for record in caplog.records]
 
 
-def begun(path: Path, first: Topology, *specs: StoreSpec[Any], fill: Any = None) -> Life:
-    life = Life(path, first)
-    life.commit(3, fill or (lambda overlay: None), *specs)
-    return life
+def begun(path: Path, first: Topology, *specs: StoreSpec[Any], fill: Any = None) -> AppCheckpoint:
+    app = AppCheckpoint(path, first)
+    app.commit(3, fill or (lambda overlay: None), *specs)
+    return app
 
 
 @pytest.mark.parametrize(
-    ("records", "start", "told"),
+    ("records", "start", "expected_line"),
     [
         (1_200_000, "earliest", "table 'users' is read first: 1,200,000 records of topic 'users'"),
         (None, "earliest", "table 'users' is read first, from the start of topic 'users'"),
         (5, "latest", None),
     ],
 )
-def test_a_table_that_comes_to_a_running_group_is_read_first(
+def test_upgrade_reports_records_of_added_table_to_read_first(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     records: int | None,
     start: str,
-    told: str | None,
+    expected_line: str | None,
 ) -> None:
-    life = begun(tmp_path, counting(), COUNTS)
-    life.records = None if records is None else lambda _: records
-    lines = planned(life, counting(table=True, start=start), caplog)
+    app = begun(tmp_path, counting(), COUNTS)
+    app.records = None if records is None else lambda _: records
+    lines = planned(app, counting(table=True, start=start), caplog)
     assert "store 'users': new: begin empty" in lines
     assert "store 's': same: keep" in lines
     assert "join 'named' of group 'a' is new" in lines
-    assert [line for line in lines if "read first" in line] == ([told] if told else [])
-    assert {place.topic for place in life.last().positions} == {"a"}
-    assert life.checkpoint.generations == {"a": 1}
+    assert [line for line in lines if "read first" in line] == (
+        [expected_line] if expected_line else []
+    )
+    assert {place.topic for place in app.last().positions} == {"a"}
+    assert app.checkpoint.generations == {"a": 1}
 
 
-def test_a_topology_that_begins_says_nothing_of_what_is_read_first(
+def test_new_query_with_table_reports_no_records_to_read_first(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, topology(kv("t"), topics=[Topic("other", TEXT, INT64)]))
-    lines = planned(life, counting(table=True), caplog, reset={"t"})
+    app = begun(tmp_path, topology(kv("t"), topics=[Topic("other", TEXT, INT64)]))
+    lines = planned(app, counting(table=True), caplog, reset={"t"})
     assert not [line for line in lines if "read first" in line]
 
 
 @pytest.mark.parametrize(("old", "new"), [("inner", "left"), ("left", "outer"), ("outer", "inner")])
-def test_another_kind_of_join_holds_from_now_on_and_the_query_goes_on(
+def test_changed_kind_of_table_join_applies_to_later_records(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, old: str, new: str
 ) -> None:
     kinds: dict[str, Any] = {"inner": inner, "left": left, "outer": outer}
-    life = begun(tmp_path, tables(kinds[old]), COUNTS)
-    lines = planned(life, tables(kinds[new]), caplog)
+    app = begun(tmp_path, tables(kinds[old]), COUNTS)
+    lines = planned(app, tables(kinds[new]), caplog)
     assert f"join 'both' of group 'a': {old} before, now {new}: for records from now on" in lines
-    assert (life.checkpoint.generations, life.last().batch) == ({}, 3)
-    assert planned(life, tables(kinds[new]), caplog) == []
+    assert (app.checkpoint.generations, app.last().batch) == ({}, 3)
+    assert planned(app, tables(kinds[new]), caplog) == []
 
 
 ITEMS = timestamped_store("items", key=TEXT, value=TEXT)
@@ -139,7 +141,7 @@ def everywhere(how: Any) -> Topology:
     ("make", "group"), [(foreign, "full-subscription-response"), (everywhere, "a")]
 )
 @pytest.mark.parametrize(("old", "new"), [("inner", "left"), ("left", "inner")])
-def test_joins_by_other_keys_than_the_record_s_say_so_too(
+def test_changed_kind_of_foreign_key_join_is_reported(
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     make: Any,
@@ -150,10 +152,12 @@ def test_joins_by_other_keys_than_the_record_s_say_so_too(
     kinds: dict[str, Any] = {"inner": inner, "left": left}
     before, now = make(kinds[old]), make(kinds[new])
     assert before.shape()[group]["joins"] == {"full": {"how": old}}
-    life = begun(tmp_path, before)
-    lines = planned(life, now, caplog)
-    told = f"join 'full' of group {group!r}: {old} before, now {new}: for records from now on"
-    assert told in lines
+    app = begun(tmp_path, before)
+    lines = planned(app, now, caplog)
+    expected_line = (
+        f"join 'full' of group {group!r}: {old} before, now {new}: for records from now on"
+    )
+    assert expected_line in lines
 
 
 B = Topic("b", TEXT, INT64)
@@ -175,7 +179,7 @@ def pairs(before: int, after: int, grace: int, *, joined: bool = True) -> Topolo
 
 
 @pytest.mark.parametrize(
-    ("spans", "told"),
+    ("spans", "expected_line"),
     [
         ((0, 2_000, 5), "what was forgotten by then finds no partner"),
         ((0, 1_000, 50), "what was forgotten by then finds no partner"),
@@ -183,18 +187,21 @@ def pairs(before: int, after: int, grace: int, *, joined: bool = True) -> Topolo
         ((0, 500, 5), "less is remembered"),
     ],
 )
-def test_a_join_of_streams_may_reach_further_or_less_far(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, spans: tuple[int, int, int], told: str
+def test_changed_bounds_of_stream_join_are_accepted(
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    spans: tuple[int, int, int],
+    expected_line: str,
 ) -> None:
-    life = begun(tmp_path, pairs(0, 1_000, 5), PAIRS)
-    lines = planned(life, pairs(*spans), caplog)
+    app = begun(tmp_path, pairs(0, 1_000, 5), PAIRS)
+    lines = planned(app, pairs(*spans), caplog)
     now = f"before {spans[0]:,} ms, after {spans[1]:,} ms, grace {spans[2]:,} ms"
     assert (
         "join 'pairs' of group 'a': within before 0 ms, after 1,000 ms, grace 5 ms before, "
-        f"now {now}: {told}"
+        f"now {now}: {expected_line}"
     ) in lines
     assert "store 'pairs': same: keep" in lines
-    assert (life.checkpoint.generations, life.last().batch) == ({}, 3)
+    assert (app.checkpoint.generations, app.last().batch) == ({}, 3)
 
 
 def rated(grace: int) -> Topology:
@@ -206,33 +213,33 @@ def rated(grace: int) -> Topology:
     return builder.build()
 
 
-def test_a_join_as_of_may_wait_longer_or_less_long(
+def test_changed_grace_of_join_as_of_is_accepted(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, rated(1_000), RATES, HELD)
-    lines = planned(life, rated(50), caplog)
+    app = begun(tmp_path, rated(1_000), RATES, HELD)
+    lines = planned(app, rated(50), caplog)
     assert (
         "join 'as-of' of group 'a': grace 1,000 ms before, now grace 50 ms: records wait so long "
         "from now on"
     ) in lines
 
 
-def test_a_join_of_streams_that_comes_later_begins_with_what_comes(
+def test_added_stream_join_finds_partners_among_later_records(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, pairs(0, 1, 0, joined=False))
-    lines = planned(life, pairs(0, 1, 0), caplog)
+    app = begun(tmp_path, pairs(0, 1, 0, joined=False))
+    lines = planned(app, pairs(0, 1, 0), caplog)
     assert "join 'pairs' of group 'a' is new: it finds partners among records from now on" in lines
     assert "store 'pairs': new: begin empty" in lines
 
 
-def test_a_join_that_goes_is_named_and_its_table_is_not_dropped_unasked(
+def test_removed_join_is_reported_and_its_table_dropped_only_by_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, counting(table=True), COUNTS, STORE)
+    app = begun(tmp_path, counting(table=True), COUNTS, STORE)
     with pytest.raises(CheckpointMismatchError, match="store 'users' is no longer"):
-        life.upgrade(counting())
-    lines = planned(life, counting(), caplog, reset={"users"})
+        app.upgrade(counting())
+    lines = planned(app, counting(), caplog, reset={"users"})
     assert "join 'named' of group 'a' is gone" in lines
     assert "source topic 'users' of group 'a' is gone" in lines
 
@@ -248,27 +255,27 @@ def waited(overlay: Any) -> None:
     QueueRows.of(HELD.open(overlay)).release(7)
 
 
-def test_records_that_wait_are_not_dropped_unasked(
+def test_waiting_records_are_dropped_only_by_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waits)
+    app = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waits)
     with pytest.raises(CheckpointMismatchError, match="drain it first") as caught:
-        life.upgrade(topology(kv()))
+        app.upgrade(topology(kv()))
     assert "6 records wait in it" in caught.value.message
     assert "App.run(until='end', close_windows=True)" in caught.value.message
-    lines = planned(life, topology(kv()), caplog, reset={"held"})
+    lines = planned(app, topology(kv()), caplog, reset={"held"})
     assert "store 'held': removed (6 records wait in it): drop" in lines
 
 
-def test_a_queue_that_is_drained_goes_by_itself(
+def test_drained_queue_is_removed_without_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    life = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waited)
-    lines = planned(life, topology(kv()), caplog)
+    app = begun(tmp_path, topology(kv(), HELD), kv(), HELD, fill=waited)
+    lines = planned(app, topology(kv()), caplog)
     assert "store 'held': removed (0 records wait in it): drop" in lines
 
 
-def test_a_shape_has_what_joins_go_by_only_where_there_are_any() -> None:
+def test_shape_lists_joins_only_if_topology_has_joins() -> None:
     assert "joins" not in counting().shape()["a"]
     assert counting(table=True).shape()["a"]["joins"] == {"named": {"how": "inner"}}
 
@@ -282,25 +289,25 @@ def global_named() -> Topology:
     return builder.build()
 
 
-def test_a_table_becomes_global_with_its_rows_and_goes_back_only_by_a_reset(
+def test_table_becomes_global_with_its_rows_and_ordinary_again_only_by_reset(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fill(overlay: Any) -> None:
         COUNTS.open(overlay).put("a", 1, 5)
         STORE.open(overlay).put("ann", "Ann", 5)
 
-    life = begun(tmp_path, counting(table=True), COUNTS, STORE, fill=fill)
-    lines = planned(life, global_named(), caplog)
+    app = begun(tmp_path, counting(table=True), COUNTS, STORE, fill=fill)
+    lines = planned(app, global_named(), caplog)
     assert "store 'users': same: keep" in lines
     task = TaskId("users.source", 1)
-    pointer = life.last("users.source").pointers()[task]
+    pointer = app.last("users.source").pointers()[task]
     store = MemoryStore(sorted({*pointer.stores, "users"}))
-    key = life.checkpoint.task_key("users.source", task)
-    DurableLog(life.objects, key).restore(pointer, store)
+    key = app.checkpoint.task_key("users.source", task)
+    DurableLog(app.objects, key).restore(pointer, store)
     assert dict(STORE.open(Overlay(store)).range()) == {"ann": ("Ann", 5)}
-    assert dict(life.live(COUNTS).range()) == {"a": (1, 5)}
+    assert dict(app.live(COUNTS).range()) == {"a": (1, 5)}
     with pytest.raises(CheckpointMismatchError, match="would join the stores") as caught:
-        life.upgrade(counting(table=True))
+        app.upgrade(counting(table=True))
     assert "reset all but one" in caught.value.message
-    life.upgrade(counting(table=True), reset={"users"})
-    assert dict(life.live(COUNTS).range()) == {"a": (1, 5)}
+    app.upgrade(counting(table=True), reset={"users"})
+    assert dict(app.live(COUNTS).range()) == {"a": (1, 5)}

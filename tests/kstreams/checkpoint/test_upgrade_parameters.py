@@ -1,4 +1,4 @@
-"""A changed parameter is refused where it would misread rows, and else does what is documented."""
+"""A changed parameter is rejected if rows would be misread, and otherwise works as documented."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AFTER: list[Row] = [(66_000, "a", 7), (10 * 24 * 60 * MINUTE, "b", 1)]
     [case[1:] for case in REFUSED],
     ids=[case[0] for case in REFUSED],
 )
-def test_a_parameter_that_would_misread_rows_is_refused_and_the_state_stays(
+def test_parameter_change_that_would_misread_rows_is_rejected_and_state_is_kept(
     tmp_path: Path, first: Topology, second: Topology, detail: str
 ) -> None:
     query = started(tmp_path / "changed", first, BEFORE)
@@ -47,7 +47,7 @@ def test_a_parameter_that_would_misread_rows_is_refused_and_the_state_stays(
 @pytest.mark.parametrize(
     "name", ["tumbling-size", "sliding-difference", "session-gap", "aggregator", "windowed-keys"]
 )
-def test_a_reset_starts_the_store_empty_with_the_new_parameter(tmp_path: Path, name: str) -> None:
+def test_reset_empties_store_and_records_new_parameter(tmp_path: Path, name: str) -> None:
     _, first, second, _ = BY_NAME[name]
     query = started(tmp_path / "changed", first, BEFORE)
     before = len(results(query))
@@ -58,7 +58,7 @@ def test_a_reset_starts_the_store_empty_with_the_new_parameter(tmp_path: Path, n
 
 
 @pytest.mark.parametrize("name", ALLOWED)
-def test_another_parameter_goes_on_with_a_note_and_with_the_stored_rows(
+def test_accepted_parameter_change_logs_note_and_keeps_rows(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
 ) -> None:
     case = ALLOWED[name]
@@ -73,7 +73,7 @@ def test_another_parameter_goes_on_with_a_note_and_with_the_stored_rows(
     assert results(query)[before:] == list(case.expected)
 
 
-def test_every_recorded_parameter_has_a_case() -> None:
+def test_each_recorded_parameter_has_a_test_case() -> None:
     refused = {name for _, *pair, _ in REFUSED for name in _changed(*pair)}
     allowed = {name for case in ALLOWED.values() for name in _changed(case.first, case.second)}
     topologies = [t for _, *pair, _ in REFUSED for t in pair]

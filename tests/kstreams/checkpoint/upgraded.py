@@ -1,4 +1,4 @@
-"""Topologies whose parameters differ, and an app that changes from one to another."""
+"""Topologies with different parameters, and an app that is upgraded from one to another."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Row = tuple[int, str, int]
 
 
 def started(home: Path, topology: Topology, rows: Sequence[Row], right: Sequence[Row] = ()) -> Any:
-    """Return an app that has run a topology on records."""
+    """Return an app that has processed records with a topology."""
     query = WholeQuery(home, topology)
     query.start()
     feed(query, rows, right)
@@ -61,7 +61,7 @@ def started(home: Path, topology: Topology, rows: Sequence[Row], right: Sequence
 
 
 def feed(query: WholeQuery, rows: Sequence[Row], right: Sequence[Row] = ()) -> None:
-    """Write records, and run them."""
+    """Write records and process them."""
     log = query.connection.log()
     for topic, own in (("right", right), ("in", rows)):
         if own:
@@ -100,7 +100,7 @@ def _text(key: Any, value: Any) -> tuple[str, str]:
 def windows_of(
     windows: Any, aggregator: Any, emit: Any, *, execution: Execution = "auto", known: bool = False
 ) -> Topology:
-    """Aggregate by windows, in store `s`."""
+    """Return a topology that aggregates by windows in store `s`."""
     kind: Any = window_store
     if isinstance(windows, (SessionWindows, SlidingWindows)):
         kind = session_store if isinstance(windows, SessionWindows) else sliding_store
@@ -113,25 +113,25 @@ def windows_of(
 
 
 def aggregated(aggregator: Any) -> Topology:
-    """Aggregate by key, in store `s`."""
+    """Return a topology that aggregates by key in store `s`."""
     store = timestamped_store("s", key=TEXT, value=aggregator.state)
     return _written("agg", aggregate(aggregator, store=store, emit=each_update()), _text)
 
 
-def deduplicated(span: int, by: Any, id: Any = TEXT) -> Topology:  # noqa: A002  # as there
-    """Pass records once, by store `s`."""
+def deduplicated(span: int, by: Any, id: Any = TEXT) -> Topology:  # noqa: A002  # the name in `deduplicate`
+    """Return a topology that removes duplicates by means of store `s`."""
     supplier: Any = deduplicate(by, id=id, within=milliseconds(span), store="s")
     return _written("once", supplier, _text)
 
 
 def suppressed(until: Any, windows: Any = None) -> Topology:
-    """Hold records back, in store `s`."""
+    """Return a topology that suppresses results in store `s`."""
     key: Any = TEXT if windows is None else windowed(TEXT, windows)
     return _written("hold", suppress(until, store=buffer_store("s", key=key, value=INT64)), _text)
 
 
 def windowed_keys(windows: Any) -> Topology:
-    """Count records by their window, in a key-value store `s` with windowed keys."""
+    """Return a topology that counts records by window in a key-value store `s`."""
     store: Any = key_value_store("s", key=windowed(TEXT, windows), value=INT64)
 
     class Count(FixedKeyProcessor[str, int, str]):
@@ -149,7 +149,7 @@ def windowed_keys(windows: Any) -> Topology:
 
 
 def remembered(ttl: timedelta) -> Topology:
-    """Count the records of a key in a store `s` whose values expire."""
+    """Return a topology that counts records by key in a store `s` whose values expire."""
     store: Any = key_value_store("s", key=TEXT, value=INT64, ttl=ttl)
 
     class Count(FixedKeyProcessor[str, int, str]):
@@ -165,7 +165,7 @@ def remembered(ttl: timedelta) -> Topology:
 
 
 def expiring(ttl: timedelta) -> Topology:
-    """Forward what a table forgets, of store `s`."""
+    """Return a topology that forwards expired rows of the table in store `s`."""
     builder = TopologyBuilder("changed")
     table = builder.add_table(
         "rows", IN, store=timestamped_store("s", key=TEXT, value=INT64), ttl=ttl
@@ -179,7 +179,7 @@ def _change(key: str, change: Any) -> tuple[str, str]:
 
 
 def as_of(retention: timedelta, grace: timedelta) -> Topology:
-    """Join `in` with a versioned table of `right`, store `s`."""
+    """Return a topology that joins `in` with a versioned table of `right` in store `s`."""
     builder = TopologyBuilder("changed")
     store = versioned_key_value_store("s", key=TEXT, value=INT64, retention=retention)
     table = builder.add_table("rows", RIGHT, store=store)
@@ -192,7 +192,7 @@ def as_of(retention: timedelta, grace: timedelta) -> Topology:
 
 
 def joined(before: int, after: int, grace: int) -> Topology:
-    """Join `in` with `right` in time, in store `s`."""
+    """Return a topology that joins the streams `in` and `right` in store `s`."""
     builder = TopologyBuilder("changed")
     source, right = builder.add_source("in", IN), builder.add_source("right", RIGHT)
     spans = within(milliseconds(before), milliseconds(after), grace=milliseconds(grace))

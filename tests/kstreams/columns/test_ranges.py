@@ -1,4 +1,4 @@
-"""Ranges of rows are merged as if one by one, in order."""
+"""Ranges of rows are merged as if row by row, in order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kstreams.serde.layout import Columns
 
 
 class Edges:
-    """The first and the last of some rows, and their sum: order matters to it."""
+    """A merge of first row, last row and sum that depends on the order of rows."""
 
     def merge(self, earlier: Columns, later: Columns) -> Columns:
         return earlier[0], later[1], earlier[2] + later[2]
@@ -28,7 +28,9 @@ def cases(draw: st.DrawFn) -> tuple[list[int], list[tuple[int, int]]]:
 
 
 @given(cases())
-def test_each_range_is_what_its_rows_make(case: tuple[list[int], list[tuple[int, int]]]) -> None:
+def test_merged_range_equals_merge_of_its_rows(
+    case: tuple[list[int], list[tuple[int, int]]],
+) -> None:
     numbers, ranges = case
     column = np.array(numbers, np.int64)
     lows, highs = (np.array([pair[n] for pair in ranges], np.int64) for n in (0, 1))
@@ -37,7 +39,7 @@ def test_each_range_is_what_its_rows_make(case: tuple[list[int], list[tuple[int,
     assert list(zip(*(part.tolist() for part in found), strict=True)) == expected
 
 
-def test_sums_may_leave_int64() -> None:
+def test_sums_may_exceed_int64() -> None:
     class Sum:
         def merge(self, earlier: Columns, later: Columns) -> Columns:
             return (earlier[0].astype(object) + later[0].astype(object),)

@@ -1,8 +1,8 @@
-"""A process that appends, and may kill itself at a chosen point.
+"""A process that appends segments, and may kill itself at a chosen system call.
 
-Its arguments are ROOT TOPIC PRODUCER BATCHES [CALL MOMENT AFTER]. Appends batches of
-two rows to partition 0 until it is done, and prints each batch's first offset. With CALL
-(such as `link`), it sends itself SIGKILL `before` or `after` the AFTER-th `os.<CALL>`.
+Arguments: ROOT TOPIC PRODUCER BATCHES [CALL MOMENT AFTER]. Appends batches of two rows to partition
+    0 and prints the first offset of each batch. With CALL (such as `link`) the process sends itself
+    SIGKILL `before` or `after` the AFTER-th `os.<CALL>`.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tests.kstreams.embedded.samples import rows
 
 
 def arm(call: str, moment: str, after: int) -> None:
-    """Have the process killed around a system call."""
-    # pathlib keeps functions of its own on Python 3.10
+    """Kill the process before or after a system call."""
+    # pathlib has its own functions on Python 3.10
     owner = Path if call in ("unlink", "mkdir", "rename") else os
     real, left = getattr(owner, call), [after]
 

@@ -1,8 +1,8 @@
-"""A process that emits records one by one, and kills itself at a chosen point.
+"""A process that emits records one by one, and kills itself at a chosen system call.
 
-`python emitting.py ROOT COUNT [CALL MOMENT AFTER]`: creates topic `t` by its first write,
-waits for each record to be on the disk, and prints its number then. CALL, MOMENT and AFTER
-are those of `appender.py`; calls count from before the topic is there.
+`python emitting.py ROOT COUNT [CALL MOMENT AFTER]`: creates topic `t` with its first write, waits
+until each record is durable, and then prints its number. CALL, MOMENT and AFTER are those of
+`appender.py`; calls are counted from before the creation of the topic.
 """
 
 from __future__ import annotations

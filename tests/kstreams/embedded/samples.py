@@ -1,4 +1,4 @@
-"""Small tables, and what a log holds."""
+"""Small tables, and the values stored in an embedded log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kstreams.embedded.log import EmbeddedLog
 
 
 def rows(*values: int, timestamp: int = 1_000) -> pa.Table:
-    """Make one row a value: key and value are its text, timestamps count up."""
+    """Make one row for each value: key and value are its text, timestamps count up."""
     texts = [str(value).encode() for value in values]
     return pa.table(
         {
@@ -20,7 +20,7 @@ def rows(*values: int, timestamp: int = 1_000) -> pa.Table:
 
 
 def values(log: EmbeddedLog, topic: str, partition: int = 0) -> list[int]:
-    """Read all values of a partition back, checking that offsets count from 0."""
+    """Read all values of a partition; assert that offsets count from 0."""
     found: list[int] = []
     for segment in log.segments(topic, partition):
         table = log.read(segment, columns=("offset", "value"))

@@ -1,4 +1,4 @@
-"""Embedded topics are created, found and deleted in one step each."""
+"""Embedded topics are created, found and deleted atomically."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def log(tmp_path: Path) -> EmbeddedLog:
     return EmbeddedLog(tmp_path / "topics")
 
 
-def test_there_are_no_topics_without_a_root(log: EmbeddedLog) -> None:
+def test_log_without_root_has_no_topics(log: EmbeddedLog) -> None:
     assert log.topics() == ()
     with pytest.raises(UnknownTopicError, match="There are no topics yet"):
         log.topic("orders")
 
 
-def test_a_topic_is_what_it_was_created_as(log: EmbeddedLog) -> None:
+def test_topic_has_name_partitions_and_config_of_its_creation(log: EmbeddedLog) -> None:
     log.create("orders", 3, config={"retention.ms": "-1"})
     log.create("clicks", 1)
     (log.root / "not-a-topic").mkdir()
@@ -34,21 +34,21 @@ def test_a_topic_is_what_it_was_created_as(log: EmbeddedLog) -> None:
     assert (info.name, info.partitions, info.config) == ("orders", 3, {"retention.ms": "-1"})
 
 
-def test_a_topic_is_created_once(log: EmbeddedLog) -> None:
+def test_topic_can_be_created_once(log: EmbeddedLog) -> None:
     log.create("orders", 3)
     with pytest.raises(TopicExistsError) as caught:
         log.create("orders", 3)
     assert caught.value.where.topic == "orders"
 
 
-def test_racing_creators_agree_on_one_topic(log: EmbeddedLog) -> None:
+def test_concurrent_creators_get_one_topic(log: EmbeddedLog) -> None:
     with ThreadPoolExecutor(8) as pool:
         found = set(pool.map(lambda n: log.ensure("t", n).incarnation, range(1, 33)))
     assert found == {log.topic("t").incarnation}
     assert [path.name for path in log.root.iterdir()] == ["t"]
 
 
-def test_a_half_made_directory_in_the_way_is_an_error(log: EmbeddedLog) -> None:
+def test_half_made_directory_of_topic_name_is_rejected(log: EmbeddedLog) -> None:
     (log.root / "t" / "x").mkdir(parents=True)
     with pytest.raises(ExecutionError, match="cannot create the topic"):
         log.create("t", 1)
@@ -56,21 +56,19 @@ def test_a_half_made_directory_in_the_way_is_an_error(log: EmbeddedLog) -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", ".staged", "a/b", "a b", "é", "x" * 250, "a\n"])
-def test_names_that_kafka_or_the_disk_would_not_take_are_refused(
-    log: EmbeddedLog, name: str
-) -> None:
+def test_invalid_topic_names_are_rejected(log: EmbeddedLog, name: str) -> None:
     with pytest.raises(InvalidTopicError):
         log.create(name, 1)
     with pytest.raises(UnknownTopicError):
         log.topic(name)
 
 
-def test_a_topic_has_partitions(log: EmbeddedLog) -> None:
+def test_topic_without_partitions_is_rejected(log: EmbeddedLog) -> None:
     with pytest.raises(InvalidTopicError, match="partition count is 0"):
         log.create("t", 0)
 
 
-def test_unknown_topics_name_the_nearest(log: EmbeddedLog) -> None:
+def test_unknown_topic_error_suggests_nearest_name(log: EmbeddedLog) -> None:
     log.create("orders", 1)
     with pytest.raises(UnknownTopicError, match="Did you mean 'orders'") as caught:
         log.segments("order", 0)
@@ -79,7 +77,7 @@ def test_unknown_topics_name_the_nearest(log: EmbeddedLog) -> None:
         log.segments("zzz", 0)
 
 
-def test_a_deleted_topic_is_gone_and_may_come_again(log: EmbeddedLog) -> None:
+def test_deleted_topic_can_be_created_again(log: EmbeddedLog) -> None:
     log.create("t", 1)
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
     log.delete("t")
@@ -102,7 +100,7 @@ def test_a_deleted_topic_is_gone_and_may_come_again(log: EmbeddedLog) -> None:
         pytest.param("\xff", "cannot be read", id="not text"),
     ],
 )
-def test_a_description_of_another_format_is_refused(
+def test_topic_description_of_another_format_is_rejected(
     log: EmbeddedLog, content: str, message: str
 ) -> None:
     log.create("t", 1)
@@ -112,7 +110,7 @@ def test_a_description_of_another_format_is_refused(
     assert caught.value.where.topic == "t"
 
 
-def test_the_description_is_plain_json(log: EmbeddedLog) -> None:
+def test_topic_description_is_plain_json(log: EmbeddedLog) -> None:
     info = log.create("t", 2)
     assert json.loads((log.root / "t" / "topic.json").read_text()) == {
         "format": 1,

@@ -1,4 +1,4 @@
-"""Several writers at once: threads with logs of their own, and processes."""
+"""Concurrent writers: threads with a log each, and processes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def start(root: Path, producer: str, batches: int, *crash: str) -> Forked:
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one log", "a log each"])
-def test_threads_append_without_gaps(tmp_path: Path, shared: bool) -> None:
+def test_threads_append_without_gaps_in_offsets(tmp_path: Path, shared: bool) -> None:
     first = EmbeddedLog(tmp_path, durable=False)
     first.create("t", 1)
 
@@ -36,7 +36,7 @@ def test_threads_append_without_gaps(tmp_path: Path, shared: bool) -> None:
     assert sorted(made, key=lambda s: s.first_offset) == list(first.segments("t", 0))
 
 
-def test_replays_at_the_same_time_append_once(tmp_path: Path) -> None:
+def test_concurrent_replays_append_once(tmp_path: Path) -> None:
     log = EmbeddedLog(tmp_path, durable=False)
     log.create("t", 1)
 
@@ -50,7 +50,7 @@ def test_replays_at_the_same_time_append_once(tmp_path: Path) -> None:
     assert list((tmp_path / "t" / ".staged").glob("*/*")) == []
 
 
-def test_a_reader_sees_a_growing_prefix_while_others_append(tmp_path: Path) -> None:
+def test_reader_sees_growing_prefix_during_concurrent_appends(tmp_path: Path) -> None:
     log = EmbeddedLog(tmp_path, durable=False)
     log.create("t", 1)
 
@@ -73,7 +73,7 @@ def test_a_reader_sees_a_growing_prefix_while_others_append(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_processes_append_without_gaps(tmp_path: Path) -> None:
+def test_processes_append_without_gaps_in_offsets(tmp_path: Path) -> None:
     writers = [start(tmp_path, name, 30) for name in ("p", "q", "r")]
     printed = [writer.communicate()[0].split() for writer in writers]
     assert [writer.returncode for writer in writers] == [0, 0, 0]

@@ -1,4 +1,4 @@
-"""`Embedded` is a connection: a value that travels, with a reader, a writer and an admin."""
+"""`Embedded` is a connection: a value that can be pickled, with reader, writer and admin."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from kstreams.errors import TopicExistsError, UnknownTopicError
 from tests.kstreams.embedded.samples import rows
 
 
-def test_settings_are_a_connection_that_travels(tmp_path: Path) -> None:
+def test_embedded_settings_can_be_pickled(tmp_path: Path) -> None:
     connection: Connection = Embedded(tmp_path, default_partitions=2, durable=False)
     assert pickle.loads(pickle.dumps(connection)) == connection
     assert hash(connection) == hash(Embedded(str(tmp_path), default_partitions=2, durable=False))
 
 
-def test_the_root_does_not_depend_on_the_working_directory(
+def test_root_does_not_depend_on_working_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert Embedded("data/") == Embedded(tmp_path / "data")
 
 
-def test_impossible_settings_are_refused() -> None:
+def test_invalid_settings_are_rejected() -> None:
     with pytest.raises(ValueError, match="not a directory of this machine"):
         Embedded("s3://bucket/data")
     with pytest.raises(ValueError, match="default_partitions is 0"):
         Embedded("data", default_partitions=0)
 
 
-def test_administration(tmp_path: Path) -> None:
+def test_admin_creates_lists_and_describes_topics(tmp_path: Path) -> None:
     connection = Embedded(tmp_path)
     admin = connection.admin()
     admin.create("t", 2, config={"a": "b"})
@@ -55,7 +55,7 @@ def test_administration(tmp_path: Path) -> None:
     admin.close()
 
 
-def test_a_write_creates_a_missing_topic_and_a_read_does_not(tmp_path: Path) -> None:
+def test_write_creates_missing_topic_and_read_does_not(tmp_path: Path) -> None:
     connection = Embedded(tmp_path, default_partitions=3)
     reader = connection.reader()
     with pytest.raises(UnknownTopicError, match="or write to it first"):
@@ -82,6 +82,6 @@ def test_records_are_read_by_offset(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_the_package_needs_no_pyspark() -> None:
+def test_embedded_package_needs_no_pyspark() -> None:
     program = "import sys, kstreams.embedded, kstreams.emitter; sys.exit('pyspark' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[3])

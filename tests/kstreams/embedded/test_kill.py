@@ -1,4 +1,4 @@
-"""Writers killed with SIGKILL, at every step and at random, leave a log that goes on."""
+"""Writers killed with SIGKILL at every step leave a log that remains usable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kstreams.embedded.test_concurrent import start
 
 pytestmark = [pytest.mark.kill, pytest.mark.slow]
 
-TWO_ACKNOWLEDGED = 3  # the call that belongs to the third batch
+TWO_ACKNOWLEDGED = 3  # the system call of the third batch
 STEPS = {
     "before the staged file is written": ("write", "before", TWO_ACKNOWLEDGED),
     "after the staged file is written": ("write", "after", TWO_ACKNOWLEDGED),
@@ -31,7 +31,7 @@ STEPS = {
 
 
 @pytest.mark.parametrize(("call", "moment", "after"), STEPS.values(), ids=STEPS)
-def test_a_writer_killed_at_any_step_can_be_replayed(
+def test_batches_of_writer_killed_at_any_step_can_be_replayed(
     tmp_path: Path, call: str, moment: str, after: int
 ) -> None:
     watching = EmbeddedLog(tmp_path)
@@ -55,7 +55,7 @@ def test_a_writer_killed_at_any_step_can_be_replayed(
     assert len(values(watching, "t")) == 11
 
 
-def test_what_was_acknowledged_survives_kills_at_random(tmp_path: Path) -> None:
+def test_acknowledged_rows_survive_kills_at_random(tmp_path: Path) -> None:
     log = EmbeddedLog(tmp_path)
     log.create("t", 1)
     acknowledged: dict[tuple[str, int], int] = {}
@@ -92,18 +92,20 @@ EMITTING = {
 }
 
 
-@pytest.mark.parametrize(("call", "moment", "after", "told"), EMITTING.values(), ids=EMITTING)
-def test_an_emitter_killed_at_any_step_leaves_whole_records_and_others_go_on(
-    tmp_path: Path, call: str, moment: str, after: int, told: int
+@pytest.mark.parametrize(
+    ("call", "moment", "after", "printed_count"), EMITTING.values(), ids=EMITTING
+)
+def test_emitter_killed_at_any_step_leaves_complete_records_and_usable_log(
+    tmp_path: Path, call: str, moment: str, after: int, printed_count: int
 ) -> None:
     killed = Forked(emitting.main, str(tmp_path), "5", call, moment, str(after))
     printed = killed.communicate()[0].split()
     assert killed.returncode == -signal.SIGKILL
-    assert printed == [str(number) for number in range(told)]
+    assert printed == [str(number) for number in range(printed_count)]
 
     log = EmbeddedLog(tmp_path)
     found = read(log) if log.topics() else []
-    assert found in (list(range(told)), list(range(told + 1)))
+    assert found in (list(range(printed_count)), list(range(printed_count + 1)))
     with Emitter(TOPIC, Embedded(tmp_path, default_partitions=1)) as emitter:
         emitter.emit("k", 99, timestamp=1)
     for each in (log, EmbeddedLog(tmp_path)):

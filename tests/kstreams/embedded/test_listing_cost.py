@@ -1,4 +1,4 @@
-"""Planning costs the same at ten segments and at ten thousand: counted, not timed."""
+"""Planning costs the same with ten and with ten thousand segments; counted, not timed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = root / "t" / "0"
     for n in range(1, MANY - 1):
         link(directory, first, replace(first, first_offset=n, batch=n))
-    # A log that has not listed the directory yet: nobody else adds files behind its back.
+    # A log that has not listed the directory yet; no other log adds files meanwhile.
     EmbeddedLog(root, durable=False).append("t", 0, rows(1), producer="p", batch=MANY - 1)
     return root
 
@@ -39,9 +39,9 @@ def link(directory: Path, first: Segment, made: Segment) -> None:
 
 @pytest.fixture
 def calls(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Count scans of directories and opened segments in this test's logs.
+    """Count directory scans and opened segments of this test's logs.
 
-    Threads that another test left at work scan directories of their own.
+    Threads that other tests left running scan other directories.
     """
     counted: Counter[str] = Counter()
 
@@ -61,12 +61,12 @@ def calls(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Counte
     return counted
 
 
-def test_the_first_call_scans_once_and_opens_nothing(root: Path, calls: Counter[str]) -> None:
+def test_first_call_scans_once_and_opens_no_segment(root: Path, calls: Counter[str]) -> None:
     assert len(EmbeddedLog(root).segments("t", 0)) == MANY
     assert calls == {"listdir": 1}
 
 
-def test_calls_without_news_scan_nothing(root: Path, calls: Counter[str]) -> None:
+def test_calls_without_new_segments_scan_nothing(root: Path, calls: Counter[str]) -> None:
     log = EmbeddedLog(root)
     log.segments("t", 0)
     calls.clear()
@@ -76,7 +76,7 @@ def test_calls_without_news_scan_nothing(root: Path, calls: Counter[str]) -> Non
     assert calls == {}
 
 
-def test_an_append_by_another_is_followed_without_a_scan(
+def test_reader_follows_append_of_another_log_without_scan(
     tmp_path: Path, calls: Counter[str]
 ) -> None:
     reader, writer = EmbeddedLog(tmp_path), EmbeddedLog(tmp_path)
@@ -94,7 +94,7 @@ def test_an_append_by_another_is_followed_without_a_scan(
     assert calls == {"listdir": 1}
 
 
-def test_appends_after_the_first_scan_nothing(root: Path, calls: Counter[str]) -> None:
+def test_appends_after_first_scan_nothing(root: Path, calls: Counter[str]) -> None:
     log = EmbeddedLog(root, durable=False)
     log.create("own", 1)
     for n in range(5):
@@ -102,7 +102,7 @@ def test_appends_after_the_first_scan_nothing(root: Path, calls: Counter[str]) -
     assert calls["listdir"] <= 1
 
 
-def test_looking_up_a_timestamp_reads_one_segment(root: Path, calls: Counter[str]) -> None:
+def test_look_up_of_timestamp_reads_one_segment(root: Path, calls: Counter[str]) -> None:
     assert EmbeddedLog(root).offsets_at("t", 1_000) == {0: 0}
     assert EmbeddedLog(root).offsets_at("t", 2_000) == {0: MANY}
     assert calls["OSFile"] == 1

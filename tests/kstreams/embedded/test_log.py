@@ -31,7 +31,7 @@ def staged_files(log: EmbeddedLog) -> list[Path]:
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_offsets_follow_each_other(tmp_path: Path, durable: bool) -> None:
+def test_appended_segments_have_consecutive_offsets(tmp_path: Path, durable: bool) -> None:
     log = EmbeddedLog(tmp_path, durable=durable)
     log.create("t", 2)
     first = log.append("t", 0, rows(1, 2, 3), producer="p", batch=0)
@@ -44,13 +44,13 @@ def test_offsets_follow_each_other(tmp_path: Path, durable: bool) -> None:
     assert staged_files(log) == []
 
 
-def test_segments_start_with_the_one_that_holds_the_offset(log: EmbeddedLog) -> None:
+def test_segments_begin_with_segment_that_contains_start_offset(log: EmbeddedLog) -> None:
     made = [log.append("t", 0, rows(n, n), producer="p", batch=n) for n in range(3)]
     assert [len(log.segments("t", 0, start)) for start in range(8)] == [3, 3, 2, 2, 1, 1, 0, 0]
     assert log.segments("t", 0, 3) == tuple(made[1:])
 
 
-def test_a_replay_writes_nothing_and_returns_the_first(log: EmbeddedLog) -> None:
+def test_replay_writes_nothing_and_returns_first_segment(log: EmbeddedLog) -> None:
     first = log.append("t", 0, rows(1, 2), producer="p", batch=0)
     before = sorted(os.walk(log.root))
     for reader in (log, EmbeddedLog(log.root)):
@@ -60,7 +60,7 @@ def test_a_replay_writes_nothing_and_returns_the_first(log: EmbeddedLog) -> None
     assert log.append("t", 1, rows(3), producer="p", batch=0).first_offset == 0
 
 
-def test_staged_rows_are_seen_once_published(log: EmbeddedLog) -> None:
+def test_staged_rows_are_visible_once_published(log: EmbeddedLog) -> None:
     staged = log.stage("t", 0, rows(1, 2), owner="own")
     assert log.segments("t", 0) == ()
     segment = EmbeddedLog(log.root).publish("t", 0, staged, producer="p", batch=0)
@@ -69,7 +69,7 @@ def test_staged_rows_are_seen_once_published(log: EmbeddedLog) -> None:
     assert staged_files(log) == []
 
 
-def test_the_first_published_attempt_wins(log: EmbeddedLog) -> None:
+def test_first_published_attempt_wins(log: EmbeddedLog) -> None:
     won, lost = log.stage("t", 0, rows(1), owner="own"), log.stage("t", 0, rows(2), owner="own")
     assert won != lost
     segment = log.publish("t", 0, won, producer="p", batch=0)
@@ -79,7 +79,7 @@ def test_the_first_published_attempt_wins(log: EmbeddedLog) -> None:
     assert staged_files(log) == []
 
 
-def test_publishing_what_is_gone_is_an_error_and_leaves_the_log_usable(log: EmbeddedLog) -> None:
+def test_publish_of_missing_staged_file_raises_and_log_stays_usable(log: EmbeddedLog) -> None:
     staged = log.stage("t", 0, rows(1), owner="own")
     staged_files(log)[0].unlink()
     with pytest.raises(ExecutionError, match="is gone") as caught:
@@ -90,7 +90,7 @@ def test_publishing_what_is_gone_is_an_error_and_leaves_the_log_usable(log: Embe
     assert log.append("t", 0, rows(1), producer="p", batch=0).first_offset == 0
 
 
-def test_a_sweep_removes_what_its_owners_have_staged_and_nothing_of_others(
+def test_sweep_removes_staged_files_of_given_owners_only(
     log: EmbeddedLog,
 ) -> None:
     log.append("t", 0, rows(1), producer="p", batch=0)
@@ -102,10 +102,10 @@ def test_a_sweep_removes_what_its_owners_have_staged_and_nothing_of_others(
     assert log.publish("t", 1, others, producer="another", batch=0).count == 1
 
 
-def test_a_sweep_removes_old_unfinished_appends_and_topics(log: EmbeddedLog) -> None:
+def test_sweep_removes_old_unfinished_appends_and_topics(log: EmbeddedLog) -> None:
     staging = log.root / "t" / STAGING / "0"
     old, new = (staging / Staged(APPENDING + f"{n:032x}", 1, 1).name for n in range(2))
-    before = staging / Staged(f"{0:032x}", 1, 1).name  # of a version that named no owner
+    before = staging / Staged(f"{0:032x}", 1, 1).name  # of a version without owners
     topic = log.root / ".creating-1"
     topic.mkdir()
     for file in (old, new, before):
@@ -117,7 +117,7 @@ def test_a_sweep_removes_old_unfinished_appends_and_topics(log: EmbeddedLog) -> 
     assert sorted(staged_files(log)) == sorted([new, before])
 
 
-def test_offsets_at_finds_the_first_late_enough(log: EmbeddedLog) -> None:
+def test_offsets_at_returns_first_offset_at_or_after_time(log: EmbeddedLog) -> None:
     assert log.offsets_at("t", 0) == {0: 0, 1: 0}
     log.append("t", 0, rows(1, 2, timestamp=2_000), producer="p", batch=0)
     log.append("t", 0, rows(3, 4, timestamp=1_000), producer="p", batch=1)
@@ -126,7 +126,7 @@ def test_offsets_at_finds_the_first_late_enough(log: EmbeddedLog) -> None:
     assert found == {0: 0, 2_000: 0, 2_001: 1, 2_002: 4, 3_001: 5, 3_002: 6}
 
 
-def test_offset_ranges_are_cut_to_the_segment(log: EmbeddedLog) -> None:
+def test_offset_range_is_limited_to_segment(log: EmbeddedLog) -> None:
     log.append("t", 0, rows(0, 1), producer="p", batch=0)
     segment = log.append("t", 0, rows(2, 3, 4), producer="p", batch=1)
 
@@ -138,13 +138,13 @@ def test_offset_ranges_are_cut_to_the_segment(log: EmbeddedLog) -> None:
     assert read(0, 1) == read(9, 10) == read(4, 3) == []
 
 
-def test_a_segment_is_read_without_a_log(log: EmbeddedLog) -> None:
+def test_segment_can_be_read_without_log(log: EmbeddedLog) -> None:
     segment = log.append("t", 0, rows(1), producer="p", batch=0)
     travelled = pickle.loads(pickle.dumps(segment))
     assert read_segment(log.root, travelled) == log.read(segment)
 
 
-def test_unknown_partitions_are_typed_errors(log: EmbeddedLog) -> None:
+def test_unknown_partition_raises_typed_error(log: EmbeddedLog) -> None:
     for partition in (2, -1):
         with pytest.raises(UnknownPartitionError, match="expected 0 to 1") as caught:
             log.append("t", partition, rows(1), producer="p", batch=0)
@@ -160,7 +160,7 @@ def damage(file: Path, at: int) -> None:
 
 
 @pytest.mark.parametrize("how", ["flip", "cut", "empty", "other"])
-def test_a_damaged_segment_is_a_typed_error_with_its_place(log: EmbeddedLog, how: str) -> None:
+def test_damaged_segment_raises_typed_error_with_place(log: EmbeddedLog, how: str) -> None:
     log.append("t", 0, rows(*range(10)), producer="p", batch=0)
     segment = log.append("t", 0, rows(*range(100)), producer="p", batch=1)
     other = log.append("t", 1, rows(1), producer="p", batch=0)
@@ -178,7 +178,7 @@ def test_a_damaged_segment_is_a_typed_error_with_its_place(log: EmbeddedLog, how
     assert pickle.loads(pickle.dumps(caught.value)).where == where
 
 
-def test_a_segment_that_is_gone_is_data_loss(log: EmbeddedLog) -> None:
+def test_missing_segment_is_data_loss(log: EmbeddedLog) -> None:
     made = [log.append("t", 0, rows(n), producer="p", batch=n) for n in range(3)]
     (log.root / "t" / "0" / made[1].name).unlink()
     with pytest.raises(DataLossError) as caught:
@@ -191,7 +191,7 @@ def test_a_segment_that_is_gone_is_data_loss(log: EmbeddedLog) -> None:
     assert EmbeddedLog(log.root).beginning_offset("t", 0) == 2
 
 
-def test_two_segments_at_one_offset_are_an_error(log: EmbeddedLog) -> None:
+def test_two_segments_at_one_offset_are_rejected(log: EmbeddedLog) -> None:
     made = [log.append("t", 0, rows(n), producer="p", batch=n) for n in range(2)]
     file = log.root / "t" / "0" / made[1].name
     os.link(file, file.with_name(file.name.replace("-1.parquet", "-7.parquet")))
@@ -199,7 +199,7 @@ def test_two_segments_at_one_offset_are_an_error(log: EmbeddedLog) -> None:
         EmbeddedLog(log.root).segments("t", 0)
 
 
-def test_a_full_or_read_only_disk_is_a_typed_error(
+def test_full_or_read_only_disk_raises_typed_error(
     log: EmbeddedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> int:

@@ -1,4 +1,4 @@
-"""Any order of appends, replays, lost attempts and reopenings equals a dict of lists."""
+"""Any order of appends, replays, lost attempts and reopenings equals a model of lists."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Batch = tuple[int, str, int]
 
 
 class LogMachine(RuleBasedStateMachine):
-    """Two logs on one directory, which remember on their own what they have listed."""
+    """Two logs on one directory, each with its own cache of listed segments."""
 
     staged = Bundle("staged")
 

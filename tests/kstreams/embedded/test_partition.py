@@ -1,4 +1,4 @@
-"""What a listing makes of a directory that changes while it is read."""
+"""Listings of a partition directory that changes while it is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.kstreams.embedded.samples import rows, values
 
 @pytest.fixture
 def log(tmp_path: Path) -> EmbeddedLog:
-    """A log that has published three segments, of two rows each."""
+    """Return a log with three published segments of two rows each."""
     log = EmbeddedLog(tmp_path)
     log.create("t", 1)
     for batch in range(3):
@@ -22,7 +22,7 @@ def log(tmp_path: Path) -> EmbeddedLog:
 
 
 @pytest.mark.parametrize("hidden", [{0}, {1}, {0, 1}], ids=str)
-def test_older_names_that_a_scan_misses_are_found(
+def test_segments_missed_by_a_scan_are_found(
     log: EmbeddedLog, hidden: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     missed = {log.segments("t", 0)[n].name for n in hidden}
@@ -38,7 +38,7 @@ def test_older_names_that_a_scan_misses_are_found(
 
 
 @pytest.mark.parametrize("head", [b"", b"\0" * 128, b"\xff", b"no segment".ljust(128)])
-def test_a_lost_or_senseless_head_costs_a_scan_and_no_more(log: EmbeddedLog, head: bytes) -> None:
+def test_lost_or_invalid_head_file_costs_one_scan(log: EmbeddedLog, head: bytes) -> None:
     (log.root / "t" / "0" / ".head").write_bytes(head)
     for reader in (log, EmbeddedLog(log.root)):
         assert len(reader.segments("t", 0)) == 3
@@ -46,7 +46,7 @@ def test_a_lost_or_senseless_head_costs_a_scan_and_no_more(log: EmbeddedLog, hea
     assert values(EmbeddedLog(log.root), "t") == [0, 1, 2, 3, 4, 5, 6]
 
 
-def test_a_partition_copied_without_its_head_is_whole(log: EmbeddedLog) -> None:
+def test_partition_copied_without_head_file_is_complete(log: EmbeddedLog) -> None:
     (log.root / "t" / "0" / ".head").unlink()
     copy = EmbeddedLog(log.root)
     assert values(copy, "t") == [0, 1, 2, 3, 4, 5]
@@ -54,8 +54,8 @@ def test_a_partition_copied_without_its_head_is_whole(log: EmbeddedLog) -> None:
     assert copy.append("t", 0, rows(6), producer="p", batch=3).first_offset == 6
 
 
-def test_a_head_that_names_the_next_segment_is_not_believed(log: EmbeddedLog) -> None:
-    """A publisher killed before its link leaves such a head."""
+def test_head_file_that_names_unpublished_segment_is_ignored(log: EmbeddedLog) -> None:
+    """A publisher that is killed before its link leaves such a head file."""
     made = log.segments("t", 0)[-1].name
     named = made.replace(f"{4:020d}", f"{6:020d}").replace("-2.parquet", "-3.parquet")
     (log.root / "t" / "0" / ".head").write_bytes(named.encode().ljust(128))

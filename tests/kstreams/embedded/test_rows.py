@@ -46,7 +46,7 @@ def read(path: Path, table: pa.Table, start: int = 0, stop: int | None = None) -
 
 
 @given(st.lists(record, min_size=1, max_size=20), st.data())
-def test_what_is_encoded_is_decoded(
+def test_encoded_rows_are_decoded_unchanged(
     tmp_path_factory: pytest.TempPathFactory, records: list[tuple[object, ...]], data: st.DataObject
 ) -> None:
     table = table_of(records)
@@ -59,9 +59,7 @@ def test_what_is_encoded_is_decoded(
     )
 
 
-def test_only_the_row_groups_in_range_are_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_row_groups_in_range_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "_ROW_GROUP_ROWS", 10)
     table = checked(sample(*range(35)), topic="t", partition=0)
     path = tmp_path / "x"
@@ -80,7 +78,7 @@ def test_only_the_row_groups_in_range_are_read(
     assert read_groups == [[0, 1, 2, 3], [1], [1, 2], [3], [0]]
 
 
-def test_headers_take_no_column_when_no_row_has_any(tmp_path: Path) -> None:
+def test_headers_without_content_are_stored_without_column(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(encode(checked(sample(1, 2), topic="t", partition=0)))
     assert pq.read_schema(path).names == ["timestamp", "key", "value"]
@@ -100,7 +98,7 @@ def test_headers_take_no_column_when_no_row_has_any(tmp_path: Path) -> None:
         pytest.param({"header": pa.nulls(2)}, "columns are", id="unknown column"),
     ],
 )
-def test_wrong_rows_are_refused_by_name(
+def test_rows_of_wrong_types_are_rejected_with_column_name(
     tmp_path: Path, change: dict[str, pa.Array], message: str
 ) -> None:
     columns = {name: sample(1, 2).column(name) for name in ("timestamp", "key", "value")}
@@ -112,7 +110,7 @@ def test_wrong_rows_are_refused_by_name(
     assert log.segments("orders", 1) == ()
 
 
-def test_missing_columns_and_rows_are_refused() -> None:
+def test_missing_columns_and_rows_are_rejected() -> None:
     with pytest.raises(RowsRefusedError, match="columns are timestamp, key,"):
         checked(sample(1).drop_columns(["value"]), topic="t", partition=0)
     with pytest.raises(RowsRefusedError, match="no rows"):
@@ -120,7 +118,7 @@ def test_missing_columns_and_rows_are_refused() -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.large_binary(), pa.string(), pa.null()])
-def test_other_binary_types_are_taken(kind: pa.DataType) -> None:
+def test_other_binary_types_are_accepted(kind: pa.DataType) -> None:
     value = None if kind == pa.null() else ("é" if kind == pa.string() else b"\xc3\xa9")
     table = pa.table(
         {
@@ -143,7 +141,7 @@ def test_other_binary_types_are_taken(kind: pa.DataType) -> None:
     ]
 
 
-def test_columns_come_as_asked(tmp_path: Path) -> None:
+def test_read_returns_requested_columns_in_order(tmp_path: Path) -> None:
     log = EmbeddedLog(tmp_path)
     log.create("t", 1)
     segment = log.append("t", 0, sample(7, 8), producer="p", batch=0)

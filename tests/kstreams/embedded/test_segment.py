@@ -1,4 +1,4 @@
-"""The names of segments and of staged files say all there is to know of them."""
+"""Names of segments and staged files contain all their metadata."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ SEGMENT = Segment("t", 3, 40, 2, 1_700_000_000_000, producer_hash("app"), 7)
 naturals = st.integers(0, 2**62)
 
 
-def test_name_carries_all_that_a_planner_needs() -> None:
+def test_segment_name_has_all_fields_needed_by_planner() -> None:
     assert SEGMENT.name == f"{40:020d}-2-1700000000000-{producer_hash('app')}-7.parquet"
     assert SEGMENT.end_offset == 42
 
 
 @given(naturals, st.integers(1, 2**31), naturals, st.text(), naturals)
-def test_names_parse_back(first: int, count: int, latest: int, producer: str, batch: int) -> None:
+def test_segment_names_can_be_parsed(
+    first: int, count: int, latest: int, producer: str, batch: int
+) -> None:
     segment = Segment("t", 3, first, count, latest, producer_hash(producer), batch)
     assert Segment.parse("t", 3, segment.name) == segment
 
 
 @given(st.lists(naturals, min_size=2, max_size=5))
-def test_names_sort_as_offsets_do(offsets: list[int]) -> None:
+def test_segment_names_have_order_of_offsets(offsets: list[int]) -> None:
     names = [Segment("t", 0, first, 1, 0, "0" * 16, 0).name for first in offsets]
     assert sorted(names) == [
         Segment("t", 0, first, 1, 0, "0" * 16, 0).name for first in sorted(offsets)
@@ -37,20 +39,20 @@ def test_names_sort_as_offsets_do(offsets: list[int]) -> None:
     "name",
     [".head", "", "topic.json", SEGMENT.name + ".tmp", "x" + SEGMENT.name, SEGMENT.name + "\n"],
 )
-def test_other_files_are_not_segments(name: str) -> None:
+def test_names_of_other_files_are_not_parsed_as_segments(name: str) -> None:
     assert Segment.parse("t", 3, name) is None
 
 
-def test_the_name_fits_the_head_at_its_longest() -> None:
+def test_longest_segment_name_fits_head_file() -> None:
     longest = Segment("t", 0, 2**63, 2**31, 2**63, "f" * 16, 2**63)
     assert len(longest.name) <= 128
 
 
-def test_staged_names_parse_back() -> None:
+def test_staged_names_can_be_parsed() -> None:
     staged = Staged("00ff", 5, 1_000)
     assert Staged.parse(staged.name) == staged
     assert Staged.parse("../../x-1-1.parquet") is None
 
 
-def test_segments_travel() -> None:
+def test_segments_can_be_pickled() -> None:
     assert pickle.loads(pickle.dumps(SEGMENT)) == SEGMENT

@@ -38,7 +38,7 @@ def with_headers(count: int) -> pa.Table:
 
 
 @pytest.mark.parametrize("content", [rows(*range(20)), with_headers(20)], ids=["plain", "headers"])
-def test_a_segment_with_a_wrong_bit_is_read_as_it_was_or_not_at_all(
+def test_segment_with_flipped_bit_is_read_unchanged_or_rejected(
     log: EmbeddedLog, content: pa.Table
 ) -> None:
     segment = log.append("t", 0, content, producer="p", batch=0)
@@ -50,10 +50,10 @@ def test_a_segment_with_a_wrong_bit_is_read_as_it_was_or_not_at_all(
         try:
             assert log.read(segment).equals(whole), at
         except CorruptSegmentError as exc:
-            assert segment.name in str(exc)  # noqa: PT017  # either will do
+            assert segment.name in str(exc)  # noqa: PT017  # both outcomes are correct
 
 
-def test_a_segment_cut_at_any_byte_is_an_error(log: EmbeddedLog) -> None:
+def test_segment_truncated_at_any_byte_is_rejected(log: EmbeddedLog) -> None:
     segment = log.append("t", 0, with_headers(20), producer="p", batch=0)
     file = log.root / "t" / "0" / segment.name
     good = file.read_bytes()
@@ -80,11 +80,11 @@ STRAY = (
     name("٢"),
     name("2", latest="9" * 25),
 )
-"""What other programs leave, and names that only look like those of segments."""
+"""Files of other programs, and names that only resemble those of segments."""
 
 
 @pytest.mark.parametrize("directory", ["", "t", "t/0", "t/.staged", "t/.staged/0"])
-def test_stray_files_are_not_seen_and_in_nobodys_way(log: EmbeddedLog, directory: str) -> None:
+def test_stray_files_are_ignored(log: EmbeddedLog, directory: str) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
     for stray in STRAY:
         (log.root / directory / stray).write_bytes(b"garbage")
@@ -106,7 +106,7 @@ def link_to_nowhere(file: Path) -> None:
 
 
 @pytest.mark.parametrize("made", [garbage, Path.touch, Path.mkdir, link_to_nowhere])
-def test_what_stands_in_a_segments_place_is_an_error_and_writers_go_on(
+def test_other_file_type_in_place_of_segment_is_rejected_and_appends_continue(
     log: EmbeddedLog, made: Callable[[Path], Any]
 ) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
@@ -123,7 +123,7 @@ def test_what_stands_in_a_segments_place_is_an_error_and_writers_go_on(
     assert fresh.read(added).column("value").to_pylist() == [b"5"]
 
 
-def test_a_stray_segment_beyond_the_end_is_named(log: EmbeddedLog) -> None:
+def test_stray_segment_beyond_end_is_named_in_error(log: EmbeddedLog) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
     garbage(log.root / "t" / "0" / name("7"))
     with pytest.raises(DataLossError, match=name("7")) as caught:
@@ -134,9 +134,7 @@ def test_a_stray_segment_beyond_the_end_is_named(log: EmbeddedLog) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[1]", b"\xff\xfe", b'"' * 99, b"null", b"{}"])
-def test_a_torn_description_is_an_error_that_names_the_topic(
-    log: EmbeddedLog, content: bytes
-) -> None:
+def test_error_of_damaged_topic_description_names_topic(log: EmbeddedLog, content: bytes) -> None:
     log.append("t", 0, rows(1, 2), producer="p", batch=0)
     description = log.root / "t" / "topic.json"
     good = description.read_bytes()
@@ -149,7 +147,7 @@ def test_a_torn_description_is_an_error_that_names_the_topic(
     assert values(log, "t") == [1, 2]
 
 
-def test_a_topic_without_its_description_or_partition_is_an_error(log: EmbeddedLog) -> None:
+def test_topic_without_description_or_partition_is_rejected(log: EmbeddedLog) -> None:
     log.append("t", 0, rows(1), producer="p", batch=0)
     (log.root / "t" / "0").rename(log.root / "aside")
     with pytest.raises(ExecutionError, match="No such file") as caught:
@@ -165,7 +163,7 @@ STEPS = ("open", "write", "pwrite", "link", "fsync")
 
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("at", [1, 2])
-def test_a_disk_that_is_full_at_any_step_is_a_typed_error_and_a_replay_appends_once(
+def test_disk_full_at_any_step_raises_typed_error_and_replay_appends_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, at: int
 ) -> None:
     log = EmbeddedLog(tmp_path)
@@ -181,7 +179,7 @@ def test_a_disk_that_is_full_at_any_step_is_a_typed_error_and_a_replay_appends_o
 
     with monkeypatch.context() as patch:
         patch.setattr(os, step, full)
-        if at == 1 or step in ("open", "fsync"):  # else it is called once
+        if at == 1 or step in ("open", "fsync"):  # otherwise it is called once
             with pytest.raises(ExecutionError, match="No space left") as caught:
                 log.append("t", 0, rows(2), producer="p", batch=1)
             assert (caught.value.where.topic, caught.value.where.partition) == ("t", 0)
@@ -191,7 +189,7 @@ def test_a_disk_that_is_full_at_any_step_is_a_typed_error_and_a_replay_appends_o
         assert values(each, "t") == [1, 2]
 
 
-def test_an_emitter_on_a_disk_without_room_says_so_and_leaves_whole_records(tmp_path: Path) -> None:
+def test_emitter_on_full_disk_fails_and_leaves_complete_records(tmp_path: Path) -> None:
     def little_room() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (300, 300))

@@ -1,4 +1,4 @@
-"""The writer of embedded topics gathers records into segments and says when they are durable."""
+"""The writer of embedded topics collects records into segments and reports durability."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def log(tmp_path: Path) -> EmbeddedLog:
 
 @pytest.fixture
 def patient(log: EmbeddedLog) -> Iterator[EmbeddedWriter]:
-    """A writer that flushes when told to, or when full."""
+    """Return a writer that flushes only on request or when its buffer is full."""
     writer = EmbeddedWriter(
         log,
         default_partitions=2,
@@ -40,7 +40,7 @@ def patient(log: EmbeddedLog) -> Iterator[EmbeddedWriter]:
     writer.close()
 
 
-def test_a_record_comes_back_as_it_was_written(log: EmbeddedLog, patient: EmbeddedWriter) -> None:
+def test_written_record_is_read_unchanged(log: EmbeddedLog, patient: EmbeddedWriter) -> None:
     headers = (("a", b"1"), ("a", None), ("b", b""))
     futures = [
         patient.write("t", 1, b"k", None, 7, headers),
@@ -60,9 +60,7 @@ def test_a_record_comes_back_as_it_was_written(log: EmbeddedLog, patient: Embedd
     assert len(log.segments("t", 1)) == 1
 
 
-def test_nothing_is_appended_before_the_linger_ends(
-    log: EmbeddedLog, patient: EmbeddedWriter
-) -> None:
+def test_append_waits_until_linger_ends(log: EmbeddedLog, patient: EmbeddedWriter) -> None:
     future = patient.write("t", 0, b"k", b"v", 1)
     assert not future.done()
     assert not future.cancel()
@@ -71,7 +69,7 @@ def test_nothing_is_appended_before_the_linger_ends(
     assert future.done()
 
 
-def test_a_lone_record_is_appended_without_a_flush(log: EmbeddedLog) -> None:
+def test_single_record_is_appended_without_flush(log: EmbeddedLog) -> None:
     writer = EmbeddedWriter(log, batching=Batching(linger=timedelta(milliseconds=1)))
     for offset in range(3):
         assert writer.write("t", 0, b"k", b"v", 1).result(30).offset == offset
@@ -79,13 +77,13 @@ def test_a_lone_record_is_appended_without_a_flush(log: EmbeddedLog) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 600], ids=["records", "bytes"])
-def test_a_full_buffer_is_appended_at_once(patient: EmbeddedWriter, size: int) -> None:
+def test_full_buffer_is_appended_immediately(patient: EmbeddedWriter, size: int) -> None:
     futures = [patient.write("t", n % 2, b"k", b"v" * size, n) for n in range(20)]
     done, _ = wait(futures[:15], timeout=30)
     assert len(done) == 15
 
 
-def test_order_is_kept_for_each_thread(log: EmbeddedLog) -> None:
+def test_records_of_each_thread_keep_their_order(log: EmbeddedLog) -> None:
     writer = EmbeddedWriter(log, batching=Batching(max_records=50))
 
     def write_all(name: int) -> None:
@@ -104,14 +102,14 @@ def test_order_is_kept_for_each_thread(log: EmbeddedLog) -> None:
     assert list(found.values()) == [list(range(300))] * 3
 
 
-def test_bad_calls_fail_at_the_call(patient: EmbeddedWriter) -> None:
+def test_invalid_arguments_fail_at_the_call(patient: EmbeddedWriter) -> None:
     with pytest.raises(RowsRefusedError, match="-1 ms is negative"):
         patient.write("t", 0, b"k", b"v", -1)
     with pytest.raises(UnknownPartitionError, match="expected 0 to 1"):
         patient.write("t", 2, b"k", b"v", 1)
 
 
-def test_a_failed_append_fails_its_futures_and_the_flush_alone(
+def test_failed_append_fails_only_its_futures_and_the_flush(
     log: EmbeddedLog, patient: EmbeddedWriter
 ) -> None:
     bad: list[Future[Appended]] = [
@@ -129,13 +127,13 @@ def test_a_failed_append_fails_its_futures_and_the_flush_alone(
     assert log.end_offset("t", 0) == 1
 
 
-def test_a_failure_without_a_future_shows_at_the_flush(patient: EmbeddedWriter) -> None:
+def test_failed_enqueued_record_raises_at_flush(patient: EmbeddedWriter) -> None:
     patient.enqueue("t", 0, b"k", [1], 1)  # type: ignore[arg-type]  # the fault under test
     with pytest.raises(RowsRefusedError):
         patient.flush()
 
 
-def test_unforeseen_errors_reach_the_futures_too(
+def test_unexpected_errors_are_set_on_futures(
     log: EmbeddedLog, patient: EmbeddedWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: object, **__: object) -> None:
@@ -148,7 +146,7 @@ def test_unforeseen_errors_reach_the_futures_too(
     assert isinstance(future.exception(0), ExecutionError)
 
 
-def test_a_topic_deleted_meanwhile_is_created_again(
+def test_topic_deleted_meanwhile_is_created_again(
     log: EmbeddedLog, patient: EmbeddedWriter
 ) -> None:
     patient.write("t", 0, b"k", b"v", 1)
@@ -160,7 +158,7 @@ def test_a_topic_deleted_meanwhile_is_created_again(
     assert future.result(0).offset == 0
 
 
-def test_close_flushes_and_may_be_repeated(log: EmbeddedLog, patient: EmbeddedWriter) -> None:
+def test_close_flushes_and_can_be_repeated(log: EmbeddedLog, patient: EmbeddedWriter) -> None:
     future = patient.write("t", 0, b"k", b"v", 1)
     patient.close()
     assert future.result(0).offset == 0
@@ -170,7 +168,7 @@ def test_close_flushes_and_may_be_repeated(log: EmbeddedLog, patient: EmbeddedWr
     assert log.end_offset("t", 0) == 1
 
 
-def test_a_writer_left_open_is_flushed_at_the_end_of_the_process(tmp_path: Path) -> None:
+def test_unclosed_writer_is_flushed_at_process_exit(tmp_path: Path) -> None:
     program = f"""
 from datetime import timedelta
 from kstreams.embedded import Batching, Embedded

@@ -1,1 +1,1 @@
-"""Global tables: which version a batch reads, and copies of it."""
+"""Global tables: the version that a batch reads, and local copies of versions."""

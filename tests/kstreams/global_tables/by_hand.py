@@ -1,4 +1,4 @@
-"""An app whose queries are taken forward by hand, batch by batch, without Spark."""
+"""An app whose queries are advanced batch by batch in this process, without Spark."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 
 from kstreams import Embedded, Topic, Topology
 from kstreams.batch.batch_run import BatchRun, Parts
-from kstreams.batch.envelope import Content, Envelope
-from kstreams.batch.open_feed import feed_of
+from kstreams.batch.io.open_feed import feed_of
+from kstreams.batch.messages.envelope import Content, Envelope
 from kstreams.batch.query_driver import QueryDriver
 from kstreams.batch.report import BatchReport
-from kstreams.batch.stage_run import StageRun
-from kstreams.batch.stage_settings import QuerySettings
 from kstreams.batch.task_counts import count_partitions
-from kstreams.batch.worker_state import WorkerState
+from kstreams.batch.worker.stage_run import StageRun
+from kstreams.batch.worker.stage_settings import QuerySettings
+from kstreams.batch.worker.worker_state import WorkerState
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.app_settings import AppSettings
 from kstreams.checkpoint.start.opening import OpenedQuery, open_for_running
@@ -34,7 +34,7 @@ PARTITIONS = 2
 
 
 class Query:
-    """One query of the app, on the driver and in its worker."""
+    """One query of the app: its driver and its worker."""
 
     def __init__(self, app: ByHand, opened: OpenedQuery, tables: QueryTables) -> None:
         feed = feed_of(app.topics, [node for group in opened.groups for node in group.sources])
@@ -72,7 +72,7 @@ class Query:
         self.next = last + 1 if resumed.pending is None else resumed.pending
 
     def plan(self) -> Plan | None:
-        """Plan the next batch, if there is something to do; or return what was planned before."""
+        """Return the pending plan, or plan the next batch; None if there is nothing to do."""
         found = self.driver.planned(self.next)
         if found is not None:
             return found
@@ -87,7 +87,7 @@ class Query:
         return plan
 
     def step(self) -> bool:
-        """Plan a batch and run it, if there is something to do."""
+        """Plan and run a batch if there is something to do."""
         plan = self.plan()
         if plan is not None:
             self.run(plan)
@@ -102,15 +102,15 @@ class Query:
 
 
 class ByHand:
-    """An app on embedded topics; to kill it is to make another one.
+    """An app on embedded topics; a second instance on the same directory simulates a restart.
 
     Args:
-        home: Topics, checkpoint and local state lie below it.
-        topology: What it runs.
+        home: Directory of topics, checkpoint and local state.
+        topology: The topology to run.
         state: Backend of the stores; in memory by default.
-        partitions: Of each topic that it reads; 2 by default.
-        topics: Where its topics are; embedded ones by default, of which those that it reads are
-            made.
+        partitions: Partitions of each source topic; 2 by default.
+        topics: Connection of the topics; by default embedded topics, whose source topics are
+            created.
         options: Settings of the app.
     """
 

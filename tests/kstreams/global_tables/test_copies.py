@@ -1,4 +1,4 @@
-"""Copies of a table are what was committed, whichever version they came from, whoever reads."""
+"""Local copies of a table equal the committed version, from whichever version they were made."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Model = dict[str, tuple[int, int]]
 
 
 class Written:
-    """An app's table, and what each of its versions holds."""
+    """An app's table, with the expected content of each version."""
 
     def __init__(self, path: Path, seed: int = 0) -> None:
         self.app = Committing(path / "app", COUNTS)
@@ -42,7 +42,7 @@ class Written:
         self.versions: list[tuple[TableVersion, Model]] = []
 
     def commit(self) -> TableVersion:
-        """Commit a batch of puts, deletions, and now and then nothing."""
+        """Commit a batch of puts and deletions, or sometimes an empty one."""
         chosen = self.random.sample(KEYS, self.random.choice([0, 1, 5]))
         time = self.random.randrange(1000)
         news = {key: self.random.choice([None, self.random.randrange(100)]) for key in chosen}
@@ -86,7 +86,7 @@ def backend(request: pytest.FixtureRequest) -> StateBackend:
 
 
 def read(access: TableAccess) -> Model:
-    """Return all of a table, after holding its ways of reading against each other."""
+    """Return all rows of a table, after comparing its ways of reading."""
     rows = dict(access.scan(None, None))
     assert list(rows) == sorted(rows)
     assert {key: row for key in KEYS if (row := access.get(key)) is not None} == rows
@@ -95,7 +95,7 @@ def read(access: TableAccess) -> Model:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_copy_is_what_was_committed_from_whichever_version_it_came(
+def test_copy_equals_committed_version_whichever_version_it_was_made_from(
     tmp_path: Path, backend: StateBackend, seed: int
 ) -> None:
     written = Written(tmp_path, seed)
@@ -105,14 +105,14 @@ def test_a_copy_is_what_was_committed_from_whichever_version_it_came(
         version = written.commit()
         if chance.random() < 0.5:
             assert read(worker.open(version)) == written.model
-        if chance.random() < 0.2:  # another query's batch is tried again
+        if chance.random() < 0.2:  # another query retries its batch
             version, model = chance.choice(written.versions[-3:])
             assert read(worker.open(version, reader="other")) == model
         if chance.random() < 0.1:
             worker = Reading(tmp_path / "copies", backend)
 
 
-def test_two_copies_of_a_table_are_kept_on_a_machine_and_nothing_else(tmp_path: Path) -> None:
+def test_two_copies_of_table_are_kept_on_machine(tmp_path: Path) -> None:
     written, worker = Written(tmp_path), Reading(tmp_path / "copies", RocksDB())
     for _ in range(8):
         worker.open(written.commit())
@@ -126,7 +126,7 @@ def test_two_copies_of_a_table_are_kept_on_a_machine_and_nothing_else(tmp_path: 
     }
 
 
-def test_a_version_that_changes_nothing_makes_no_copy(tmp_path: Path) -> None:
+def test_version_without_changes_makes_no_copy(tmp_path: Path) -> None:
     written, worker = Written(tmp_path), Reading(tmp_path / "copies", RocksDB())
     first = written.commit()
     written.app.commit(lambda store, partition: None)
@@ -137,7 +137,7 @@ def test_a_version_that_changes_nothing_makes_no_copy(tmp_path: Path) -> None:
     assert len([path for path in table.iterdir() if path.is_dir()]) == 1
 
 
-def test_many_workers_at_once_make_one_copy_a_version(tmp_path: Path) -> None:
+def test_concurrent_workers_make_one_copy_of_version(tmp_path: Path) -> None:
     written = Written(tmp_path)
     workers = [Reading(tmp_path / "copies", RocksDB()) for _ in range(6)]
     for _ in range(6):
@@ -149,7 +149,7 @@ def test_many_workers_at_once_make_one_copy_a_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["cut", "draft", "no marks"])
-def test_what_a_killed_worker_has_left_is_never_read(tmp_path: Path, harm: str) -> None:
+def test_files_left_by_killed_worker_are_never_read(tmp_path: Path, harm: str) -> None:
     written, worker = Written(tmp_path), Reading(tmp_path / "copies", RocksDB())
     version = written.commit()
     worker.open(version)
@@ -168,9 +168,7 @@ def test_what_a_killed_worker_has_left_is_never_read(tmp_path: Path, harm: str) 
     assert not (table / ".draft").exists()
 
 
-def test_a_version_that_was_collected_is_a_typed_error(
-    tmp_path: Path, backend: StateBackend
-) -> None:
+def test_collected_version_raises_typed_error(tmp_path: Path, backend: StateBackend) -> None:
     written = Written(tmp_path, seed=5)
     old = next(v for v in iter(written.commit, None) if any(p.deltas for p in v.pointers))
     pin = written.source.newest()
@@ -185,7 +183,7 @@ def test_a_version_that_was_collected_is_a_typed_error(
         source.at(pin)
 
 
-def test_a_damaged_object_is_not_taken_for_a_version_that_is_gone(
+def test_damaged_object_is_not_reported_as_collected_version(
     tmp_path: Path, backend: StateBackend
 ) -> None:
     written = Written(tmp_path, seed=5)
@@ -198,16 +196,14 @@ def test_a_damaged_object_is_not_taken_for_a_version_that_is_gone(
     assert not isinstance(caught.value, VersionGoneError)
 
 
-def test_a_table_is_never_written(tmp_path: Path, backend: StateBackend) -> None:
+def test_global_table_cannot_be_written(tmp_path: Path, backend: StateBackend) -> None:
     written = Written(tmp_path)
     access = Reading(tmp_path / "copies", backend).open(written.commit())
     with pytest.raises(StoreError, match="was written to"):
         access.put("key", 1, 0)
 
 
-def test_a_key_in_a_partition_that_is_not_its_own_is_found(
-    tmp_path: Path, backend: StateBackend
-) -> None:
+def test_key_in_foreign_partition_is_found(tmp_path: Path, backend: StateBackend) -> None:
     app = Committing(tmp_path / "app", COUNTS)
     homes = {key: partition_of(key.encode(), PARTITIONS) for key in KEYS}
 
@@ -225,7 +221,7 @@ def test_a_key_in_a_partition_that_is_not_its_own_is_found(
     assert rows == {key: (home, 0) for key, home in homes.items()} | {"key-0": (77, 0)}
 
 
-def test_a_versioned_table_is_read_as_of_a_time(tmp_path: Path, backend: StateBackend) -> None:
+def test_versioned_table_is_read_as_of_time(tmp_path: Path, backend: StateBackend) -> None:
     app = Committing(tmp_path / "app", RATES)
 
     def change(store: Any, partition: int) -> None:
@@ -248,7 +244,7 @@ def test_a_versioned_table_is_read_as_of_a_time(tmp_path: Path, backend: StateBa
     assert as_of("absent", 100) is None
 
 
-def test_before_the_first_commit_a_table_is_empty(tmp_path: Path, backend: StateBackend) -> None:
+def test_table_before_first_commit_is_empty(tmp_path: Path, backend: StateBackend) -> None:
     Committing(tmp_path / "app", COUNTS)
     source = AppTableSource(home_of(tmp_path / "app"), None, COUNTS, None)
     pin = source.newest()

@@ -1,4 +1,4 @@
-"""A global table is filled as any table is: by its processor, its error policy, at commits."""
+"""A global table is filled like any table: by its processor, error policy and commits."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def numbered(on_error: OnError) -> Topology:
     return builder.build()
 
 
-def test_rows_that_do_not_decode_go_by_the_policy_and_stay_out_when_a_machine_starts_anew(
+def test_undecodable_rows_are_skipped_by_policy_also_on_new_machine(
     tmp_path: Path,
 ) -> None:
     app = ByHand(tmp_path, numbered("skip"), state=RocksDB(directory=str(tmp_path / "one")))
@@ -54,7 +54,7 @@ def test_rows_that_do_not_decode_go_by_the_policy_and_stay_out_when_a_machine_st
     assert app.values(OUT) == ["a=1", "a=1", "b=None", "b=None"]
 
 
-def test_a_row_that_does_not_decode_ends_the_app_where_the_policy_says_so(tmp_path: Path) -> None:
+def test_undecodable_row_fails_query_with_policy_fail(tmp_path: Path) -> None:
     app = ByHand(tmp_path, numbered("fail"))
     app.emit(WORDS, ("b", "no number"))
     with pytest.raises(DeserializationError, match="expected 8 bytes") as caught:
@@ -62,7 +62,7 @@ def test_a_row_that_does_not_decode_ends_the_app_where_the_policy_says_so(tmp_pa
     assert (caught.value.where.topic, caught.value.where.offset) == ("words", 0)
 
 
-def test_a_topic_that_was_made_anew_is_not_taken_for_the_one_before(tmp_path: Path) -> None:
+def test_recreated_table_topic_is_rejected_and_committed_rows_stay_readable(tmp_path: Path) -> None:
     app = ByHand(tmp_path, reading())
     put(app, "old")
     log = app.connection.log()
@@ -75,7 +75,7 @@ def test_a_topic_that_was_made_anew_is_not_taken_for_the_one_before(tmp_path: Pa
     assert app.values(OUT) == ["a=old", "b=old"]
 
 
-def test_a_view_and_a_batch_that_read_one_commit_agree(tmp_path: Path) -> None:
+def test_view_and_batch_of_same_commit_read_same_rows(tmp_path: Path) -> None:
     app = ByHand(tmp_path, reading(), state=RocksDB(directory=str(tmp_path / "local")))
     expected = []
     for number in range(4):

@@ -1,4 +1,4 @@
-"""The version that a batch reads is in its plan: it stays until the batch is committed."""
+"""The plan of a batch pins the version of a global table until the batch is committed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ import pytest
 
 from devtools.servers.s3 import Bucket
 from kstreams import INT64, TEXT, Topic, Topology, TopologyBuilder
-from kstreams.checkpoint.admin.reset import reset
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.savepoint.fork import ForkSource
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
@@ -24,6 +23,7 @@ from kstreams.state.backend.memory import Memory
 from kstreams.state.backend.working import StateBackend
 from kstreams.stores import timestamped_store
 from kstreams.topology import AppTable
+from kstreams_admin.reset import reset
 from kstreams_rocksdb import RocksDB
 from tests.kstreams.global_tables.by_hand import ByHand
 
@@ -42,7 +42,7 @@ def _text(_: int, text: str) -> str:
 
 
 def reading(other: Path | AppTable[str, str] | None = None, *, reads: bool = True) -> Topology:
-    """Build texts -> join of a global table -> out."""
+    """Return a topology that joins texts with a global table into out."""
     builder = TopologyBuilder("reading")
     if other is None:
         words = builder.add_global_table("words", WORDS, store=TABLE)
@@ -58,7 +58,7 @@ def reading(other: Path | AppTable[str, str] | None = None, *, reads: bool = Tru
 
 
 def writing() -> Topology:
-    """Build the app whose table others read."""
+    """Return the topology of the app that writes the shared table."""
     builder = TopologyBuilder("writing")
     builder.add_table("words", WORDS, store=TABLE)
     return builder.build()
@@ -71,13 +71,13 @@ def state(request: pytest.FixtureRequest, tmp_path: Path) -> StateBackend:
 
 
 def put(app: ByHand, value: str, query: str = "words.source") -> None:
-    """Give all keys a value, and commit that."""
+    """Give all keys a value and commit it."""
     app.emit(WORDS, *((key, value) for key in "abcd"))
     assert app.queries[query].step()
 
 
 def planned(app: ByHand) -> Plan:
-    """Plan a batch of texts."""
+    """Plan a batch of the query `texts`."""
     app.emit(TEXTS, (1, "a"), (2, "b"))
     plan = app.queries["texts"].plan()
     assert plan is not None
@@ -85,22 +85,20 @@ def planned(app: ByHand) -> Plan:
 
 
 def swept(app: ByHand, *, later: timedelta = timedelta(0)) -> None:
-    """Clean up behind the table."""
+    """Clean up old versions of the table."""
     for _ in range(3):
         app.clock.advance(later)
         app.queries["words.source"].driver.sweep()
 
 
-def test_a_batch_that_comes_again_after_a_kill_reads_what_it_was_planned_on(
-    tmp_path: Path, state: StateBackend
-) -> None:
+def test_batch_retried_after_kill_reads_pinned_version(tmp_path: Path, state: StateBackend) -> None:
     app = ByHand(tmp_path, reading(), state=state)
     put(app, "old")
     plan = planned(app)
     for number in range(5):
         put(app, f"new-{number}")
         swept(app)
-    for _ in range(2):  # killed; and killed again, when the table is at its end
+    for _ in range(2):  # killed once, and again after the table caught up
         app = ByHand(tmp_path, reading(), state=state)
         for number in range(5):
             put(app, f"newer-{number}")
@@ -115,7 +113,7 @@ def test_a_batch_that_comes_again_after_a_kill_reads_what_it_was_planned_on(
     assert app.values(OUT)[:2] == ["a=newer-4", "a=old"]
 
 
-def test_what_no_plan_names_any_more_is_swept(tmp_path: Path, state: StateBackend) -> None:
+def test_version_without_plan_is_removed(tmp_path: Path, state: StateBackend) -> None:
     app = ByHand(tmp_path, reading(), state=state)
     put(app, "old")
     plan = planned(app)
@@ -141,7 +139,9 @@ def test_what_no_plan_names_any_more_is_swept(tmp_path: Path, state: StateBacken
     assert kept == named
 
 
-def test_a_smaller_plan_reads_the_same_version(tmp_path: Path, state: StateBackend) -> None:
+def test_smaller_plan_after_refusal_keeps_pinned_version(
+    tmp_path: Path, state: StateBackend
+) -> None:
     app = ByHand(tmp_path, reading(), state=state, max_bytes_per_batch=40)
     put(app, "old")
     query = app.queries["texts"]
@@ -153,7 +153,7 @@ def test_a_smaller_plan_reads_the_same_version(tmp_path: Path, state: StateBacke
     assert ran.globals == plan.globals
 
 
-def test_a_version_of_another_app_that_is_gone_is_read_anew_only_where_that_is_allowed(
+def test_missing_version_of_another_app_is_replaced_only_with_repin(
     tmp_path: Path, state: StateBackend
 ) -> None:
     writer = ByHand(tmp_path, writing(), state=state)
@@ -177,7 +177,7 @@ def test_a_version_of_another_app_that_is_gone_is_read_anew_only_where_that_is_a
     assert app.queries["texts"].driver.plans.at(0).to_json() == ran.to_json()
 
 
-def test_another_app_that_was_reset_is_another_line(tmp_path: Path, state: StateBackend) -> None:
+def test_version_of_reset_app_is_gone(tmp_path: Path, state: StateBackend) -> None:
     writer = ByHand(tmp_path, writing(), state=state)
     put(writer, "old")
     app = ByHand(tmp_path, reading(tmp_path / "writing"), state=state)
@@ -193,9 +193,7 @@ def test_another_app_that_was_reset_is_another_line(tmp_path: Path, state: State
     assert app.values(OUT) == ["a=old", "b=old"]
 
 
-def test_a_plan_of_before_a_table_was_read_gets_the_newest_version(
-    tmp_path: Path, state: StateBackend
-) -> None:
+def test_plan_without_added_table_gets_newest_version(tmp_path: Path, state: StateBackend) -> None:
     app = ByHand(tmp_path, reading(reads=False), state=state)
     put(app, "old")
     plan = planned(app)
@@ -205,9 +203,7 @@ def test_a_plan_of_before_a_table_was_read_gets_the_newest_version(
     assert app.values(OUT) == ["a=old", "b=old"]
 
 
-def test_a_plan_of_before_a_table_was_not_read_any_more_is_run(
-    tmp_path: Path, state: StateBackend
-) -> None:
+def test_plan_with_removed_table_is_run(tmp_path: Path, state: StateBackend) -> None:
     app = ByHand(tmp_path, reading(), state=state)
     put(app, "old")
     plan = planned(app)
@@ -216,7 +212,9 @@ def test_a_plan_of_before_a_table_was_not_read_any_more_is_run(
     assert app.values(OUT) == ["a", "b"]
 
 
-def test_memory_keeps_small_tables_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_backend_copies_only_small_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(versions_module, "_IN_MEMORY_BYTES", 100)
     for state in (Memory(str(tmp_path / "local")), RocksDB(str(tmp_path / "local"))):
         home = tmp_path / state.name
@@ -231,7 +229,7 @@ def test_memory_keeps_small_tables_alone(tmp_path: Path, monkeypatch: pytest.Mon
         assert "RocksDB" in caught.value.hint
 
 
-def test_a_reset_removes_the_copies_of_this_machine(tmp_path: Path) -> None:
+def test_reset_removes_local_copies_of_tables(tmp_path: Path) -> None:
     state = RocksDB(str(tmp_path / "local"))
     app = ByHand(tmp_path, reading(), state=state)
     put(app, "old")
@@ -241,7 +239,7 @@ def test_a_reset_removes_the_copies_of_this_machine(tmp_path: Path) -> None:
     assert not list((tmp_path / "local").rglob("*"))
 
 
-def test_a_table_of_another_kind_than_the_app_has_is_refused(tmp_path: Path) -> None:
+def test_table_of_another_store_kind_is_rejected(tmp_path: Path) -> None:
     ByHand(tmp_path, writing())
     builder: Any = TopologyBuilder("wrong")
     wrong = timestamped_store("table", key=TEXT, value=INT64)
@@ -251,7 +249,7 @@ def test_a_table_of_another_kind_than_the_app_has_is_refused(tmp_path: Path) -> 
         ByHand(tmp_path, builder.build())
 
 
-def test_a_fork_reads_the_table_of_its_savepoint(tmp_path: Path, state: StateBackend) -> None:
+def test_fork_reads_table_version_of_savepoint(tmp_path: Path, state: StateBackend) -> None:
     app = ByHand(tmp_path, reading(), state=state)
     put(app, "old")
     app.queries["texts"].run(planned(app))
@@ -263,13 +261,13 @@ def test_a_fork_reads_the_table_of_its_savepoint(tmp_path: Path, state: StateBac
     forked = ByHand(tmp_path / "forked", reading(), state=state, fork=fork)
     forked.queries["texts"].run(planned(forked))
     assert forked.values(OUT) == ["a=old", "a=old", "b=old", "b=old"]
-    assert forked.queries["words.source"].step()  # what came since the savepoint
+    assert forked.queries["words.source"].step()  # the records after the savepoint
     forked.queries["texts"].run(planned(forked))
     assert forked.values(OUT)[:2] == ["a=new", "a=old"]
 
 
 @pytest.mark.parametrize("backend", [RocksDB, Memory])
-def test_tables_are_copied_from_s3(
+def test_global_tables_are_copied_from_s3(
     tmp_path: Path, bucket: Bucket, backend: Callable[..., StateBackend]
 ) -> None:
     log = bucket.settings(f"tables-{uuid.uuid4().hex[:8]}")

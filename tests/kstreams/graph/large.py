@@ -1,4 +1,4 @@
-"""A topology of two thousand nodes: deep, wide, many stores, many repartition edges."""
+"""A topology of two thousand nodes: a long chain, a wide fan, many stores and repartitions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from kstreams.stores import StoreSpec
 __all__ = ("BELOW", "DEEP", "EDGES", "IN", "STORES", "WIDE", "large", "out")
 
 DEEP, WIDE, EDGES, BELOW = 1_200, 700, 20, 8
-"""Nodes in the one chain; nodes side by side; repartition edges, and nodes below each."""
+"""Nodes in the chain; parallel nodes; repartition edges; nodes after each edge."""
 STORES = 200
 
 IN = Topic("in", TEXT, INT64)
 
 
 class Total:
-    """Makes processors that add up values, each on a store of its own."""
+    """Makes processors that sum values, each in its own store."""
 
     def __init__(self, number: int) -> None:
         self.stores: tuple[StoreSpec[Any], ...] = (
@@ -40,7 +40,7 @@ class Total:
 
 
 class Totals(FixedKeyProcessor[str, int, int]):
-    """Adds up values by key."""
+    """Sums values by key."""
 
     def __init__(self, spec: StoreSpec[Any]) -> None:
         self.spec = spec
@@ -59,10 +59,10 @@ def out(name: str) -> Topic[str, int]:
 
 
 def large() -> Topology:
-    """Build it: `in` feeds a chain, and nodes side by side of which some keep state.
+    """Build the topology: `in` feeds a chain and parallel nodes, some with state.
 
-    Of the nodes with state one in ten feeds a repartition edge, with a chain and a sink
-    below; all others end in one sink.
+    One in ten of the nodes with state feeds a repartition edge, followed by a chain and a sink; the
+    other nodes end in one sink.
     """
     builder = TopologyBuilder("large", on_error="skip")
     source: Any = builder.add_source("in", IN)

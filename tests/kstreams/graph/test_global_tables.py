@@ -1,4 +1,4 @@
-"""Global tables in a topology: what is refused, and what it looks like."""
+"""Global tables in a topology: validation, groups and description."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def joined() -> TopologyBuilder:
     return builder
 
 
-def test_a_global_table_is_a_query_of_its_own_that_comes_first() -> None:
+def test_global_table_is_separate_query_before_its_readers() -> None:
     topology = joined().build()
     assert [group.name for group in topology.groups] == ["words.source", "clicks"]
     assert len(topology.pipelines()) == 2
@@ -41,7 +41,7 @@ def test_a_global_table_is_a_query_of_its_own_that_comes_first() -> None:
     assert [spec.name for spec in topology.groups[1].global_stores] == ["words-table"]
 
 
-def test_readers_come_after_a_table_that_is_added_later() -> None:
+def test_readers_run_after_table_added_later() -> None:
     builder = TopologyBuilder("late")
     clicks = builder.add_source("clicks", CLICKS)
     seen = builder.add_processor("see", map_values(str), clicks, reads=[TABLE])
@@ -50,7 +50,7 @@ def test_readers_come_after_a_table_that_is_added_later() -> None:
     assert [group.name for group in builder.build().groups] == ["words.source", "clicks"]
 
 
-def test_a_table_of_another_app_has_no_query() -> None:
+def test_table_of_another_app_has_no_query() -> None:
     builder = TopologyBuilder("reads")
     builder.add_global_table("words", AppTable("checkpoints/translator", TABLE))
     seen = builder.add_processor(
@@ -64,7 +64,7 @@ def test_a_table_of_another_app_has_no_query() -> None:
     assert topology.shape()["clicks"]["stores"] == {}
 
 
-def test_its_store_is_nobody_elses() -> None:
+def test_store_of_global_table_cannot_be_used_by_processors() -> None:
     builder = joined()
     builder.add_processor("own", map_values(str), builder.add_source("more", WORDS), stores=[TABLE])
     with pytest.raises(TopologyError) as caught:
@@ -72,21 +72,21 @@ def test_its_store_is_nobody_elses() -> None:
     assert any("tasks only read it, by reads=" in text for text in caught.value.problems)
 
 
-def test_two_global_tables_have_two_stores() -> None:
+def test_two_global_tables_with_one_store_are_rejected() -> None:
     builder = joined()
     builder.add_global_table("more", AppTable("elsewhere", TABLE))
     with pytest.raises(TopologyError, match="both have store 'words-table'"):
         builder.build()
 
 
-def test_a_store_that_no_table_has_is_not_read() -> None:
+def test_read_of_store_without_table_is_rejected() -> None:
     builder = joined()
     builder.add_processor("see", map_values(str), builder.add_source("m", WORDS), reads=[OTHER])
     with pytest.raises(TopologyError, match="add_global_table"):
         builder.build()
 
 
-def test_what_is_wrong_with_a_call_is_said_at_the_call() -> None:
+def test_invalid_arguments_of_global_tables_fail_at_the_call() -> None:
     builder = TopologyBuilder("wrong")
     calls: Any = builder
     values: Any = key_value_store("kv", key=TEXT, value=TEXT)
@@ -104,7 +104,7 @@ def test_what_is_wrong_with_a_call_is_said_at_the_call() -> None:
         calls.join_global("j", clicks, clicks, inner(lambda a, b: a), by=lambda k, v: v)
 
 
-def test_pictures_show_the_global_tables_each_node_reads() -> None:
+def test_pictures_show_global_tables_read_by_each_node() -> None:
     builder = joined()
     builder.add_global_table("more", AppTable(".kstreams/other", OTHER))
     source = builder.add_source("m", Topic("m", TEXT, TEXT))

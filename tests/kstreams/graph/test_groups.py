@@ -1,4 +1,4 @@
-"""Random topologies: how nodes fall into groups, and in what order."""
+"""Random topologies: the groups of nodes, and their order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STORES = [key_value_store(f"store-{number}", key=TEXT, value=INT64) for number i
 
 @dataclass
 class Plan:
-    """What one node of a random topology is."""
+    """The description of one node of a random topology."""
 
     kind: str
     parents: list[int] = field(default_factory=list)
@@ -32,7 +32,7 @@ class Plan:
 
 @st.composite
 def plans(draw: st.DrawFn) -> list[Plan]:
-    """Draw nodes whose parents come before them; the first is a source."""
+    """Draw nodes, each after its parents; the first is a source."""
     found = [Plan("source")]
     for _ in range(draw(st.integers(1, 12))):
         kind = draw(st.sampled_from(["source", "processor", "processor", "repartition", "sink"]))
@@ -45,7 +45,7 @@ def plans(draw: st.DrawFn) -> list[Plan]:
 
 
 def wire(plans: list[Plan]) -> TopologyBuilder:
-    """Add the nodes, and a sink below each node that nothing would read from."""
+    """Add the nodes, and a sink after each node without children."""
     builder = TopologyBuilder("random")
     handles: list[Node[str, str]] = []
     for number, plan in enumerate(plans):
@@ -74,7 +74,7 @@ def text_topic(number: int) -> Topic[str, str]:
 
 
 def built(plans: list[Plan]) -> Topology | None:
-    """Build; None when a store ties both sides of an edge together."""
+    """Build the topology; return None if a store connects both sides of an edge."""
     try:
         return wire(plans).build()
     except TopologyError as error:
@@ -88,7 +88,7 @@ def home_of(topology: Topology) -> dict[str, str]:
 
 
 def connected(nodes: list[AnyNode]) -> list[set[str]]:
-    """Find the groups the slow way: merge sets until nothing changes."""
+    """Find the groups by a slow algorithm: merge sets until nothing changes."""
     edges = {node.name for node in nodes if isinstance(node, RepartitionNode)}
     links = [{p, node.name} for node in nodes for p in node.parents if p not in edges]
     links += [{node.name for node in nodes if edge in node.parents} for edge in edges]
@@ -105,7 +105,7 @@ def connected(nodes: list[AnyNode]) -> list[set[str]]:
 
 @settings(max_examples=50)
 @given(plans())
-def test_groups_are_the_connected_nodes(plans: list[Plan]) -> None:
+def test_groups_are_connected_components_of_nodes(plans: list[Plan]) -> None:
     nodes = dict(wire(plans)._nodes)
     ordered, cyclic = topological_order(nodes)
     groups = partition_groups(ordered)
@@ -116,7 +116,7 @@ def test_groups_are_the_connected_nodes(plans: list[Plan]) -> None:
 
 @settings(max_examples=50)
 @given(plans())
-def test_a_topology_is_refused_exactly_when_edges_form_a_cycle_of_groups(
+def test_topology_is_rejected_exactly_if_edges_form_cycle_of_groups(
     plans: list[Plan],
 ) -> None:
     ordered, _ = topological_order(dict(wire(plans)._nodes))
@@ -144,7 +144,7 @@ def reached(start: str, below: dict[str, set[str]]) -> set[str]:
 
 @settings(max_examples=50)
 @given(plans())
-def test_nodes_are_in_topological_order_and_otherwise_as_added(plans: list[Plan]) -> None:
+def test_nodes_have_topological_order_and_otherwise_order_of_calls(plans: list[Plan]) -> None:
     nodes = dict(wire(plans)._nodes)
     ordered, _ = topological_order(nodes)
     assert [node.name for node in ordered] == list(nodes)
@@ -152,7 +152,9 @@ def test_nodes_are_in_topological_order_and_otherwise_as_added(plans: list[Plan]
 
 @settings(max_examples=50)
 @given(plans(), st.randoms(use_true_random=False))
-def test_any_order_of_adding_gives_parents_before_children(plans: list[Plan], random: Any) -> None:
+def test_parents_precede_children_whatever_the_order_of_calls(
+    plans: list[Plan], random: Any
+) -> None:
     nodes = list(wire(plans)._nodes.values())
     random.shuffle(nodes)
     ordered, cyclic = topological_order({node.name: node for node in nodes})
@@ -165,7 +167,7 @@ def test_any_order_of_adding_gives_parents_before_children(plans: list[Plan], ra
 
 @settings(max_examples=50)
 @given(plans())
-def test_groups_come_behind_those_that_feed_them(plans: list[Plan]) -> None:
+def test_groups_follow_groups_that_feed_them(plans: list[Plan]) -> None:
     topology = built(plans)
     if topology is None:
         return
@@ -181,7 +183,7 @@ def test_groups_come_behind_those_that_feed_them(plans: list[Plan]) -> None:
 
 
 def feeding(topology: Topology) -> dict[str, set[str]]:
-    """Tell which groups a group feeds, by an edge or a topic."""
+    """Return the groups that each group feeds, by an edge or a topic."""
     feeds = {group.name: fed_by(group, topology.groups) for group in topology.groups}
     for group in topology.groups:
         written = {sink.target.name for sink in group.sinks if isinstance(sink.target, Topic)}
@@ -194,7 +196,7 @@ def feeding(topology: Topology) -> dict[str, set[str]]:
 
 @settings(max_examples=50)
 @given(plans())
-def test_a_group_is_named_after_its_first_source_or_entry(plans: list[Plan]) -> None:
+def test_group_has_name_of_its_first_source_or_entry(plans: list[Plan]) -> None:
     topology = built(plans)
     if topology is None:
         return
@@ -207,7 +209,7 @@ def test_a_group_is_named_after_its_first_source_or_entry(plans: list[Plan]) -> 
 
 @settings(max_examples=50)
 @given(plans())
-def test_parts_of_a_group_are_its_nodes(plans: list[Plan]) -> None:
+def test_parts_of_group_are_its_nodes(plans: list[Plan]) -> None:
     topology = built(plans)
     if topology is None:
         return
@@ -231,7 +233,7 @@ def test_each_edge_leaves_one_group_and_enters_one_group(plans: list[Plan]) -> N
 
 @settings(max_examples=50)
 @given(plans())
-def test_pipelines_are_the_groups_joined_by_edges(plans: list[Plan]) -> None:
+def test_pipelines_are_groups_joined_by_edges(plans: list[Plan]) -> None:
     topology = built(plans)
     if topology is None:
         return
@@ -254,7 +256,7 @@ def test_pipelines_are_the_groups_joined_by_edges(plans: list[Plan]) -> None:
 
 @settings(max_examples=50)
 @given(plans())
-def test_building_twice_gives_equal_results(plans: list[Plan]) -> None:
+def test_second_build_gives_equal_topology(plans: list[Plan]) -> None:
     first, second = built(plans), built(plans)
     if first is None or second is None:
         assert first is second
@@ -266,7 +268,7 @@ def test_building_twice_gives_equal_results(plans: list[Plan]) -> None:
     assert [group.name for group in first.groups] == [group.name for group in second.groups]
 
 
-def test_a_shared_store_joins_what_no_record_joins() -> None:
+def test_shared_store_joins_groups_without_common_records() -> None:
     builder = TopologyBuilder("joined")
     one = builder.add_source("one", text_topic(1))
     two = builder.add_source("two", text_topic(2))
@@ -281,7 +283,7 @@ def test_a_shared_store_joins_what_no_record_joins() -> None:
     ]
 
 
-def test_all_readers_of_an_edge_are_in_one_group() -> None:
+def test_all_readers_of_edge_are_in_one_group() -> None:
     builder = TopologyBuilder("readers")
     edge = builder.repartition(
         "edge", builder.add_source("in", text_topic(0)), key=TEXT, value=TEXT
@@ -291,7 +293,7 @@ def test_all_readers_of_an_edge_are_in_one_group() -> None:
     assert [group.name for group in builder.build().groups] == ["in", "edge"]
 
 
-def test_a_group_that_writes_a_topic_comes_before_the_one_that_reads_it() -> None:
+def test_group_that_writes_topic_precedes_group_that_reads_it() -> None:
     builder = TopologyBuilder("topics")
     builder.add_sink("end", to_stdout(), builder.add_source("second", text_topic(2)))
     builder.add_sink("middle", text_topic(2), builder.add_source("first", text_topic(1)))
@@ -303,14 +305,14 @@ def test_a_group_that_writes_a_topic_comes_before_the_one_that_reads_it() -> Non
     ]
 
 
-def test_groups_that_feed_each_other_by_topics_stay_as_added() -> None:
+def test_groups_that_feed_each_other_by_topics_keep_order_of_calls() -> None:
     builder = TopologyBuilder("mutual")
     builder.add_sink("to-b", text_topic(2), builder.add_source("a", text_topic(1)))
     builder.add_sink("to-a", text_topic(1), builder.add_source("b", text_topic(2)))
     assert [group.name for group in builder.build().groups] == ["a", "b"]
 
 
-def test_a_long_chain_is_ordered_in_no_time() -> None:
+def test_long_chain_is_ordered_fast() -> None:
     builder = TopologyBuilder("long")
     node = builder.add_source("in", text_topic(0))
     for number in range(2_000):

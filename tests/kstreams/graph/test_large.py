@@ -1,4 +1,4 @@
-"""Two thousand nodes are built, shown and run; their work grows with their number."""
+"""Two thousand nodes are built, drawn and run; the cost grows linearly."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kstreams.testing import TopologyTestDriver
 from tests.kstreams.graph.large import BELOW, DEEP, EDGES, IN, STORES, WIDE, large, out
 
 
-def test_two_thousand_nodes_are_built_and_shown() -> None:
+def test_two_thousand_nodes_are_built_and_drawn() -> None:
     topology = large()
     count = 1 + DEEP + WIDE + EDGES * (BELOW + 2) + 2
     assert len(topology.nodes) == count > 2_000
@@ -26,7 +26,7 @@ def test_two_thousand_nodes_are_built_and_shown() -> None:
 
 
 @pytest.mark.parametrize("recreate", [False, True])
-def test_two_thousand_nodes_run_on_the_driver(recreate: bool) -> None:
+def test_two_thousand_nodes_run_on_test_driver(recreate: bool) -> None:
     topology = large()
     with TopologyTestDriver(topology, partitions=2, recreate_processors=recreate) as driver:
         for batch in range(2):
@@ -39,11 +39,11 @@ def test_two_thousand_nodes_run_on_the_driver(recreate: bool) -> None:
             assert len(driver.read(out("wide"))) == 4 * WIDE
 
 
-def test_finding_children_looks_at_each_node_once() -> None:
+def test_finding_children_visits_each_node_once() -> None:
     looked: list[str] = []
 
     class Counted(SinkNode):
-        """Notes each look at its parents."""
+        """Counts accesses to its parents."""
 
         def __getattribute__(self, name: str) -> Any:
             if name == "parents":

@@ -1,4 +1,4 @@
-"""Names of nodes and stores that `build()` refuses: they become paths, labels and text."""
+"""Names of nodes and stores rejected by `build()`, because they become paths, labels and text."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ wires = pytest.mark.parametrize("wire", WIRES)
 
 @wires
 @pytest.mark.parametrize("name", BAD, ids=lambda value: ascii(value)[:20])
-def test_build_refuses_a_name_that_is_no_step_of_a_path_or_no_line_of_text(
+def test_build_refuses_names_with_slash_nul_or_line_break(
     wire: Callable[[TopologyBuilder, str], None], name: str
 ) -> None:
     builder = TopologyBuilder("t")
@@ -93,14 +93,14 @@ def test_build_refuses_a_name_that_is_no_step_of_a_path_or_no_line_of_text(
 
 @wires
 @pytest.mark.parametrize("name", GOOD)
-def test_build_takes_other_names(wire: Callable[[TopologyBuilder, str], None], name: str) -> None:
+def test_build_accepts_other_names(wire: Callable[[TopologyBuilder, str], None], name: str) -> None:
     builder = TopologyBuilder("t")
     wire(builder, name)
     builder.build()
 
 
 @pytest.mark.parametrize("label", ["a/b", "../x", "a\0"])
-def test_build_refuses_such_a_name_of_a_branch(label: str) -> None:
+def test_build_refuses_invalid_name_of_branch(label: str) -> None:
     builder = TopologyBuilder("t")
     branches: dict[str, Any] = {label: lambda _, v: v > 0}
     builder.branch("by", builder.add_source("in", IN), branches)
@@ -109,7 +109,7 @@ def test_build_refuses_such_a_name_of_a_branch(label: str) -> None:
 
 
 @given(st.text(max_size=300))
-def test_name_without_a_problem_stays_in_its_directory_and_on_its_line(name: str) -> None:
+def test_valid_name_is_one_path_component_and_one_line(name: str) -> None:
     if not name_problem(name):
         assert "/" not in name
         assert "\0" not in name

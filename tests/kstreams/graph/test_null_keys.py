@@ -1,4 +1,4 @@
-"""Null keys at a repartition: refused by their types, or passed on in turn."""
+"""Null keys at a repartition: rejected by type, or distributed round-robin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OUT = Topic("out", TEXT, INT64, null_keys="pass")
 COUNTS = timestamped_store("counts", key=TEXT, value=INT64)
 
 
-def test_edge_refuses_keys_that_may_be_none_and_names_the_option() -> None:
+def test_repartition_refuses_keys_that_may_be_none_and_names_option() -> None:
     builder = TopologyBuilder("t")
     source: Any = builder.add_source("in", IN)
     moved = builder.repartition("moved", source, key=TEXT, value=INT64)
@@ -31,7 +31,7 @@ def test_edge_refuses_keys_that_may_be_none_and_names_the_option() -> None:
     )
 
 
-def test_edge_with_null_keys_gives_them_to_the_tasks_in_turn() -> None:
+def test_repartition_distributes_null_keys_round_robin() -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
     moved = builder.repartition("moved", source, key=TEXT, value=INT64, null_keys="pass")
@@ -49,18 +49,18 @@ def test_edge_with_null_keys_gives_them_to_the_tasks_in_turn() -> None:
         assert [driver.stream_time("moved", number) for number in range(2)] == [0, 0]
 
 
-def test_edge_with_null_keys_types_what_is_below() -> None:
+def test_repartition_with_null_keys_has_optional_key_type() -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
     moved = builder.repartition("moved", source, key=TEXT, value=INT64, null_keys="pass")
     strict = Topic("strict", TEXT, INT64)
-    builder.add_sink("out", strict, moved)  # type: ignore[misc]  # what is tested
+    builder.add_sink("out", strict, moved)  # type: ignore[misc]  # the type error under test
     with pytest.raises(TopologyError, match="takes a key of type str, but 'moved' forwards str"):
         builder.build()
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_aggregation_below_counts_null_keys_as_dropped(execution: Execution) -> None:
+def test_aggregation_counts_null_keys_as_dropped(execution: Execution) -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
     moved = builder.repartition("moved", source, key=TEXT, value=INT64, null_keys="pass")

@@ -1,4 +1,4 @@
-"""Topologies as Mermaid and DOT, with names that try to break out."""
+"""Topologies as Mermaid and DOT, with names that contain syntax of both."""
 
 from __future__ import annotations
 
@@ -109,12 +109,12 @@ LINE_OF_DOT = re.compile(
 
 
 def allowed(name: str) -> str:
-    """Return a name without the characters that no node and no store may have."""
+    """Return a name without the characters that names of nodes and stores may not have."""
     return "".join("_" if name_problem(f"a{char}") else char for char in name)
 
 
 def named(names: list[str]) -> Topology:
-    """Build a topology that shows each name as a topic and label, and as a node, store and edge."""
+    """Build a topology that uses each name as topic, label, node, store and edge."""
     builder = TopologyBuilder("hostile")
     node = builder.add_source("in", Topic("in", key=TEXT, value=TEXT))
     for number, name in enumerate(names):
@@ -128,15 +128,15 @@ def named(names: list[str]) -> Topology:
     return builder.build()
 
 
-def test_mermaid_of_word_count() -> None:
+def test_mermaid_of_word_count_equals_recorded_text() -> None:
     assert word_count().to_mermaid() == MERMAID
 
 
-def test_dot_of_word_count() -> None:
+def test_dot_of_word_count_equals_recorded_text() -> None:
     assert word_count().to_dot() == DOT
 
 
-def test_hostile_names_leave_no_mark_in_mermaid() -> None:
+def test_hostile_names_are_escaped_in_mermaid() -> None:
     text = named(HOSTILE).to_mermaid()
     assert 'n1["p0#34;"]' in text
     assert 'subgraph g4["e3a_b"]' in text
@@ -156,7 +156,7 @@ def test_hostile_names_are_quoted_in_dot() -> None:
 
 
 @given(st.lists(st.text(max_size=50), unique=True, min_size=1, max_size=4))
-def test_no_name_breaks_the_grammar(names: list[str]) -> None:
+def test_any_name_results_in_valid_mermaid_and_dot(names: list[str]) -> None:
     topology = named(names)
     for line in topology.to_mermaid().split("\n")[:-1]:
         assert LINE_OF_MERMAID.fullmatch(line), line
@@ -165,7 +165,7 @@ def test_no_name_breaks_the_grammar(names: list[str]) -> None:
     assert all(printable(line) == line for line in topology.describe().split("\n"))
 
 
-def test_a_topic_between_two_groups_is_one_box() -> None:
+def test_topic_between_two_groups_is_one_box() -> None:
     builder = TopologyBuilder("chain")
     middle = Topic("middle", key=TEXT, value=TEXT)
     builder.add_sink("to", middle, builder.add_source("a", Topic("in", key=TEXT, value=TEXT)))
@@ -176,7 +176,7 @@ def test_a_topic_between_two_groups_is_one_box() -> None:
     assert "  n1 --> t1\n" in text
 
 
-def test_a_store_that_two_nodes_share_is_one_cylinder() -> None:
+def test_store_shared_by_two_nodes_is_one_cylinder() -> None:
     builder = TopologyBuilder("shared")
     store = key_value_store("shared", key=TEXT, value=INT64)
     node = builder.add_source("in", Topic("in", key=TEXT, value=TEXT))
@@ -189,7 +189,7 @@ def test_a_store_that_two_nodes_share_is_one_cylinder() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-def test_graphviz_reads_hostile_names() -> None:
+def test_graphviz_accepts_hostile_names() -> None:
     drawn = subprocess.run(
         ["dot", "-Tplain"],
         input=named(HOSTILE).to_dot(),

@@ -1,4 +1,4 @@
-"""Stores whose serdes do not match the stream that fills them are refused in `build()`."""
+"""Stores whose serdes do not match the records written to them are rejected by `build()`."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def problems(wire: Wire, topic: Topic[Any, Any], key: Serde[Any], value: Serde[A
 
 
 @pytest.mark.parametrize("wire", BY_KEY)
-def test_build_refuses_a_store_whose_key_serde_does_not_match_the_stream(wire: Wire) -> None:
+def test_build_rejects_store_with_key_serde_of_other_type_than_stream(wire: Wire) -> None:
     found = problems(wire, IN, INT32, INT64)
     assert found
     assert all("'a'" in each and "'w'" in each and "(key=int32)" in each for each in found)
@@ -156,7 +156,7 @@ def test_build_refuses_a_store_whose_key_serde_does_not_match_the_stream(wire: W
 
 
 @pytest.mark.parametrize("wire", BY_VALUE)
-def test_build_refuses_a_store_whose_value_serde_does_not_match_the_stream(wire: Wire) -> None:
+def test_build_rejects_store_with_value_serde_of_other_type_than_stream(wire: Wire) -> None:
     (problem,) = problems(wire, IN, TEXT, TEXT)
     assert "(value=text)" in problem
     assert "forwards int" in problem
@@ -168,11 +168,11 @@ def test_build_refuses_a_store_whose_value_serde_does_not_match_the_stream(wire:
     [IN, Topic("in", TEXT, INT64, null_keys="pass"), Topic("in", TEXT, INT64, nulls="pass")],
     ids=["plain", "null keys", "nulls"],
 )
-def test_build_accepts_the_serdes_of_the_stream(wire: Wire, topic: Topic[Any, Any]) -> None:
+def test_build_accepts_store_with_serdes_of_stream(wire: Wire, topic: Topic[Any, Any]) -> None:
     assert problems(wire, topic, TEXT, INT64) == []
 
 
-def test_key_is_checked_below_nodes_that_keep_it_and_for_each_parent() -> None:
+def test_key_is_checked_after_nodes_that_keep_it_and_for_each_parent() -> None:
     builder = TopologyBuilder("t")
     one = builder.add_processor("keeps", Keeps, builder.add_source("in", IN))
     two = builder.add_source("two", Topic("two", TEXT, INT64))
@@ -186,7 +186,7 @@ def test_key_is_checked_below_nodes_that_keep_it_and_for_each_parent() -> None:
     ]
 
 
-def test_stores_by_other_ids_and_of_streams_without_keys_are_no_false_alarm() -> None:
+def test_stores_with_other_ids_or_without_stream_keys_are_accepted() -> None:
     builder = TopologyBuilder("t")
     ids: Any = TEXT
     once = deduplicate(by_header("id"), id=ids, within=seconds(1), store="ids")

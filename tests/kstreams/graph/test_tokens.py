@@ -1,4 +1,4 @@
-"""Types of edges as tokens: which goes where, and how it is shown."""
+"""Type tokens of edges: compatibility and text form."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ class Generic1(Processor[K, V, V, K]):
 
 
 class Bound1(Generic1[str, int]):
-    """Binds both."""
+    """Binds both type variables."""
 
 
 class Half(Generic1[str, V]):
-    """Binds one."""
+    """Binds one type variable."""
 
 
 class Whole(Half[None]):
-    """Binds the other."""
+    """Binds the other type variable."""
 
 
 class Fixed(FixedKeyProcessor[str, None, "int"]):
@@ -64,7 +64,7 @@ class ShortFixed(FixedKeyProcessor[str, int]):
 
 
 class Tagged(Generic[K]):
-    """Something generic that is no processor."""
+    """A generic class that is no processor."""
 
 
 class Mixed(Tagged[int], Base):
@@ -72,14 +72,14 @@ class Mixed(Tagged[int], Base):
 
 
 class MixedPlain(Mixed):
-    """Inherits from two generic bases, and is not generic itself."""
+    """A non-generic subclass of a class with two generic bases."""
 
 
 class Odd(Processor[Annotated[int, []], "list[V]", V, None]):
     def process(self, record: Record[Any, Any]) -> None: ...
 
 
-# The old spellings are other types at run time.
+# `Optional` and `List` are other types at run time than `X | None` and `list`.
 OPTIONAL_TEXT: Any = Optional[str]  # noqa: UP045
 OPTIONAL_KEY: Any = Optional[K]  # noqa: UP045
 NUMBER_OR_TEXT: Any = Union[int, str]  # noqa: UP007
@@ -114,7 +114,7 @@ class Row(TypedDict):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_arguments_of_a_generic_base(cls: type, expected: tuple[object, ...]) -> None:
+def test_type_arguments_of_generic_base_are_found(cls: type, expected: tuple[object, ...]) -> None:
     assert type_arguments(cls, Processor) == expected
 
 
@@ -155,7 +155,7 @@ def test_arguments_of_a_generic_base(cls: type, expected: tuple[object, ...]) ->
         (Annotated[int, []], str, False),
     ],
 )
-def test_what_goes_where(expected: object, actual: object, answer: bool) -> None:
+def test_accepts_compatible_types_only(expected: object, actual: object, answer: bool) -> None:
     assert accepts(expected, actual) is answer
 
 
@@ -163,5 +163,5 @@ def test_what_goes_where(expected: object, actual: object, answer: bool) -> None
     ("token", "text"),
     [(int, "int"), (type(None), "None"), (str | None, "str | None"), (list[int], "list[int]")],
 )
-def test_types_are_shown_as_written(token: object, text: str) -> None:
+def test_type_tokens_are_printed_as_written(token: object, text: str) -> None:
     assert show(token) == text

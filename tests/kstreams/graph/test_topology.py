@@ -24,7 +24,7 @@ def one_store(
     return builder.build()
 
 
-def test_the_fingerprint_is_stable_from_release_to_release() -> None:
+def test_fingerprint_is_stable_across_releases() -> None:
     assert word_count().fingerprint() == "2:15e450d418d4747c"
 
 
@@ -33,7 +33,7 @@ def test_the_fingerprint_is_stable_from_release_to_release() -> None:
     [one_store(node="q"), one_store(sink="t")],
     ids=["a processor's name", "a sink's name"],
 )
-def test_what_a_checkpoint_does_not_depend_on_may_change(other: Topology) -> None:
+def test_change_without_effect_on_checkpoint_keeps_fingerprint(other: Topology) -> None:
     assert other.fingerprint() == one_store().fingerprint()
 
 
@@ -47,11 +47,11 @@ def test_what_a_checkpoint_does_not_depend_on_may_change(other: Topology) -> Non
     ],
     ids=["a topic", "a group's name", "a store's name", "a store's serde"],
 )
-def test_what_a_checkpoint_depends_on_changes_the_fingerprint(other: Topology) -> None:
+def test_change_with_effect_on_checkpoint_changes_fingerprint(other: Topology) -> None:
     assert other.fingerprint() != one_store().fingerprint()
 
 
-def test_parts_are_those_of_all_groups() -> None:
+def test_topology_lists_nodes_sources_sinks_and_stores_of_all_groups() -> None:
     topology = word_count()
     assert list(topology.nodes) == ["lines", "split", "by-word", "count", "totals", "print"]
     assert [node.name for node in topology.sources] == ["lines"]
@@ -59,37 +59,37 @@ def test_parts_are_those_of_all_groups() -> None:
     assert [spec.name for spec in topology.stores] == ["counts"]
 
 
-def test_nodes_cannot_be_changed() -> None:
+def test_mapping_of_nodes_is_read_only() -> None:
     nodes: Any = word_count().nodes
     with pytest.raises(TypeError):
         nodes["x"] = None
 
 
-def test_a_store_is_found_by_name() -> None:
+def test_group_of_store_is_found_by_name() -> None:
     topology = word_count()
     assert topology.group_of_store("counts").name == "by-word"
     with pytest.raises(KeyError, match="other"):
         topology.group_of_store("other")
 
 
-def test_groups_joined_by_an_edge_are_one_pipeline() -> None:
+def test_groups_joined_by_edge_are_one_pipeline() -> None:
     ((first, second),) = word_count().pipelines()
     assert (first.name, second.name) == ("lines", "by-word")
     assert isinstance(first, PartitionGroup)
     assert [edge.name for edge in first.exits] == [edge.name for edge in second.entries]
 
 
-def test_children_of_an_entry_are_found_in_the_group_below() -> None:
+def test_children_of_entry_are_in_the_group_that_reads_it() -> None:
     _, below = word_count().groups
     assert [node.name for node in below.children()["by-word"]] == ["count"]
     assert [node.name for node in below.children()["count"]] == ["totals", "print"]
 
 
-def test_equal_topologies_are_not_one() -> None:
+def test_topologies_are_compared_by_identity() -> None:
     assert word_count() != word_count()
 
 
-def test_a_source_alone_is_a_group_of_its_own() -> None:
+def test_source_without_children_is_group() -> None:
     builder = TopologyBuilder("two")
     builder.add_sink("a-out", to_stdout(), source(builder, "a"))
     builder.add_sink("b-out", to_stdout(), source(builder, "b"))

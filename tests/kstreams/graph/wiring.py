@@ -1,4 +1,4 @@
-"""Processors and topics that the tests of the graph wire up."""
+"""Processors and topics used by the graph tests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 
 class Keeps(FixedKeyProcessor[Any, Any, Any]):
-    """Keeps the key, and says nothing of types."""
+    """Keeps the key, and has no type arguments."""
 
     def process(self, record: Record[Any, Any]) -> None: ...
 
@@ -42,13 +42,13 @@ class Changes(Processor[Any, Any, Any, Any]):
 
 
 class Count(FixedKeyProcessor[str, None, int]):
-    """Takes words, forwards counts."""
+    """Counts words."""
 
     def process(self, record: Record[str, None]) -> None: ...
 
 
 class Tables(BatchProcessor[bytes, str, str, int]):
-    """Takes lines, a table at a time."""
+    """Converts lines to a table, batch by batch."""
 
     def process_batch(self, table: pa.Table) -> None: ...
 
@@ -70,5 +70,5 @@ def word_count() -> Topology:
 
 
 def source(builder: TopologyBuilder, name: str) -> Node[str, str]:
-    """Add a source of text that reads a topic of its own name."""
+    """Add a source of text with a topic of its own name."""
     return builder.add_source(name, Topic(name, key=TEXT, value=TEXT))

@@ -1,4 +1,4 @@
-"""Plain models of the joins of streams: the results of each record, in order."""
+"""Models of stream joins: the results of each record, in order."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ("Came", "Out", "Spans", "bag", "merged", "model_join", "model_self_join", "pair")
+__all__ = ("InputRecord", "Out", "Spans", "bag", "merged", "model_join", "model_self_join", "pair")
 
 Out = tuple[str | None, str, int]
 """Key, value and timestamp of a result."""
 
 
-class Came(NamedTuple):
-    """A record: of side 0 or 1."""
+class InputRecord(NamedTuple):
+    """An input record of side 0 (left) or 1 (right)."""
 
     side: int
     key: str | None
@@ -25,7 +25,7 @@ class Came(NamedTuple):
 
 @dataclass(frozen=True)
 class Spans:
-    """What a join is set to, in ms."""
+    """The settings of a join, in ms."""
 
     how: str
     before: int
@@ -57,14 +57,17 @@ def bag(step: Iterable[Out]) -> Counter[Out]:
     return Counter(step)
 
 
-def merged(records: Sequence[Came]) -> list[Came]:
-    """Return the records of a batch as a task takes them: by running maximum, then by side."""
-    queues: list[list[tuple[int, int, int, Came]]] = [[], []]
+def merged(records: Sequence[InputRecord]) -> list[InputRecord]:
+    """Return the records of a batch in processing order.
+
+    The order is by running maximum of time, then by side.
+    """
+    queues: list[list[tuple[int, int, int, InputRecord]]] = [[], []]
     highest = [-1, -1]
-    for place, came in enumerate(records):
-        highest[came.side] = max(highest[came.side], came.time)
-        queues[came.side].append((highest[came.side], came.side, place, came))
-    return [came for *_, came in heapq.merge(*queues)]
+    for place, record in enumerate(records):
+        highest[record.side] = max(highest[record.side], record.time)
+        queues[record.side].append((highest[record.side], record.side, place, record))
+    return [record for *_, record in heapq.merge(*queues)]
 
 
 class _Model:
@@ -77,8 +80,8 @@ class _Model:
         self.dropped: Counter[str] = Counter()
         self.count = 0
 
-    def step(self, came: Came) -> Iterator[Out]:
-        side, key, value, now = came
+    def step(self, record: InputRecord) -> Iterator[Out]:
+        side, key, value, now = record
         self.time = max(self.time, now)
         yield from self._closed()
         if key is None or value is None:
@@ -103,7 +106,7 @@ class _Model:
         self.newest[side] = max(self.newest[side], now)
 
     def _closed(self) -> list[Out]:
-        """Return unmatched results by the time of closing, then by side, time and arrival."""
+        """Return unmatched results ordered by closing time, then by side, time and arrival."""
         due = []
         for side in (0, 1):
             for row in self.rows[side]:
@@ -130,17 +133,19 @@ def alone(side: int, value: str) -> str:
     return pair(None, value) if side else pair(value, None)
 
 
-def model_join(spans: Spans, records: Iterable[Came]) -> tuple[list[list[Out]], Counter[str]]:
-    """Return what each record makes the join forward, and what is dropped by reason."""
+def model_join(
+    spans: Spans, records: Iterable[InputRecord]
+) -> tuple[list[list[Out]], Counter[str]]:
+    """Return the results of each record, and the number of dropped records by reason."""
     model = _Model(spans)
-    steps = [list(model.step(came)) for came in records]
+    steps = [list(model.step(record)) for record in records]
     return steps, +model.dropped
 
 
-def model_self_join(spans: Spans, records: Iterable[Came]) -> list[list[Out]]:
+def model_self_join(spans: Spans, records: Iterable[InputRecord]) -> list[list[Out]]:
     """Return the results of each record of a stream that is joined with itself.
 
-    Each record comes to the left side, then to the right side.
+    The left side receives each record first, then the right side.
     """
     model = _Model(spans)
     return [

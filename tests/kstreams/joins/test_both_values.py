@@ -1,4 +1,4 @@
-"""Tests of functions that are called for new and old values of changes."""
+"""Functions that are called for the new and the old values of changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kstreams.serde.objects import object_column
 CHANGES = pa.table({"key": ["a", "b", "c"], "timestamp": [1, 2, 3]})
 
 
-def test_a_function_is_called_for_new_and_old_values_in_turn() -> None:
+def test_function_is_called_for_new_and_old_value_alternately() -> None:
     called: list[Any] = []
 
     def function(value: list[int]) -> list[int]:
@@ -28,7 +28,7 @@ def test_a_function_is_called_for_new_and_old_values_in_turn() -> None:
 
 
 @pytest.mark.parametrize(("bad", "key"), [(1, "a"), (4, "a"), (5, "b"), (3, "c")])
-def test_error_of_a_failing_value_names_the_key_of_its_change(bad: int, key: str) -> None:
+def test_error_of_failing_value_names_key_of_its_change(bad: int, key: str) -> None:
     def function(value: int) -> int:
         if value == bad:
             raise ValueError(value)

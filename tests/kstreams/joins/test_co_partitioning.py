@@ -1,4 +1,4 @@
-"""Both sides of a join lie together, or somebody is told; and what is advised then works."""
+"""Joined sides must be co-partitioned; the advice in the error message works."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ NAMES = [f"user-{number}" for number in range(40)]
 
 
 class Both(JoinProcessor[str, int, str, str, str]):
-    """Keeps nothing."""
+    """A join without state."""
 
     def process_left(self, record: Record[str, int]) -> None:
         pass
@@ -48,7 +48,7 @@ class Both(JoinProcessor[str, int, str, str, str]):
 
 
 class Reads(FixedKeyProcessor[str, int, str]):
-    """Looks a user up."""
+    """Looks up a user in a table."""
 
     def init(self, context: ProcessorContext[str, str]) -> None:
         self.context, self.users = context, context.reader(STORE)
@@ -79,14 +79,14 @@ def crc32(key: str, partitions: int) -> int:
 # ------------------------------------------------------------------ bytes of keys
 
 
-def test_a_table_whose_keys_are_other_bytes_is_refused() -> None:
+def test_table_with_other_key_serde_is_rejected() -> None:
     (problem,) = problems(enriched(Topic("users", json_serde(str), TEXT)))
     assert "records of 'clicks' and 'users.source' meet in join 'named'" in problem
     assert "their keys are text and json[str]" in problem
 
 
 @pytest.mark.parametrize("how", ["reads", "add_join"])
-def test_so_are_readers_and_joins_of_ones_own(how: str) -> None:
+def test_readers_and_custom_joins_with_other_key_serde_are_rejected(how: str) -> None:
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", Topic("clicks", json_serde(str), INT64))
     if how == "reads":
@@ -102,7 +102,7 @@ def test_so_are_readers_and_joins_of_ones_own(how: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "told"),
+    ("how", "expected_text"),
     [
         ("left", "node 'x' is a join, but 'moved' above it may change the key"),
         ("right", "node 'x' is a join, but 'moved' above it may change the key"),
@@ -112,9 +112,7 @@ def test_so_are_readers_and_joins_of_ones_own(how: str) -> None:
         ("reads", "node 'x' reads a table, but 'moved' above it may change the key"),
     ],
 )
-def test_a_key_that_changes_above_a_join_or_a_table_needs_a_repartition(
-    how: str, told: str
-) -> None:
+def test_changed_key_before_join_or_table_needs_repartition(how: str, expected_text: str) -> None:
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", CLICKS)
     table = builder.add_table("users", USERS, store=STORE)
@@ -127,7 +125,7 @@ def test_a_key_that_changes_above_a_join_or_a_table_needs_a_repartition(
             texts = builder.to_stream("s", table)
             lost: Any = builder.add_processor("moved2", rekey(lambda _, v: str(v)), texts)
             builder.add_join("x", Both, clicks, lost)
-            told = told.replace("'moved'", "'moved2'")
+            expected_text = expected_text.replace("'moved'", "'moved2'")
         case "own":
             builder.add_join("x", Both, moved, builder.add_source("names", NAMED))
         case "to_table":
@@ -136,13 +134,13 @@ def test_a_key_that_changes_above_a_join_or_a_table_needs_a_repartition(
             builder.aggregate_table("x", aggregate(count(), store=other), moved)
         case _:
             builder.add_processor("x", Reads, moved, reads=[STORE])
-    assert [problem for problem in problems(builder) if told in problem]
+    assert [problem for problem in problems(builder) if expected_text in problem]
 
 
 # ------------------------------------------------------------------ topics that do not fit
 
 
-def test_where_counts_differ_the_lines_that_are_advised_make_the_join_work() -> None:
+def test_code_advised_for_unequal_partition_counts_makes_join_work() -> None:
     sizes = {"clicks": 3, "users": 2}
     with pytest.raises(PartitionCountError) as caught:
         TopologyTestDriver(enriched().build(), partitions=sizes)
@@ -176,7 +174,7 @@ def test_where_counts_differ_the_lines_that_are_advised_make_the_join_work() -> 
 # ------------------------------------------------------------------ keys that lie elsewhere
 
 
-def test_a_table_written_by_librdkafkas_default_is_told_before_it_finds_nothing() -> None:
+def test_table_keys_partitioned_by_librdkafka_default_raise_misplaced_key_error() -> None:
     with TopologyTestDriver(enriched().build(), partitions=4) as driver:
         for name in NAMES:
             driver.write(USERS, name, name.upper(), partition=crc32(name, 4))
@@ -188,7 +186,7 @@ def test_a_table_written_by_librdkafkas_default_is_told_before_it_finds_nothing(
     assert caught.value.where.topic == "users"
 
 
-def test_a_table_can_be_excused_and_the_driver_then_checks_no_keys() -> None:
+def test_key_check_of_table_can_be_disabled() -> None:
     users = Topic("users", TEXT, TEXT, misplaced="count")
     with TopologyTestDriver(enriched(users).build(), partitions=4) as driver:
         for name in NAMES:
@@ -201,7 +199,7 @@ def test_a_table_can_be_excused_and_the_driver_then_checks_no_keys() -> None:
     assert {name for name, value in found.items() if value == "nobody"} == set(wrong)
 
 
-def test_without_checks_of_keys_the_driver_says_nothing() -> None:
+def test_driver_with_check_keys_false_accepts_misplaced_keys() -> None:
     with TopologyTestDriver(enriched().build(), partitions=4, check_keys=False) as driver:
         for name in NAMES:
             driver.write(USERS, name, name.upper(), partition=crc32(name, 4))
@@ -212,7 +210,7 @@ def test_without_checks_of_keys_the_driver_says_nothing() -> None:
 # ------------------------------------------------------------------ windowed keys
 
 
-def test_windowed_tables_lie_by_their_inner_key_and_join() -> None:
+def test_windowed_tables_are_partitioned_by_inner_key_and_can_be_joined() -> None:
     minute = TumblingWindows(minutes(1))
     key = windowed(TEXT, minute)
     totals: Topic[Windowed[str], int] = Topic("totals", key, INT64)
@@ -237,7 +235,7 @@ def test_windowed_tables_lie_by_their_inner_key_and_join() -> None:
     assert all(row.partition == partition_of((row.key or b"")[:-8], 4) for row in rows)
 
 
-def test_windowed_keys_that_hash_with_their_window_are_misplaced() -> None:
+def test_windowed_keys_hashed_with_their_window_are_misplaced() -> None:
     minute = TumblingWindows(minutes(1))
     key = windowed(TEXT, minute)
     totals: Topic[Windowed[str], int] = Topic("totals", key, INT64)
@@ -263,7 +261,7 @@ def test_windowed_keys_that_hash_with_their_window_are_misplaced() -> None:
 
 
 @pytest.mark.parametrize("nulls", ["drop", "pass"])
-def test_a_tables_topic_deletes_whatever_it_says_of_nulls(nulls: Any) -> None:
+def test_table_topic_deletes_on_null_whatever_its_nulls_option(nulls: Any) -> None:
     users: Any = Topic("users", TEXT, TEXT, nulls=nulls)
     with TopologyTestDriver(enriched(users).build(), partitions=2) as driver:
         driver.pipe(users, "user-1", "Ann", timestamp=1)

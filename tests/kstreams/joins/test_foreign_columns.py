@@ -1,4 +1,4 @@
-"""Tables that forward changes, and joins by a foreign key: columns give what records give."""
+"""Changes of tables and foreign-key joins: columns and records give the same results."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def topology(how: str, *, derived: bool) -> Topology:
 
 
 class ByRecord:
-    """An interceptor of records alone: nothing runs by columns around it."""
+    """An interceptor of records; no columns run around it."""
 
     def bind(
         self, node: str, task: TaskId, call: Callable[[Record[Any, Any]], None]
@@ -79,14 +79,14 @@ BATCHES = st.lists(
 )
 
 
-def test_all_of_it_runs_by_columns() -> None:
+def test_foreign_key_join_runs_entirely_by_columns() -> None:
     for derived in (True, False):
         assert "execution: records" not in topology("left", derived=derived).describe()
 
 
 @settings(max_examples=120)
 @given(BATCHES, st.sampled_from(["inner", "left"]), st.booleans())
-def test_columns_give_what_records_give(
+def test_columns_and_records_give_same_results(
     batches: list[list[tuple[tuple[str, str | None, Any], int]]], how: str, derived: bool
 ) -> None:
     found = []
@@ -110,7 +110,7 @@ def test_columns_give_what_records_give(
     assert found[0] == found[1]
 
 
-def test_a_joiner_that_raises_names_its_node() -> None:
+def test_failing_joiner_names_its_node() -> None:
     def fails(_: list[str], __: str) -> str:
         raise ValueError("no such pair")
 

@@ -1,4 +1,4 @@
-"""Joins by a foreign key that fail, or that cannot be."""
+"""Foreign-key joins that fail, or are rejected."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.kstreams.joins.foreign.test_foreign_keys import (
 
 
 @pytest.mark.parametrize("topic", [LEFT, RIGHT])
-def test_a_joiner_that_fails_fails_the_batch(topic: Topic[Any, Any]) -> None:
+def test_failing_joiner_fails_batch(topic: Topic[Any, Any]) -> None:
     with TopologyTestDriver(topology_of("inner")) as driver:
         steps_of(driver, RIGHT, ("a", "A", 1))
         steps_of(driver, LEFT, ("k", "a|1", 1))
@@ -43,7 +43,7 @@ def test_a_joiner_that_fails_fails_the_batch(topic: Topic[Any, Any]) -> None:
 
 
 @hows
-def test_a_joiner_that_fails_is_the_right_records_failure(how: str) -> None:
+def test_failing_joiner_is_attributed_to_right_record(how: str) -> None:
     with TopologyTestDriver(topology_of(how, "skip")) as driver:
         steps_of(driver, RIGHT, ("a", "A", 1))
         steps_of(driver, LEFT, ("k", "a|1", 1), ("l", "a|2", 1))
@@ -55,7 +55,7 @@ def test_a_joiner_that_fails_is_the_right_records_failure(how: str) -> None:
         assert values(driver, RIGHTS) == {"a": "B"}
 
 
-def test_what_fails_behind_the_edge_names_the_pair() -> None:
+def test_failure_after_repartition_names_pair_of_keys() -> None:
     letters = DeadLetter("letters")
     with TopologyTestDriver(topology_of("inner", letters)) as driver:
         steps_of(driver, RIGHT, ("a", "A", 1))
@@ -66,7 +66,7 @@ def test_what_fails_behind_the_edge_names_the_pair() -> None:
         assert letter.value.endswith(b"ka|!")
 
 
-def test_a_key_function_that_fails_leaves_no_trace() -> None:
+def test_failing_key_function_leaves_no_trace() -> None:
     builder = TopologyBuilder("t", on_error="skip")
     lefts = builder.add_table("lefts", LEFT, store=LEFTS)
     rights = builder.add_table("rights", RIGHT, store=RIGHTS)
@@ -87,21 +87,21 @@ def tables(builder: TopologyBuilder) -> tuple[Any, Any]:
     return lefts, builder.add_table("rights", RIGHT, store=RIGHTS)
 
 
-def test_there_is_no_outer_join_by_a_foreign_key() -> None:
+def test_outer_join_by_foreign_key_is_rejected() -> None:
     builder = TopologyBuilder("t")
     made: Any = outer(lambda one, other: f"{one}+{other}")
     with pytest.raises(TopologyError, match="no outer join by a foreign key"):
         builder.join_foreign("full", *tables(builder), made, by=foreign, store=FULL)
 
 
-def test_results_have_the_left_keys() -> None:
+def test_result_store_needs_key_serde_of_left_table() -> None:
     builder = TopologyBuilder("t")
     wrong: Any = timestamped_store("full", key=INT64, value=TEXT)
     with pytest.raises(TopologyError, match="keys of int64, but the left table has keys of text"):
         builder.join_foreign("full", *tables(builder), inner(pair), by=foreign, store=wrong)
 
 
-def test_a_table_without_a_store_says_its_values_serde() -> None:
+def test_table_without_store_needs_value_serde() -> None:
     builder = TopologyBuilder("t")
     lefts, rights = tables(builder)
     some = builder.derive("some", lefts, lambda _, value: value if value != "x" else None)
@@ -115,7 +115,7 @@ def test_a_table_without_a_store_says_its_values_serde() -> None:
         assert values(driver, FULL) == {"k": "a|1+A"}
 
 
-def test_results_joined_with_the_left_group_would_lead_back() -> None:
+def test_join_of_results_with_left_group_is_rejected_as_cycle() -> None:
     builder = TopologyBuilder("t")
     lefts, rights = tables(builder)
     full = builder.join_foreign("full", lefts, rights, inner(pair), by=foreign, store=FULL)
@@ -126,7 +126,7 @@ def test_results_joined_with_the_left_group_would_lead_back() -> None:
 
 
 @hows
-def test_a_table_is_joined_with_itself_by_way_of_a_copy(how: str) -> None:
+def test_table_joins_itself_through_a_copy(how: str) -> None:
     def employees(copied: Callable[[TopologyBuilder, Any], Any]) -> TopologyBuilder:
         builder = TopologyBuilder("t")
         people = builder.add_table("lefts", LEFT, store=LEFTS)
@@ -150,7 +150,7 @@ def test_a_table_is_joined_with_itself_by_way_of_a_copy(how: str) -> None:
         assert values(driver, FULL) == expected(how, lefts, lefts)
 
 
-def test_right_tables_may_be_made_of_records_that_were_moved() -> None:
+def test_right_table_may_be_built_from_repartitioned_records() -> None:
     builder = TopologyBuilder("t")
     lefts = builder.add_table("lefts", LEFT, store=LEFTS)
     moved = builder.repartition(

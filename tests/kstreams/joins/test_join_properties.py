@@ -1,4 +1,4 @@
-"""Joins give what their models give, whatever comes, in any order, partition and batch."""
+"""Joins equal their models for any input, order, partitioning and batching."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 
 @st.composite
 def runs(draw: Any, kind: str) -> tuple[Case, list[list[Input]], int]:
-    """Draw a case, its batches, and how many partitions there are."""
+    """Draw a case, its batches and the number of partitions."""
     op = kind.split("-", maxsplit=1)[0]
     options = {name: draw(values) for name, values in _OPTIONS[kind].items()}
     hows = ("inner", "left", "outer") if op in ("ss_join", "tt_join") else ("inner", "left")
@@ -58,7 +58,7 @@ def runs(draw: Any, kind: str) -> tuple[Case, list[list[Input]], int]:
 
 
 def results(built: Built, batches: list[list[Input]], partitions: int) -> list[list[Output]]:
-    """Return what a topology gives, by batch."""
+    """Return the results of a topology by batch."""
     found = []
     with TopologyTestDriver(
         built.topology, partitions=partitions, recreate_processors=True
@@ -80,7 +80,7 @@ def results(built: Built, batches: list[list[Input]], partitions: int) -> list[l
         *((kind, "columns") for kind in _OPTIONS if kind.startswith("st_join")),
     ],
 )
-def test_a_join_is_what_its_model_gives(kind: str, execution: Execution) -> None:
+def test_join_equals_model(kind: str, execution: Execution) -> None:
     @given(runs(kind))
     @settings(max_examples=25, deadline=None)
     def check(run: tuple[Case, list[list[Input]], int]) -> None:
@@ -101,7 +101,7 @@ def test_a_join_is_what_its_model_gives(kind: str, execution: Execution) -> None
 
 @given(runs("ss_join"))
 @settings(max_examples=25, deadline=None)
-def test_a_record_is_in_pairs_or_alone_once(run: tuple[Case, list[list[Input]], int]) -> None:
+def test_each_record_is_in_pairs_or_alone_once(run: tuple[Case, list[list[Input]], int]) -> None:
     case, batches, partitions = run
     paired, alone = Counter[str](), Counter[str]()
     for found in results(build(case), batches, partitions):
@@ -114,7 +114,7 @@ def test_a_record_is_in_pairs_or_alone_once(run: tuple[Case, list[list[Input]], 
 
 @given(runs("fk_join"))
 @settings(max_examples=25, deadline=None)
-def test_at_every_commit_a_foreign_key_join_is_that_of_its_tables(
+def test_foreign_key_join_equals_join_of_tables_at_every_commit(
     run: tuple[Case, list[list[Input]], int],
 ) -> None:
     case, batches, partitions = run

@@ -1,4 +1,4 @@
-"""What a record sees of a table, and what tables say of rows that never were."""
+"""Order between records and tables, and changes of rows without a result."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ RIGHTS = timestamped_store("rights", key=TEXT, value=TEXT)
 
 
 @pytest.mark.parametrize("partitions", [1, 4])
-def test_a_backlog_misses_no_row_that_is_older_than_its_record(partitions: int) -> None:
-    """The stream is written first, all of it older than nothing of the table's first rows."""
+def test_backlog_sees_each_row_older_than_its_record(partitions: int) -> None:
+    """The stream is written first; its records are younger than the first rows of the table."""
     builder = TopologyBuilder("t")
     stream = builder.add_source("stream", LEFT)
     table = builder.add_table("table", RIGHT, store=RIGHTS)
@@ -37,7 +37,7 @@ def test_a_backlog_misses_no_row_that_is_older_than_its_record(partitions: int) 
 
 
 @pytest.mark.parametrize("each", [True, False])
-def test_a_row_that_goes_without_a_result_is_said_as_kafka_does_but_for_compaction(
+def test_deletion_of_unmatched_row_is_forwarded_with_each_update_only(
     each: bool,
 ) -> None:
     builder = TopologyBuilder("t")
@@ -53,7 +53,7 @@ def test_a_row_that_goes_without_a_result_is_said_as_kafka_does_but_for_compacti
         assert [row.value for row in driver.read(OUT)] == ([None] if each else [])
 
 
-def test_the_nulls_of_a_topic_do_not_eat_a_tables_deletions() -> None:
+def test_nulls_option_of_topic_does_not_drop_deletions_of_table() -> None:
     builder = TopologyBuilder("t")
     dropping = Topic("left", TEXT, TEXT, nulls="drop")
     table = builder.add_table("table", dropping, store=LEFTS)

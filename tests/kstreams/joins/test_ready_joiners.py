@@ -1,4 +1,4 @@
-"""Ready joiners give by columns what they give by records."""
+"""Ready-made joiners give the same results by columns and by records."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ ROWS = timestamped_store("users", key=TEXT, value=TEXT)
 @pytest.mark.parametrize("how", [inner, left])
 @settings(max_examples=15)
 @given(batches=BATCHES)
-def test_columns_give_what_records_give(value: Any, function: Any, how: Any, batches: Any) -> None:
+def test_columns_and_records_give_same_results(
+    value: Any, function: Any, how: Any, batches: Any
+) -> None:
     found = []
     clicks = Topic("clicks", TEXT, value, nulls="pass", null_keys="pass")
     for execution in ("records", "columns"):
@@ -41,7 +43,7 @@ def test_columns_give_what_records_give(value: Any, function: Any, how: Any, bat
     assert found[0] == found[1]
 
 
-def test_what_they_make() -> None:
+def test_results_of_ready_made_joiners() -> None:
     assert pair(1, None) == (1, None)
     assert left_value(1, 2) == 1
     assert right_value(1, 2) == 2
@@ -50,7 +52,7 @@ def test_what_they_make() -> None:
     assert merged(None, {"b": 2}) == {"b": 2}
 
 
-def test_tables_and_streams_join_by_them_too() -> None:
+def test_ready_made_joiners_join_tables_and_streams() -> None:
     builder: Any = TopologyBuilder("tables")
     some: Any = json_serde(dict[str, int])
     tables = [

@@ -1,4 +1,4 @@
-"""Tables grouped by something else than their keys: group-by of the table at every commit."""
+"""Tables regrouped by another key equal a group-by of the table at every commit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COUNTS = timestamped_store("counts", key=TEXT, value=INT64)
 
 
 def group(_: str, row: tuple[str, float]) -> str | None:
-    """Return the group of a row; "-" is none, and "?" fails."""
+    """Return the group of a row; "-" means no group, and "?" fails."""
     if row[0] == "?":
         raise ValueError("no group can be found")
     return None if row[0] == "-" else row[0]
@@ -73,7 +73,7 @@ DRIFTS = [[("k", ("a", 1e16)), ("l", ("a", 0.1))], [("k", None)], [("l", ("a", 0
 @given(given_batches=writes)
 @example(given_batches=DRIFTS)
 @example(given_batches=[[("k", ("a", math.inf))], [("k", ("a", 1.5)), ("l", ("a", math.nan))]])
-def test_at_every_commit_the_groups_are_those_of_the_table(emit: Any, given_batches: Any) -> None:
+def test_groups_at_every_commit_equal_group_by_of_table(emit: Any, given_batches: Any) -> None:
     both: InvertibleAggregator[Any, Any, Any, Any] = combine(count(), over(number, sum_(DOUBLE)))
     store = timestamped_store("sums", key=TEXT, value=both.state)
     topology = builder_of(both, store, emit=emit, on_error="skip").build()
@@ -113,7 +113,7 @@ def sum_of(numbers: list[float]) -> float:
 # ------------------------------------------------------------------ rules
 
 
-def test_a_row_moves_from_group_to_group() -> None:
+def test_row_moves_between_groups() -> None:
     with TopologyTestDriver(builder_of(count(), COUNTS).build(), partitions=3) as driver:
         driver.pipe(ROWS, "k", ("a", 1.0), timestamp=5)
         driver.pipe(ROWS, "l", ("a", 1.0), timestamp=4)
@@ -121,15 +121,15 @@ def test_a_row_moves_from_group_to_group() -> None:
         assert driver.store_contents(COUNTS) == {"a": (2, 5)}
         driver.pipe(ROWS, "k", ("b", 1.0), timestamp=7)
         assert sorted(counts(driver)) == [("a", 1), ("b", 1)]
-        driver.pipe(ROWS, "k", ("-", 1.0))  # no group any more
+        driver.pipe(ROWS, "k", ("-", 1.0))  # no longer in a group
         driver.pipe(ROWS, "l", None)
         assert counts(driver) == [("b", None), ("a", None)]
         assert driver.store_contents(COUNTS) == {}
         assert driver.dropped == {}
 
 
-def test_a_group_is_never_without_what_it_keeps() -> None:
-    """Old and new of one row are one step: no result shows the group between them."""
+def test_result_never_shows_group_between_old_and_new_row() -> None:
+    """Old and new value of a row are applied in one step."""
     sums = timestamped_store("sums", key=TEXT, value=INT64)
     numbers = Topic("numbers", TEXT, INT64)
     out = Topic("out", TEXT, INT64, nulls="pass")
@@ -146,9 +146,7 @@ def test_a_group_is_never_without_what_it_keeps() -> None:
 
 
 @pytest.mark.parametrize(("emit", "expected"), [(once_per_batch(), []), (each_update(), [2, 1, 1])])
-def test_what_is_as_before_at_the_end_of_a_batch_goes_nowhere(
-    emit: Any, expected: list[int]
-) -> None:
+def test_group_unchanged_at_end_of_batch_is_not_forwarded(emit: Any, expected: list[int]) -> None:
     with TopologyTestDriver(builder_of(count(), COUNTS, emit=emit).build()) as driver:
         driver.pipe(ROWS, "k", ("a", 1.0))
         counts(driver)
@@ -159,7 +157,7 @@ def test_what_is_as_before_at_the_end_of_a_batch_goes_nowhere(
         assert values(driver, COUNTS) == {"a": 1}
 
 
-def test_versions_that_are_not_the_latest_say_nothing() -> None:
+def test_versions_older_than_the_latest_forward_nothing() -> None:
     kept: Any = versioned_key_value_store(
         "rows", key=TEXT, value=ROW, retention=timedelta(milliseconds=100)
     )
@@ -170,8 +168,8 @@ def test_versions_that_are_not_the_latest_say_nothing() -> None:
         assert counts(driver) == [("a", 1)]
 
 
-def test_groups_of_groups_are_right_too() -> None:
-    """What a regrouped table says of before is what it has said: it can be taken back again."""
+def test_regrouped_table_can_be_regrouped_again() -> None:
+    """Old values of a regrouped table equal its earlier results, so they can be removed again."""
     builder = builder_of(count(), COUNTS)
     sizes = timestamped_store("sizes", key=INT64, value=INT64)
     table: Any = builder.add_table(
@@ -194,7 +192,7 @@ def test_groups_of_groups_are_right_too() -> None:
 
 
 class Failing:
-    """Counts; refuses to add a 13."""
+    """Counts rows; rejects the value 13."""
 
     state = INT64
 
@@ -216,20 +214,20 @@ class Failing:
         return state
 
 
-def test_what_fails_behind_the_edge_fails_for_old_and_new_and_names_both() -> None:
+def test_failure_after_repartition_rejects_old_and_new_and_names_both() -> None:
     letters = DeadLetter("letters")
     topology = builder_of(Failing(), COUNTS, on_error=letters).build()
     with TopologyTestDriver(topology) as driver:
         driver.pipe(ROWS, "k", ("a", 1.0))
         driver.pipe(ROWS, "l", ("a", 1.0))
         driver.pipe(ROWS, "k", ("a", 13.0))
-        assert values(driver, COUNTS) == {"a": 2}  # neither taken out nor added
+        assert values(driver, COUNTS) == {"a": 2}  # neither removed nor added
         (letter,) = driver.read(dead_letter_topic(letters))
         assert letter.key == b"a"
         assert ChangeSerde(ROW).deserialize(letter.value or b"") == Change(("a", 13.0), ("a", 1.0))
 
 
-def test_a_group_that_cannot_be_found_is_the_rows_failure() -> None:
+def test_failing_group_function_fails_row() -> None:
     with TopologyTestDriver(builder_of(count(), COUNTS, on_error="skip").build()) as driver:
         driver.pipe(ROWS, "k", ("a", 1.0))
         driver.pipe(ROWS, "k", ("?", 1.0))
@@ -238,7 +236,7 @@ def test_a_group_that_cannot_be_found_is_the_rows_failure() -> None:
         assert values(driver, COUNTS) == {"a": 1}
 
 
-def test_what_was_never_added_is_counted_and_not_taken_out() -> None:
+def test_removal_of_row_that_was_never_added_is_counted_and_ignored() -> None:
     topology = builder_of(Failing(), COUNTS, on_error="skip").build()
     with TopologyTestDriver(topology) as driver:
         driver.pipe(ROWS, "k", ("a", 13.0))
@@ -250,18 +248,18 @@ def test_what_was_never_added_is_counted_and_not_taken_out() -> None:
 # ------------------------------------------------------------------ at build()
 
 
-def test_what_cannot_take_a_record_out_is_refused() -> None:
+def test_aggregator_that_is_not_invertible_is_rejected() -> None:
     store = timestamped_store("m", key=TEXT, value=max_(INT64).state)
     with pytest.raises(TopologyError, match="cannot take a record out again"):
         builder_of(max_(INT64), store)
 
 
-def test_a_store_holds_the_aggregators_states() -> None:
+def test_store_needs_serde_of_aggregator_state() -> None:
     with pytest.raises(TopologyError, match="the aggregator's state is tuple"):
         builder_of(mean(), timestamped_store("m", key=TEXT, value=DOUBLE))
 
 
-def test_a_table_without_a_store_says_its_values_serde() -> None:
+def test_table_without_store_needs_value_serde() -> None:
     builder = TopologyBuilder("t")
     table = builder.add_table("table", ROWS, store=KEPT)
     small = builder.derive("small", table, lambda _, row: row if row[1] < 10 else None)
@@ -274,7 +272,7 @@ def test_a_table_without_a_store_says_its_values_serde() -> None:
         assert values(driver, COUNTS) == {"a": 1}
 
 
-def test_a_changelog_is_kept_of_both_stores() -> None:
+def test_both_stores_have_changelogs() -> None:
     topology = builder_of(count(), COUNTS.with_changelog("log")).build()
     assert {spec.changelog for spec in topology.stores} == {None, "log", "log-members"}
 
@@ -283,7 +281,7 @@ def test_a_changelog_is_kept_of_both_stores() -> None:
 
 
 @given(old=st.none() | st.integers(0, 9), new=st.none() | st.integers(0, 9))
-def test_changes_survive_their_serde(old: int | None, new: int | None) -> None:
+def test_changes_survive_serialization(old: int | None, new: int | None) -> None:
     serde = ChangeSerde(INT64)
     data = serde.serialize(Change(new, old))
     assert serde.deserialize(data) == Change(new, old)

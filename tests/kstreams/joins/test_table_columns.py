@@ -1,4 +1,4 @@
-"""Joins of a stream with a table give the same by columns as by records."""
+"""Joins of a stream with a table give the same results by columns and by records."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def pair(number: int | None, name: str | None) -> tuple[int, str | None]:
 
 
 class Ticks(FixedKeyProcessor[str, tuple[int, str | None], tuple[int, str | None]]):
-    """Forwards what comes, and a record at each interval of stream time."""
+    """Forwards each record, and an extra record at each interval of stream time."""
 
     def init(self, context: ProcessorContext[str, tuple[int, str | None]]) -> None:
         super().init(context)
@@ -105,7 +105,7 @@ Batch = list[tuple[tuple[str, str | None, Any], int]]
 
 
 def written(driver: TopologyTestDriver, batch: Batch, value: Serde[Any]) -> None:
-    """Write a batch's records, clicks by this serde."""
+    """Write the records of a batch; clicks are serialized by the given serde."""
     for (topic, key, content), time in batch:
         serde = value if topic == "clicks" else TEXT
         driver.write_bytes(
@@ -124,7 +124,7 @@ def written(driver: TopologyTestDriver, batch: Batch, value: Serde[Any]) -> None
     st.booleans(),
     st.sampled_from([(STORE, False), (STORE, True), (HISTORY, False), (HISTORY, True)]),
 )
-def test_columns_give_what_records_give(
+def test_columns_and_records_give_same_results(
     batches: list[Batch],
     joiner: Joiner,
     ticks: bool,
@@ -155,7 +155,9 @@ def test_columns_give_what_records_give(
     ids=["bool", "int32", "int64", "bytes", "text"],
 )
 @pytest.mark.parametrize("kept", ["last", "history"])
-def test_keys_of_each_type_find_their_rows(serde: Any, one: Any, other: Any, kept: str) -> None:
+def test_look_up_finds_rows_by_keys_of_each_type(
+    serde: Any, one: Any, other: Any, kept: str
+) -> None:
     clicks = Topic("clicks", serde, INT64, null_keys="pass")
     users = Topic("users", serde, TEXT, nulls="pass")
     out: Any = Topic("out", serde, PAIR, null_keys="pass")
@@ -192,12 +194,12 @@ def executions(topology: Topology) -> list[str]:
     return [line.strip() for line in lines if line.strip().startswith("execution")]
 
 
-def test_a_table_and_its_join_run_by_columns_and_what_follows_does() -> None:
+def test_table_join_and_following_nodes_run_by_columns() -> None:
     made = topology("auto", left(pair), ticks=False, chain=True)
     assert executions(made) == ["execution: columns"] * 7
 
 
-def test_a_table_that_others_read_runs_by_records() -> None:
+def test_table_with_other_readers_runs_by_records() -> None:
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", Topic("clicks", TEXT, INT64))
     users = builder.add_table("users", USERS, store=STORE)
@@ -210,7 +212,7 @@ def test_a_table_that_others_read_runs_by_records() -> None:
     ]
 
 
-def test_a_derived_table_with_others_than_look_ups_runs_by_records() -> None:
+def test_derived_table_with_readers_other_than_look_ups_runs_by_records() -> None:
     def made(more: str) -> list[str]:
         store = HISTORY if more == "history" else STORE
         builder: Any = TopologyBuilder("t")
@@ -228,7 +230,7 @@ def test_a_derived_table_with_others_than_look_ups_runs_by_records() -> None:
     assert made("history") == ["execution: columns"] * 3
 
 
-def test_a_function_of_a_derived_table_that_raises_names_the_record_that_asks() -> None:
+def test_failing_function_of_derived_table_names_looking_up_record() -> None:
     builder: Any = TopologyBuilder("t")
     clicks = builder.add_source("clicks", Topic("clicks", TEXT, INT64))
     users = builder.add_table("users", USERS, store=STORE)
@@ -245,7 +247,7 @@ def test_a_function_of_a_derived_table_that_raises_names_the_record_that_asks() 
     assert (where.node, where.key, where.timestamp) == ("join", "b", 3)
 
 
-def test_asking_for_columns_where_there_are_none_is_refused() -> None:
+def test_execution_by_columns_where_impossible_is_rejected() -> None:
     builder = TopologyBuilder("t", on_error="skip")
     clicks = builder.add_source("clicks", Topic("clicks", TEXT, INT64))
     users = builder.add_table("users", USERS, store=STORE)
@@ -255,7 +257,7 @@ def test_asking_for_columns_where_there_are_none_is_refused() -> None:
         builder.build()
 
 
-def test_a_failing_joiner_names_node_key_and_time() -> None:
+def test_failing_joiner_names_node_key_and_time() -> None:
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", Topic("clicks", TEXT, INT64))
     users = builder.add_table("users", USERS, store=STORE)

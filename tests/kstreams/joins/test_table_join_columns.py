@@ -1,4 +1,4 @@
-"""Joins of two tables: columns give what records give."""
+"""Joins of two tables: columns and records give the same results."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ JOINERS: dict[str, Any] = {
 
 
 class Ticks(FixedKeyProcessor[str, str, str]):
-    """Forwards what comes with the stream time it sees, and a record at each interval of it."""
+    """Forwards each record with its stream time, and an extra record at each interval of it."""
 
     def init(self, context: ProcessorContext[str, str]) -> None:
         super().init(context)
@@ -86,7 +86,7 @@ def topology(how: str, *, derived: bool, stored: bool, ticks: bool) -> Topology:
 
 
 class ByRecord:
-    """An interceptor of records alone: nothing runs by columns around it."""
+    """An interceptor of records; no columns run around it."""
 
     def bind(
         self, node: str, task: TaskId, call: Callable[[Record[Any, Any]], None]
@@ -106,7 +106,7 @@ BATCHES = st.lists(st.lists(st.tuples(ROWS, st.integers(0, 30)), max_size=25), m
 def results(
     made: Topology, batches: list[Batch], *, by_record: bool
 ) -> tuple[list[Any], list[Any], dict[str, int]]:
-    """Return what goes out, what is stored and what is dropped."""
+    """Return the results, the stored rows and the dropped records."""
     interceptors = (ByRecord(),) if by_record else ()
     with TopologyTestDriver(made, partitions=2, interceptors=interceptors) as driver:
         for batch in batches:
@@ -134,7 +134,7 @@ def results(
     st.booleans(),
     st.booleans(),
 )
-def test_columns_give_what_records_give(
+def test_columns_and_records_give_same_results(
     batches: list[Batch], how: str, derived: bool, stored: bool, ticks: bool
 ) -> None:
     made = topology(how, derived=derived, stored=stored, ticks=ticks)
@@ -146,7 +146,7 @@ def test_columns_give_what_records_give(
 
 
 def of_windows(how: str, *, texts: bool) -> Topology:
-    """Build a join of what two windowed aggregations have made, one of which may be of texts."""
+    """Build a join of two windowed aggregations, one optionally of texts."""
     builder = TopologyBuilder("t")
     counts = window_store("counts", key=TEXT, value=INT64)
     names: Any = window_store("names", key=TEXT, value=TEXT if texts else INT64)
@@ -176,7 +176,7 @@ def of_windows(how: str, *, texts: bool) -> Topology:
 
 @settings(max_examples=60)
 @given(BATCHES, st.sampled_from(["inner", "left", "outer"]), st.booleans())
-def test_tables_of_windows_that_end_with_their_batch_are_joined_by_columns(
+def test_windowed_tables_forwarded_once_per_batch_are_joined_by_columns(
     batches: list[Batch], how: str, texts: bool
 ) -> None:
     made = of_windows(how, texts=texts)
@@ -197,7 +197,7 @@ def executions(topology: Topology) -> dict[str, str]:
     return found
 
 
-def test_an_aggregation_that_ends_with_its_batch_may_be_above_a_mixed_node() -> None:
+def test_aggregation_forwarded_once_per_batch_may_precede_mixed_node() -> None:
     builder: Any = TopologyBuilder("t")
     source = builder.add_source("left", LEFT)
     store = window_store("counts", key=TEXT, value=INT64)
@@ -206,7 +206,7 @@ def test_an_aggregation_that_ends_with_its_batch_may_be_above_a_mixed_node() -> 
     assert executions(builder.build())["count"] == "columns"
 
 
-def test_one_table_by_records_lets_all_that_joins_it_run_by_records() -> None:
+def test_table_by_records_makes_all_its_joins_run_by_records() -> None:
     builder: Any = TopologyBuilder("t")
     names: Any = [f"t{number}" for number in range(3)]
     stores = [timestamped_store(name, key=TEXT, value=TEXT) for name in names]
@@ -227,7 +227,7 @@ def test_one_table_by_records_lets_all_that_joins_it_run_by_records() -> None:
     assert found["j12"].endswith("'j12' gets its changes or reads its store)")
 
 
-def test_a_record_that_reaches_both_tables_is_joined_by_records() -> None:
+def test_record_that_reaches_both_tables_is_joined_by_records() -> None:
     builder: Any = TopologyBuilder("t")
     source = builder.add_table("all", LEFT, store=LEFTS)
     one, other = (builder.derive(name, source, lambda _, v: v) for name in ("one", "other"))
@@ -237,7 +237,7 @@ def test_a_record_that_reaches_both_tables_is_joined_by_records() -> None:
     assert found["both"] == "records (a record may reach both of its inputs)"
 
 
-def test_a_joiner_that_raises_names_node_key_and_time() -> None:
+def test_failing_joiner_names_node_key_and_time() -> None:
     def fails(one: str, other: str) -> str:
         raise ValueError(f"no such pair: {one}{other}")
 

@@ -1,4 +1,4 @@
-"""Tables: of topics, of streams, of each other, and how their changes leave them."""
+"""Tables of topics and streams, joins of tables, and their streams of changes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def pair(one: str | None, other: str | None) -> str:
     return f"{one}+{other}"
 
 
-def test_the_rows_of_a_table_are_the_last_values_of_its_keys() -> None:
+def test_rows_of_table_are_last_values_of_keys() -> None:
     builder = TopologyBuilder("t")
     table = builder.add_table("table", LEFT, store=LEFTS)
     builder.add_sink("out", OUT, builder.to_stream("each", table, emit=each_update()))
@@ -57,7 +57,7 @@ def test_the_rows_of_a_table_are_the_last_values_of_its_keys() -> None:
         assert driver.dropped == {"null-key": 1}
 
 
-def test_a_stream_of_a_table_has_the_last_change_of_each_key_and_batch() -> None:
+def test_stream_of_table_has_last_change_of_each_key_and_batch() -> None:
     builder = TopologyBuilder("t")
     builder.add_sink("out", OUT, builder.to_stream("s", builder.add_table("t", LEFT, store=LEFTS)))
     with TopologyTestDriver(builder.build()) as driver:
@@ -66,7 +66,7 @@ def test_a_stream_of_a_table_has_the_last_change_of_each_key_and_batch() -> None
         assert [(r.key, r.value) for r in driver.read(OUT)] == [("a", "3"), ("b", "2"), ("b", "5")]
 
 
-def test_a_derived_table_forwards_nothing_for_rows_that_never_passed() -> None:
+def test_derived_table_forwards_nothing_for_rows_that_never_passed() -> None:
     builder = TopologyBuilder("t")
     table = builder.add_table("table", LEFT, store=LEFTS)
     kept = timestamped_store("kept", key=TEXT, value=INT64)
@@ -79,7 +79,7 @@ def test_a_derived_table_forwards_nothing_for_rows_that_never_passed() -> None:
         assert driver.store_contents(kept) == {}
 
 
-def test_two_tables_join_with_the_later_time() -> None:
+def test_join_of_tables_has_later_time() -> None:
     builder = TopologyBuilder("t")
     lefts = builder.add_table("l", LEFT, store=LEFTS)
     rights = builder.add_table("r", RIGHT, store=RIGHTS)
@@ -96,7 +96,7 @@ Maker = Callable[[Callable[[Any, Any], str]], JoinerSupplier[Any, Any, str, OneS
 
 
 @pytest.mark.parametrize("how", [inner, left, outer])
-def test_a_record_that_changes_both_tables_gives_one_result(how: Maker) -> None:
+def test_record_that_changes_both_tables_gives_one_result(how: Maker) -> None:
     builder = TopologyBuilder("t")
     table = builder.add_table("table", LEFT, store=LEFTS)
     upper = builder.derive("upper", table, lambda _, value: value.upper())
@@ -109,7 +109,7 @@ def test_a_record_that_changes_both_tables_gives_one_result(how: Maker) -> None:
         assert [r.value for r in driver.read(OUT)] == ["a+A+A", "b+B+B"]
 
 
-def test_a_record_sees_the_table_that_it_has_changed() -> None:
+def test_record_sees_its_own_change_of_table() -> None:
     builder = TopologyBuilder("t")
     stream = builder.add_source("stream", LEFT)
     counted = builder.aggregate_table("counts", aggregate(count(), store=COUNTS), stream)
@@ -120,7 +120,7 @@ def test_a_record_sees_the_table_that_it_has_changed() -> None:
         assert [r.value for r in driver.read(TEXTS)] == ["a1", "b2"]
 
 
-def test_at_equal_times_tables_come_before_streams() -> None:
+def test_tables_precede_streams_at_equal_times() -> None:
     builder = TopologyBuilder("t")
     stream = builder.add_source("stream", LEFT)
     table = builder.add_table("table", RIGHT, store=RIGHTS)
@@ -135,7 +135,7 @@ def test_at_equal_times_tables_come_before_streams() -> None:
 
 
 class Look(Processor[str, str, str, str]):
-    """Forwards what a table has for its key."""
+    """Forwards the row of a table for each key."""
 
     def init(self, context: ProcessorContext[str, str]) -> None:
         super().init(context)
@@ -145,7 +145,7 @@ class Look(Processor[str, str, str, str]):
         self.context.forward(record.with_value(str(self.table.get(record.key))))
 
 
-def test_a_processor_reads_a_table_and_cannot_write_to_it() -> None:
+def test_processor_reads_table_and_cannot_write_it() -> None:
     builder = TopologyBuilder("t")
     builder.add_table("table", RIGHT, store=RIGHTS)
     looked = builder.add_processor("look", Look, builder.add_source("s", LEFT), reads=[RIGHTS])
@@ -157,20 +157,20 @@ def test_a_processor_reads_a_table_and_cannot_write_to_it() -> None:
         assert [r.value for r in driver.read(TEXTS)] == ["row", "None"]
 
 
-def test_what_is_read_is_a_tables_store() -> None:
+def test_read_of_store_that_is_no_table_is_rejected() -> None:
     builder = TopologyBuilder("t")
     builder.add_processor("look", Look, builder.add_source("s", LEFT), reads=[RIGHTS])
     with pytest.raises(TopologyError, match="which no table of this topology has"):
         builder.build()
 
 
-def test_a_table_needs_a_store_that_holds_one() -> None:
+def test_table_rejects_store_of_other_kind() -> None:
     store = key_value_store("plain", key=TEXT, value=TEXT)
     with pytest.raises(TopologyError, match="key-value store, which holds no table"):
         TopologyBuilder("t").add_table("table", LEFT, store=store)  # type: ignore[arg-type]
 
 
-def test_a_change_compares_by_value() -> None:
+def test_changes_are_compared_by_value() -> None:
     assert Change("a", None) == Change("a", None)
     assert Change("a", None) != Change("a", None, latest=False)
     assert repr(Change("a", None, latest=False)) == "Change(new='a', old=None, latest=False)"

@@ -1,4 +1,4 @@
-"""Rows of tables expire, and an expiry is a change that joins and counts below follow."""
+"""Rows of tables expire; joins and counts treat an expiry as a change."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shown(driver: TopologyTestDriver) -> list[tuple[str, str | None, int]]:
     return [(row.key, row.value, row.timestamp) for row in driver.read(OUT)]
 
 
-def test_a_row_goes_behind_the_record_that_passes_its_time() -> None:
+def test_row_expires_after_record_that_passes_its_time() -> None:
     with TopologyTestDriver(expiring().build()) as driver:
         driver.pipe(USERS, "a", "A", timestamp=0)
         driver.pipe(USERS, "b", "B", timestamp=9)
@@ -49,7 +49,7 @@ def test_a_row_goes_behind_the_record_that_passes_its_time() -> None:
         assert driver.store_contents(ROWS) == {"d": ("D", 100)}
 
 
-def test_ttl_of_a_changed_row_is_extended_and_a_deleted_row_does_not_expire_again() -> None:
+def test_changed_row_has_extended_lifetime_and_deleted_row_does_not_expire() -> None:
     with TopologyTestDriver(expiring().build()) as driver:
         driver.pipe(USERS, "a", "1", timestamp=0)
         driver.pipe(USERS, "a", "2", timestamp=5)
@@ -62,7 +62,7 @@ def test_ttl_of_a_changed_row_is_extended_and_a_deleted_row_does_not_expire_agai
         assert shown(driver) == [("c", "C", 15), ("a", None, 15)]
 
 
-def test_a_late_row_goes_at_once_if_it_is_too_old_and_may_shorten_what_was() -> None:
+def test_late_row_expires_at_once_and_earlier_update_shortens_lifetime() -> None:
     with TopologyTestDriver(expiring().build()) as driver:
         driver.pipe(USERS, "a", "A", timestamp=50)
         driver.pipe(USERS, "b", "B", timestamp=40)
@@ -80,8 +80,8 @@ def test_a_late_row_goes_at_once_if_it_is_too_old_and_may_shorten_what_was() -> 
         assert shown(driver) == [("c", "C", 55), ("a", None, 55)]
 
 
-def test_joins_and_counts_below_follow() -> None:
-    """Elsewhere a count keeps for ever what has expired above it."""
+def test_joins_and_counts_follow_expired_rows() -> None:
+    """In other systems a count keeps rows that expired before it."""
     builder = TopologyBuilder("t")
     users = builder.add_table("users", USERS, store=ROWS, ttl=TTL)
     clicks = builder.add_source("clicks", CLICKS)
@@ -103,7 +103,7 @@ def test_joins_and_counts_below_follow() -> None:
         assert [row.value for row in driver.read(named)] == ["7ANN", "8None", "9None"]
 
 
-def test_a_count_that_expires_begins_anew() -> None:
+def test_expired_count_begins_at_zero() -> None:
     builder = TopologyBuilder("t")
     clicks = builder.add_source("clicks", CLICKS)
     counts = builder.aggregate_table("counts", aggregate(count(), store=COUNTS), clicks, ttl=TTL)
@@ -119,7 +119,7 @@ def test_a_count_that_expires_begins_anew() -> None:
         assert rows == [("b", 1, 35), ("a", None, 35), ("a", 1, 36)]
 
 
-def test_a_versioned_table_knows_that_a_row_has_expired() -> None:
+def test_versioned_table_records_expiry_of_row() -> None:
     history = versioned_key_value_store("users", key=TEXT, value=TEXT, retention=milliseconds(90))
     builder = TopologyBuilder("t")
     users = builder.add_table("users", USERS, store=history, ttl=TTL)
@@ -136,7 +136,7 @@ def test_a_versioned_table_knows_that_a_row_has_expired() -> None:
         assert [row.value for row in driver.read(named)] == ["9A", "10None", "31None"]
 
 
-def test_time_that_goes_on_without_records_lets_rows_expire() -> None:
+def test_idle_timeout_lets_rows_expire_without_records() -> None:
     builder = expiring(idle_timeout=milliseconds(100))
     with TopologyTestDriver(builder.build(), start=1_000) as driver:
         driver.pipe(USERS, "a", "A", timestamp=0)
@@ -145,7 +145,7 @@ def test_time_that_goes_on_without_records_lets_rows_expire() -> None:
 
 
 @pytest.mark.parametrize("recreate", [False, True])
-def test_it_is_the_same_at_any_cut(recreate: bool, tmp_path: Path) -> None:
+def test_expiry_does_not_depend_on_batch_boundaries(recreate: bool, tmp_path: Path) -> None:
     records = [Record(f"k{n % 7}", str(n), (n * 5) % 23 + n) for n in range(60)]
     found = []
     for size in (1, 7, 60):
@@ -161,8 +161,8 @@ def test_it_is_the_same_at_any_cut(recreate: bool, tmp_path: Path) -> None:
     assert found[0] == found[1] == found[2]
 
 
-def test_the_rows_of_a_table_that_gets_a_ttl_expire_too(tmp_path: Path) -> None:
-    """Its index is not there yet: it is made of the rows, once."""
+def test_rows_of_table_with_added_ttl_expire(tmp_path: Path) -> None:
+    """The missing index is built from the rows once."""
     without = TopologyBuilder("t")
     users = without.add_table("users", USERS, store=ROWS)
     without.add_sink("out", OUT, without.to_stream("changes", users))
@@ -177,12 +177,12 @@ def test_the_rows_of_a_table_that_gets_a_ttl_expire_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ttl", [timedelta(0), timedelta(seconds=-1), timedelta(microseconds=5)])
-def test_a_ttl_is_positive(ttl: timedelta) -> None:
+def test_ttl_must_be_positive(ttl: timedelta) -> None:
     with pytest.raises(ValueError, match="ttl"):
         TopologyBuilder("t").add_table("users", USERS, store=ROWS, ttl=ttl)
 
 
-def test_the_index_is_as_large_as_the_table() -> None:
+def test_ttl_index_is_no_larger_than_table() -> None:
     with TopologyTestDriver(expiring().build()) as driver:
         records = [Record(f"k{n % 5}", str(n), 1_000 + n) for n in range(500)]
         for begin in range(0, 500, 10):

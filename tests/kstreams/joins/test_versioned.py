@@ -1,4 +1,4 @@
-"""Versioned tables: rows of a time, rows that come late, and rows that nobody remembers."""
+"""Versioned tables: past rows, late rows, and rows older than the retention."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def values(driver: TopologyTestDriver) -> list[str]:
 @pytest.mark.parametrize(
     ("store", "expected"), [(PLAIN, ["x+2", "x+2"]), (HISTORY, ["x+1", "x+2"])]
 )
-def test_rows_out_of_order_are_the_last_by_arrival_or_by_time(
+def test_table_keeps_last_row_by_arrival_and_versioned_table_by_time(
     store: Any, expected: list[str]
 ) -> None:
     with TopologyTestDriver(topology(store, left(text)).build()) as driver:
@@ -53,8 +53,8 @@ def test_rows_out_of_order_are_the_last_by_arrival_or_by_time(
         assert values(driver) == expected
 
 
-def test_a_late_version_is_no_change_of_the_present_row_also_below_a_tombstone() -> None:
-    """It is in the history, and joins, to_stream and derived tables do not show it."""
+def test_late_version_does_not_change_present_row_or_tombstone() -> None:
+    """The version is in the history; joins, `to_stream` and derived tables do not show it."""
     builder = TopologyBuilder("t")
     seen: list[Change[str]] = []
     table = builder.add_table("table", TABLE, store=HISTORY)
@@ -82,8 +82,8 @@ def test_a_late_version_is_no_change_of_the_present_row_also_below_a_tombstone()
         assert values(driver) == ["5+a", "10+b", "12+c", "15+None"]
 
 
-def test_a_tombstone_at_the_time_of_the_only_version_stays() -> None:
-    """Kafka's store forgets it: an older value that is put later comes alive there."""
+def test_tombstone_at_time_of_only_version_is_kept() -> None:
+    """Kafka's store drops the tombstone, so an older value put later becomes visible."""
     with TopologyTestDriver(topology(HISTORY, left(text)).build()) as driver:
         driver.pipe(TABLE, "k", "a", timestamp=2)
         driver.pipe(TABLE, "k", None, timestamp=2)
@@ -93,7 +93,7 @@ def test_a_tombstone_at_the_time_of_the_only_version_stays() -> None:
         assert values(driver) == ["x+None", "x+older"]
 
 
-def test_a_version_older_than_the_retention_is_counted_and_goes_nowhere() -> None:
+def test_version_older_than_retention_is_counted_as_dropped() -> None:
     builder = TopologyBuilder("t")
     table = builder.add_table("table", TABLE, store=HISTORY)
     seen: list[Change[str]] = []
@@ -109,7 +109,7 @@ def test_a_version_older_than_the_retention_is_counted_and_goes_nowhere() -> Non
 @pytest.mark.parametrize(
     ("joiner", "expected"), [(inner(text), []), (left(text), ["x+None"])], ids=["inner", "left"]
 )
-def test_a_record_older_than_the_history_has_no_row_and_is_counted(
+def test_record_older_than_history_has_no_row_and_is_counted(
     joiner: Any, expected: list[str]
 ) -> None:
     with TopologyTestDriver(topology(HISTORY, joiner).build()) as driver:
@@ -120,8 +120,8 @@ def test_a_record_older_than_the_history_has_no_row_and_is_counted(
         assert driver.dropped == {"no-history": 1}
 
 
-def test_what_the_history_knows_is_no_such_case() -> None:
-    """A row that is old and still holds, and a time at which there was none yet."""
+def test_old_row_within_history_is_found_and_not_counted_as_dropped() -> None:
+    """The cases: an old row that is still valid, and a time before the first row."""
     with TopologyTestDriver(topology(HISTORY, left(text)).build()) as driver:
         driver.pipe(TABLE, "k", "a", timestamp=0)
         driver.pipe(TABLE, "other", "b", timestamp=50)
@@ -132,7 +132,7 @@ def test_what_the_history_knows_is_no_such_case() -> None:
         assert driver.dropped == {}
 
 
-def test_versions_come_back_as_they_were_whatever_the_batches() -> None:
+def test_versions_survive_recreation_of_processors_between_batches() -> None:
     built = topology(HISTORY, left(text)).build()
     with TopologyTestDriver(built, recreate_processors=True) as driver:
         for time, value in ((10, "a"), (20, "b"), (15, "c")):
@@ -140,7 +140,7 @@ def test_versions_come_back_as_they_were_whatever_the_batches() -> None:
         for time in (9, 12, 16, 25):
             driver.write(STREAM, "k", str(time), timestamp=time)
         driver.run()
-        # the queues are merged by their highest time: "c" comes behind "b"
+        # the queues are merged by their running maximum of time, so "c" follows "b"
         assert values(driver) == ["9+None", "12+a", "16+a", "25+b"]
 
 
@@ -158,7 +158,7 @@ def starred(_: str, value: str) -> str:
 @EXECUTIONS
 @pytest.mark.parametrize("as_of", [False, True], ids=["join_table", "join_as_of"])
 @pytest.mark.parametrize("chained", [False, True], ids=["once", "chained"])
-def test_derive_of_a_versioned_table_stays_versioned(
+def test_derived_table_of_versioned_table_is_versioned(
     chained: bool, as_of: bool, execution: Execution
 ) -> None:
     builder = TopologyBuilder("t")
@@ -187,8 +187,8 @@ def test_derive_of_a_versioned_table_stays_versioned(
         assert driver.dropped == {}
 
 
-def test_derive_of_a_versioned_table_with_a_store_keeps_the_versions_of_the_table() -> None:
-    """Its store is for views, and has the present rows alone."""
+def test_derive_of_versioned_table_with_store_keeps_its_versions() -> None:
+    """The store is for views, and has only the present rows."""
     builder = TopologyBuilder("t")
     table = builder.add_table("table", TABLE, store=HISTORY)
     derived = builder.derive("derived", table, exclaimed, store=PLAIN)
@@ -202,7 +202,7 @@ def test_derive_of_a_versioned_table_with_a_store_keeps_the_versions_of_the_tabl
         assert driver.store(PLAIN).get("A") == ("2!", 20)
 
 
-def test_derive_rejects_a_versioned_store() -> None:
+def test_derive_rejects_versioned_store() -> None:
     builder = TopologyBuilder("t")
     table = builder.add_table("table", TABLE, store=HISTORY)
     other: Any = versioned_key_value_store("o", key=TEXT, value=TEXT, retention=milliseconds(1))
@@ -211,10 +211,10 @@ def test_derive_rejects_a_versioned_store() -> None:
 
 
 @EXECUTIONS
-def test_derive_of_a_versioned_table_counts_records_that_the_history_does_not_reach(
+def test_derive_of_versioned_table_counts_records_older_than_history(
     execution: Execution,
 ) -> None:
-    """A row that the function leaves out is no such record."""
+    """A row that the function leaves out is not counted."""
     builder = TopologyBuilder("t")
     stream: Any = builder.add_source("stream", STREAM)
     table = builder.derive("d", builder.add_table("table", TABLE, store=HISTORY), exclaimed)

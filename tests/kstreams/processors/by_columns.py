@@ -1,4 +1,4 @@
-"""One operator below a count, run by records or by columns on the test driver."""
+"""One operator after a count, run by records or by columns on the test driver."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COUNTS = timestamped_store("counts", key=TEXT, value=INT64)
 def below_a_count(
     supplier: Supplier[Any, Any, Any, Any], execution: Execution
 ) -> list[tuple[Any, Any]]:
-    """Return keys and values that an operator forwards of the counts of `a`, `b` and `b`."""
+    """Return the keys and values that an operator forwards for the counts of `a`, `b` and `b`."""
     builder = TopologyBuilder("below")
     words = builder.add_source("words", WORDS)
     counted = aggregate(count(), store=COUNTS, execution=execution)

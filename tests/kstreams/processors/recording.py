@@ -1,4 +1,4 @@
-"""A context that keeps what a processor does, for tests of one processor at a time."""
+"""A processor context that records forwarded records and drops, for tests of one processor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kstreams.state.stores.spec import S, StoreSpec
 
 
 class Recording:
-    """Keeps records by child (`""` for all children), and reasons of drops."""
+    """Records forwarded records by child (`""` for all children), and reasons of drops."""
 
     def __init__(self) -> None:
         self.forwarded: list[tuple[str, Record[Any, Any]]] = []
@@ -92,7 +92,7 @@ class Recording:
 def opened(
     supplier: Supplier[Any, Any, Any, Any],
 ) -> tuple[Processor[Any, Any, Any, Any], Recording]:
-    """Make a processor and give it a recording context."""
+    """Create a processor and initialize it with a recording context."""
     processor = supplier()
     assert isinstance(processor, Processor)
     context = Recording()
@@ -103,7 +103,7 @@ def opened(
 def run(
     supplier: Supplier[Any, Any, Any, Any], records: Iterable[Record[Any, Any]]
 ) -> list[Record[Any, Any]]:
-    """Return what a new processor forwards to all children."""
+    """Return the records that a new processor forwards to all children."""
     processor, context = opened(supplier)
     for record in records:
         processor.process(record)

@@ -1,4 +1,4 @@
-"""Aggregations without windows whose states are Python's objects, by columns and by records."""
+"""Aggregations of Python objects without windows, by columns and by records."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from kstreams.errors import ProcessingError, SerializationError, TopologyError
 from kstreams.operators import aggregate, reduce
 from kstreams.processors import FixedKeyProcessor, ProcessorContext, PunctuationType
 from kstreams.processors.columns import Execution
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams_json import json_serde
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.both_executions import ByTurns
 
 Pair = tuple[int, str]
@@ -27,7 +27,7 @@ Row = tuple[Topic[Any, Any], "str | None", "Pair | None", int]
 
 
 def met(earlier: Pair, later: Pair) -> Pair:
-    """Tell the order in which values came: it is not associative, as it should be."""
+    """Combine values so that the result shows their order; not associative, on purpose."""
     return later[0] - 2 * earlier[0], f"{earlier[1]},{later[1]}"
 
 
@@ -45,7 +45,7 @@ AGGREGATORS: dict[str, Any] = {
 
 
 class Ticking(FixedKeyProcessor[Any, Any, Any]):
-    """Has a punctuator that cuts batches; lets through what comes."""
+    """Forwards each record, and has a punctuator that splits batches."""
 
     def init(self, context: ProcessorContext[Any, Any]) -> None:
         super().init(context)
@@ -56,7 +56,7 @@ class Ticking(FixedKeyProcessor[Any, Any, Any]):
 
 
 def topology_of(aggregator: Any, *executions: Execution, cut: bool = True) -> Any:
-    """Return a topology of two sources, and its sink's topic and its store."""
+    """Return a topology with two sources, the topic of its sink and its store."""
     builder = TopologyBuilder("t")
     sources: list[Any] = [builder.add_source(each.name, each) for each in (A, B)]
     store = timestamped_store("states", key=TEXT, value=aggregator.state)
@@ -72,7 +72,7 @@ def topology_of(aggregator: Any, *executions: Execution, cut: bool = True) -> An
 def run(
     aggregator: Any, batches: list[list[Row]], *executions: Execution, **options: Any
 ) -> tuple[Any, ...]:
-    """Return results by batch, what is stored, and what was dropped."""
+    """Return results by batch, stored rows and dropped records."""
     topology, sink, store = topology_of(aggregator, *executions, **options)
     found = []
     with TopologyTestDriver(topology, recreate_processors=True) as driver:
@@ -99,7 +99,7 @@ rows_of = st.lists(
 
 @settings(max_examples=80)
 @given(st.sampled_from(sorted(AGGREGATORS)), st.lists(rows_of, max_size=4), st.booleans())
-def test_columns_of_objects_give_what_records_give(
+def test_columns_of_objects_and_records_give_same_results(
     how: str, batches: list[list[Row]], cut: bool
 ) -> None:
     aggregator = AGGREGATORS[how]
@@ -117,7 +117,7 @@ def refusing(earlier: Pair, later: Pair) -> Pair:
 
 @pytest.mark.parametrize("function", [refusing, max], ids=["own", "compared"])
 @pytest.mark.parametrize("cut", [0, 2], ids=["same-batch", "stored"])
-def test_a_function_that_raises_names_its_record(function: Any, cut: int) -> None:
+def test_failing_function_names_its_record(function: Any, cut: int) -> None:
     wrong = 7 if function is refusing else "7"
     rows = [("b", 1), ("a", 1), ("b", 2), ("a", wrong), ("a", 2)]
     places = [failed(function, rows, cut, execution) for execution in ("records", "columns")]
@@ -125,7 +125,7 @@ def test_a_function_that_raises_names_its_record(function: Any, cut: int) -> Non
 
 
 def failed(function: Any, rows: list[Any], cut: int, execution: Any) -> tuple[object, ...]:
-    """Return where an aggregation says that it fails."""
+    """Return the place that the error of a failing aggregation names."""
     mixed = json_serde(tuple[int | str, str])
     topic: Topic[Any, Any] = Topic("a", TEXT, mixed)
     builder = TopologyBuilder("t")
@@ -143,7 +143,7 @@ def failed(function: Any, rows: list[Any], cut: int, execution: Any) -> tuple[ob
     return where.node, where.topic, where.offset, where.key, where.timestamp
 
 
-def test_a_result_that_is_none_is_refused() -> None:
+def test_result_none_is_rejected() -> None:
     def nothing(earlier: Pair, later: Pair) -> Any:
         return None
 
@@ -153,7 +153,7 @@ def test_a_result_that_is_none_is_refused() -> None:
             run(reducing(nothing, PAIR), [rows], execution)
 
 
-def test_each_update_of_objects_goes_by_records() -> None:
+def test_emitting_each_update_of_objects_has_no_column_form() -> None:
     store = timestamped_store("states", key=TEXT, value=PAIR)
     made: Any = reduce(max, store=store, emit=each_update(), execution="columns")
     builder = TopologyBuilder("t")
@@ -162,7 +162,7 @@ def test_each_update_of_objects_goes_by_records() -> None:
         builder.build()
 
 
-def test_results_of_objects_go_on_as_they_do_by_records() -> None:
+def test_results_of_objects_flow_to_next_nodes_as_by_records() -> None:
     found = []
     plain = Topic("a", TEXT, PAIR)
     for execution in ("records", "columns"):

@@ -1,4 +1,4 @@
-"""The building blocks `map_`, `filter_` and so on, their suppliers and their life."""
+"""The building blocks `map_`, `filter_` and so on: their suppliers and lifecycle."""
 
 from __future__ import annotations
 
@@ -84,32 +84,32 @@ cases = pytest.mark.parametrize("name", BLOCKS)
 
 
 @cases
-def test_a_block_forwards_what_its_function_makes(name: str) -> None:
+def test_block_forwards_results_of_its_function(name: str) -> None:
     supplier, expected, _ = BLOCKS[name]
     assert run(supplier, [RECORD]) == expected
     assert run(supplier, [RECORD, RECORD]) == expected * 2
 
 
 @cases
-def test_a_block_tells_whether_it_keeps_the_key(name: str) -> None:
+def test_block_has_keeps_key(name: str) -> None:
     supplier, _, keeps_key = BLOCKS[name]
     assert supplier().keeps_key is keeps_key
 
 
 @cases
-def test_a_supplier_makes_a_new_processor_at_each_call(name: str) -> None:
+def test_supplier_makes_new_processor_at_each_call(name: str) -> None:
     supplier, _, _ = BLOCKS[name]
     assert supplier() is not supplier()
 
 
 @cases
-def test_a_supplier_of_a_module_level_function_pickles(name: str) -> None:
+def test_supplier_of_module_level_function_can_be_pickled(name: str) -> None:
     supplier, expected, _ = BLOCKS[name]
     assert run(pickle.loads(pickle.dumps(supplier)), [RECORD]) == expected
 
 
 @cases
-def test_a_block_is_not_usable_before_init(name: str) -> None:
+def test_block_cannot_be_used_before_init(name: str) -> None:
     supplier, _, _ = BLOCKS[name]
     processor = supplier()
     assert isinstance(processor, Processor)
@@ -118,7 +118,7 @@ def test_a_block_is_not_usable_before_init(name: str) -> None:
 
 
 @cases
-def test_init_again_binds_the_new_context(name: str) -> None:
+def test_second_init_binds_new_context(name: str) -> None:
     supplier, expected, _ = BLOCKS[name]
     processor, first = opened(supplier)
     _, second = opened(supplier)
@@ -128,20 +128,20 @@ def test_init_again_binds_the_new_context(name: str) -> None:
     assert [record for _, record in second.forwarded] == expected
 
 
-def test_a_supplier_of_a_closure_travels_by_cloudpickle() -> None:
+def test_supplier_of_closure_can_be_pickled_by_cloudpickle() -> None:
     suffix = "!"
     supplier: Supplier[str, str, str, str] = map_values(lambda value: f"{value}{suffix}")
     data = cloudpickle.dumps(supplier)  # type: ignore[no-untyped-call]
     assert run(pickle.loads(data), [RECORD]) == [RECORD.with_value("x y!")]
 
 
-def test_unchanged_records_are_forwarded_as_they_are() -> None:
+def test_filter_and_peek_forward_the_same_record_object() -> None:
     for supplier in (filter_(is_long), peek(swap)):
         (forwarded,) = run(supplier, [RECORD])
         assert forwarded is RECORD
 
 
-def test_peek_looks_before_it_forwards() -> None:
+def test_peek_calls_function_before_forwarding() -> None:
     seen: list[str] = []
     processor, context = opened(peek(lambda k, v: seen.append(f"{k}={len(context.forwarded)}")))
     processor.process(RECORD)
@@ -149,7 +149,7 @@ def test_peek_looks_before_it_forwards() -> None:
     assert seen == ["k=0", "k=1"]
 
 
-def test_what_a_function_made_before_it_failed_is_forwarded() -> None:
+def test_results_before_failure_of_generator_are_forwarded() -> None:
     def failing(value: str) -> Iterator[str]:
         yield value
         raise ValueError("half way")
@@ -160,7 +160,7 @@ def test_what_a_function_made_before_it_failed_is_forwarded() -> None:
     assert len(context.forwarded) == 1
 
 
-def test_filters_do_not_count_what_they_leave_out_as_dropped() -> None:
+def test_filtered_records_are_not_counted_as_dropped() -> None:
     processor, context = opened(filter_(lambda k, v: False))
     processor.process(RECORD)
     assert (context.forwarded, context.dropped) == ([], [])

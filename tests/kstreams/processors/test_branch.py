@@ -1,4 +1,4 @@
-"""`branch` sends each record to the first branch that takes it."""
+"""`branch` forwards each record to the first matching branch."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ def children(default: str | None, *values: int) -> tuple[list[str], list[str]]:
     return [child for child, _ in context.forwarded], context.dropped
 
 
-def test_the_first_branch_that_takes_a_record_gets_it() -> None:
+def test_first_matching_branch_gets_record() -> None:
     assert children(None, 4, 5, 12) == (["n.small", "n.small", "n.even"], [])
 
 
-def test_the_default_gets_the_rest() -> None:
+def test_default_branch_gets_unmatched_records() -> None:
     assert children("rest", 11, 13) == (["n.rest", "n.rest"], [])
 
 
-def test_without_a_default_the_rest_is_counted_as_dropped() -> None:
+def test_unmatched_records_without_default_are_counted_as_dropped() -> None:
     assert children(None, 11) == ([], ["no-branch"])
 
 
-def test_later_changes_of_the_mapping_are_not_seen() -> None:
+def test_later_changes_of_given_mapping_have_no_effect() -> None:
     branches = {"small": small}
     supplier = Branch.supplier("n", branches, None)
     branches["even"] = even
@@ -46,7 +46,7 @@ def test_later_changes_of_the_mapping_are_not_seen() -> None:
     assert (context.forwarded, context.dropped) == ([], ["no-branch"])
 
 
-def test_through_forwards_by_the_contexts_own_method() -> None:
+def test_through_uses_forward_method_of_context() -> None:
     record = Record("k", 1)
     processor, context = opened(PassThrough)
     assert processor.process == context.forward

@@ -1,4 +1,4 @@
-"""`call_async` asks for many records at once, and forwards the answers in their order."""
+"""`call_async` makes many calls concurrently, and forwards results in order of the records."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ OUT = Topic("out", key=TEXT, value=INT64)
 MS = timedelta(milliseconds=1)
 
 
-class Party:
-    """An outside party that takes its time, as long as the value says, in seconds."""
+class FakeService:
+    """A fake service whose calls take as many seconds as the value."""
 
     def __init__(self, fails: dict[int, int] | None = None) -> None:
         self.under_way = self.most = 0
@@ -55,7 +55,7 @@ def run(
     batches: int = 1,
     **options: Any,
 ) -> tuple[list[tuple[str, int]], dict[str, int], list[Any]]:
-    """Run one batch or more in virtual time; return results, drops and dead letters."""
+    """Run one or more batches in virtual time; return results, drops and dead letters."""
     builder = TopologyBuilder("asking", on_error=on_error)
     given: dict[str, Any] = {"loop": VirtualTimeLoop, **options}
     node = builder.add_processor("ask", call_async(ask, **given), builder.add_source("in", IN))
@@ -69,65 +69,65 @@ def run(
         return [(record.key, record.value) for record in found], driver.dropped, letters
 
 
-def test_answers_come_in_the_order_of_the_records_whichever_is_first() -> None:
-    party = Party()
-    found, _, _ = run(party.ask, ("a", 30), ("b", 10), ("c", 20))
+def test_results_have_order_of_records() -> None:
+    fake = FakeService()
+    found, _, _ = run(fake.ask, ("a", 30), ("b", 10), ("c", 20))
     assert found == [("a", 300), ("b", 100), ("c", 200)]
-    assert (party.most, party.under_way) == (3, 0)
+    assert (fake.most, fake.under_way) == (3, 0)
 
 
 @pytest.mark.parametrize("at_once", [1, 4, 100])
-def test_so_many_are_asked_for_at_once_and_no_more(at_once: int) -> None:
-    party = Party()
-    found, _, _ = run(party.ask, *(("k", 5) for _ in range(12)), at_once=at_once)
+def test_number_of_concurrent_calls_is_limited(at_once: int) -> None:
+    fake = FakeService()
+    found, _, _ = run(fake.ask, *(("k", 5) for _ in range(12)), at_once=at_once)
     assert len(found) == 12
-    assert party.most == min(at_once, 12)
-    took = party.ended_s[-1] - party.ended_s[0] + 5
+    assert fake.most == min(at_once, 12)
+    took = fake.ended_s[-1] - fake.ended_s[0] + 5
     assert took == pytest.approx(5 * -(-12 // at_once))
 
 
-def test_records_of_a_key_are_asked_for_one_after_the_other() -> None:
-    party = Party()
+def test_calls_of_one_key_are_sequential_with_per_key() -> None:
+    fake = FakeService()
     records = [("a", 30), ("b", 1), ("a", 2), ("a", 3), ("b", 4)]
-    found, _, _ = run(party.ask, *records, per_key=True)
+    found, _, _ = run(fake.ask, *records, per_key=True)
     assert found == [(key, value * 10) for key, value in records]
-    assert [value for key, value in party.order if key == "a"] == [30, 2, 3]
-    assert party.order.index(("a", 2)) > party.order.index(("b", 4))
-    assert party.most == 2
+    assert [value for key, value in fake.order if key == "a"] == [30, 2, 3]
+    assert fake.order.index(("a", 2)) > fake.order.index(("b", 4))
+    assert fake.most == 2
 
 
-def test_failed_calls_are_made_again_after_growing_delays() -> None:
-    party = Party(fails={5: 2})
-    found, _, _ = run(party.ask, ("a", 5), ("b", 6), backoff=1000 * MS)
+def test_failed_calls_are_retried_after_growing_delays() -> None:
+    fake = FakeService(fails={5: 2})
+    found, _, _ = run(fake.ask, ("a", 5), ("b", 6), backoff=1000 * MS)
     assert found == [("a", 50), ("b", 60)]
-    assert party.order.count(("a", 5)) == 3
-    assert party.ended_s[-1] - party.ended_s[0] == pytest.approx(5 + 5 + 1 + 2)
+    assert fake.order.count(("a", 5)) == 3
+    assert fake.ended_s[-1] - fake.ended_s[0] == pytest.approx(5 + 5 + 1 + 2)
 
 
-def test_a_record_that_fails_goes_by_its_sources_policy_and_others_are_forwarded() -> None:
+def test_failed_record_is_handled_by_policy_of_its_source() -> None:
     found, dropped, _ = run(
-        Party(fails={5: 9}).ask, ("a", 5), ("b", 6), ("c", 7), on_error="skip", retries=1
+        FakeService(fails={5: 9}).ask, ("a", 5), ("b", 6), ("c", 7), on_error="skip", retries=1
     )
     assert found == [("b", 60), ("c", 70)]
     assert dropped == {"skipped-ProcessingError": 1}
     found, dropped, letters = run(
-        Party(fails={6: 9}).ask, ("a", 5), ("b", 6), on_error=DeadLetter("letters"), retries=0
+        FakeService(fails={6: 9}).ask, ("a", 5), ("b", 6), on_error=DeadLetter("letters"), retries=0
     )
     assert found == [("a", 50)]
     assert [letter.key for letter in letters] == [b"b"]
     with pytest.raises(ProcessingError, match="failed after 2 calls") as caught:
-        run(Party(fails={5: 9}).ask, ("a", 5), retries=1)
+        run(FakeService(fails={5: 9}).ask, ("a", 5), retries=1)
     assert caught.value.where.node in ("ask", "in")
 
 
-def test_a_call_that_takes_too_long_is_cancelled() -> None:
-    party = Party()
+def test_call_beyond_timeout_is_cancelled() -> None:
+    fake = FakeService()
     found, dropped, _ = run(
-        party.ask, ("a", 5), ("b", 600), ("c", 6), on_error="skip", timeout=10_000 * MS
+        fake.ask, ("a", 5), ("b", 600), ("c", 6), on_error="skip", timeout=10_000 * MS
     )
     assert found == [("a", 50), ("c", 60)]
     assert dropped == {"skipped-ProcessingError": 1}
-    assert party.under_way == 0
+    assert fake.under_way == 0
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_a_call_that_takes_too_long_is_cancelled() -> None:
     ],
     ids=["cancelled", "exit", "timeout"],
 )
-def test_what_one_call_does_spoils_no_other(raised: BaseException, why: str) -> None:
+def test_failing_call_does_not_affect_other_calls(raised: BaseException, why: str) -> None:
     async def ask(record: Record[str, int]) -> int:
         if record.key == "bad":
             raise raised
@@ -153,22 +153,22 @@ def test_what_one_call_does_spoils_no_other(raised: BaseException, why: str) -> 
     assert why in message.decode()
 
 
-def test_the_loop_stays_from_batch_to_batch_in_a_thread_of_its_own() -> None:
-    party = Party()
-    run(party.ask, ("a", 1), batches=3)
-    assert party.threads == {"kstreams-async"}
-    assert len(party.ended_s) == 3
-    assert party.ended_s == sorted(party.ended_s)
+def test_event_loop_is_kept_between_batches_in_its_thread() -> None:
+    fake = FakeService()
+    run(fake.ask, ("a", 1), batches=3)
+    assert fake.threads == {"kstreams-async"}
+    assert len(fake.ended_s) == 3
+    assert fake.ended_s == sorted(fake.ended_s)
 
 
-def test_a_caller_may_be_in_an_event_loop_of_its_own() -> None:
+def test_caller_may_run_in_an_event_loop() -> None:
     async def caller() -> list[tuple[str, int]]:
-        return run(Party().ask, ("a", 1))[0]
+        return run(FakeService().ask, ("a", 1))[0]
 
     assert asyncio.run(caller()) == [("a", 10)]
 
 
-def test_it_runs_in_a_real_loop_too() -> None:
+def test_calls_run_in_real_event_loop() -> None:
     async def ask(record: Record[str, int]) -> int:
         await asyncio.sleep(0.001)
         return record.value + 1
@@ -176,11 +176,11 @@ def test_it_runs_in_a_real_loop_too() -> None:
     assert run(ask, ("a", 1), ("b", 2), loop=asyncio.new_event_loop)[0] == [("a", 2), ("b", 3)]
 
 
-def test_what_is_wrong_is_told_at_the_call_and_the_rest_travels() -> None:
+def test_invalid_arguments_fail_at_the_call_and_supplier_can_be_pickled() -> None:
     with pytest.raises(ValueError, match="at_once is 0"):
-        call_async(Party().ask, at_once=0)
+        call_async(FakeService().ask, at_once=0)
     with pytest.raises(ValueError, match="timeout"):
-        call_async(Party().ask, timeout=timedelta(0))
+        call_async(FakeService().ask, timeout=timedelta(0))
     pickle.loads(pickle.dumps(call_async(_echo)))
 
 

@@ -1,4 +1,4 @@
-"""`call_external` tries again with growing delays, and fails in the end."""
+"""`call_external` retries with growing delays, and fails after the last retry."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ RECORD = Record("k", "v", 1)
 MS = timedelta(milliseconds=1)
 
 
-class Party:
-    """Fails a number of times, then answers; sleeps move the clock, and calls take time."""
+class FakeService:
+    """A fake service that fails some times, then answers; sleeps and calls advance the clock."""
 
     def __init__(
         self, *failures: Exception, clock: FakeClock | None = None, call: timedelta = 0 * MS
@@ -43,42 +43,42 @@ class Party:
         self.clock.advance(timedelta(seconds=seconds))
 
 
-def test_an_answer_at_once_needs_no_sleep() -> None:
-    party = Party()
-    assert run(call_external(party.ask, sleep=party.sleep), [RECORD]) == [Record("k", "V", 1)]
-    assert (party.calls, party.slept) == (1, [])
+def test_first_successful_call_needs_no_sleep() -> None:
+    fake = FakeService()
+    assert run(call_external(fake.ask, sleep=fake.sleep), [RECORD]) == [Record("k", "V", 1)]
+    assert (fake.calls, fake.slept) == (1, [])
 
 
-def test_a_failed_call_is_made_again_after_doubling_delays() -> None:
-    party = Party(OSError(), TimeoutError(), ConnectionError())
-    supplier = call_external(party.ask, backoff=100 * MS, sleep=party.sleep)
+def test_failed_call_is_retried_after_doubling_delays() -> None:
+    fake = FakeService(OSError(), TimeoutError(), ConnectionError())
+    supplier = call_external(fake.ask, backoff=100 * MS, sleep=fake.sleep)
     assert run(supplier, [RECORD]) == [Record("k", "V", 1)]
-    assert party.slept == [0.1, 0.2, 0.4]
+    assert fake.slept == [0.1, 0.2, 0.4]
 
 
-def test_no_delay_is_above_the_longest() -> None:
-    party = Party(*[OSError()] * 5)
+def test_delay_is_at_most_the_maximum() -> None:
+    fake = FakeService(*[OSError()] * 5)
     supplier = call_external(
-        party.ask, retries=5, backoff=100 * MS, max_backoff=300 * MS, sleep=party.sleep
+        fake.ask, retries=5, backoff=100 * MS, max_backoff=300 * MS, sleep=fake.sleep
     )
     run(supplier, [RECORD])
-    assert party.slept == [0.1, 0.2, 0.3, 0.3, 0.3]
+    assert fake.slept == [0.1, 0.2, 0.3, 0.3, 0.3]
 
 
-def test_each_record_starts_again() -> None:
-    party = Party(OSError(), OSError())
-    supplier = call_external(party.ask, retries=2, backoff=100 * MS, sleep=party.sleep)
+def test_retries_are_counted_for_each_record() -> None:
+    fake = FakeService(OSError(), OSError())
+    supplier = call_external(fake.ask, retries=2, backoff=100 * MS, sleep=fake.sleep)
     processor, _ = opened(supplier)
     processor.process(RECORD)
-    party.failures = [OSError()]
+    fake.failures = [OSError()]
     processor.process(RECORD)
-    assert party.slept == [0.1, 0.2, 0.1]
+    assert fake.slept == [0.1, 0.2, 0.1]
 
 
-def test_after_the_last_retry_the_processor_fails_and_forwards_nothing() -> None:
+def test_processor_fails_after_last_retry_and_forwards_nothing() -> None:
     cause = OSError("no route")
-    party = Party(OSError(), cause)
-    processor, context = opened(call_external(party.ask, retries=1, sleep=party.sleep))
+    fake = FakeService(OSError(), cause)
+    processor, context = opened(call_external(fake.ask, retries=1, sleep=fake.sleep))
     with pytest.raises(ProcessingError, match="failed after 2 calls") as caught:
         processor.process(RECORD)
     error = caught.value
@@ -87,28 +87,28 @@ def test_after_the_last_retry_the_processor_fails_and_forwards_nothing() -> None
     assert error.cause_type == "builtins.OSError"
     assert "in ask" in error.cause_traceback
     assert "on_error" in error.hint
-    assert (party.calls, context.forwarded) == (2, [])
+    assert (fake.calls, context.forwarded) == (2, [])
 
 
-def test_without_retries_there_is_one_call() -> None:
-    party = Party(OSError())
-    processor, _ = opened(call_external(party.ask, retries=0, sleep=party.sleep))
+def test_zero_retries_make_one_call() -> None:
+    fake = FakeService(OSError())
+    processor, _ = opened(call_external(fake.ask, retries=0, sleep=fake.sleep))
     with pytest.raises(ProcessingError, match="failed after 1 call, and no retries are left"):
         processor.process(RECORD)
-    assert (party.calls, party.slept) == (1, [])
+    assert (fake.calls, fake.slept) == (1, [])
 
 
-def test_what_is_not_worth_a_retry_fails_at_once_as_it_is() -> None:
-    party = Party(KeyError("x"))
-    processor, _ = opened(call_external(party.ask, sleep=party.sleep))
+def test_error_outside_retry_on_is_raised_without_retry() -> None:
+    fake = FakeService(KeyError("x"))
+    processor, _ = opened(call_external(fake.ask, sleep=fake.sleep))
     with pytest.raises(KeyError):
         processor.process(RECORD)
-    assert party.calls == 1
+    assert fake.calls == 1
 
 
-def test_the_user_says_what_is_worth_a_retry() -> None:
-    party = Party(KeyError("x"))
-    supplier = call_external(party.ask, retry_on=(KeyError,), sleep=party.sleep)
+def test_errors_in_retry_on_are_retried() -> None:
+    fake = FakeService(KeyError("x"))
+    supplier = call_external(fake.ask, retry_on=(KeyError,), sleep=fake.sleep)
     assert run(supplier, [RECORD]) == [Record("k", "V", 1)]
 
 
@@ -116,28 +116,28 @@ def test_the_user_says_what_is_worth_a_retry() -> None:
     ("timeout", "calls"),
     [(100 * MS, 1), (101 * MS, 2), (300 * MS, 2), (301 * MS, 3), (10_000 * MS, 4)],
 )
-def test_no_call_begins_after_the_timeout(timeout: timedelta, calls: int) -> None:
-    party = Party(*[OSError()] * 9)
+def test_no_retry_begins_after_timeout(timeout: timedelta, calls: int) -> None:
+    fake = FakeService(*[OSError()] * 9)
     processor, _ = opened(
         call_external(
-            party.ask, backoff=100 * MS, timeout=timeout, sleep=party.sleep, clock=party.clock
+            fake.ask, backoff=100 * MS, timeout=timeout, sleep=fake.sleep, clock=fake.clock
         )
     )
     with pytest.raises(ProcessingError):
         processor.process(RECORD)
-    assert party.calls == calls
+    assert fake.calls == calls
 
 
-def test_the_timeout_counts_the_calls_too() -> None:
-    party = Party(*[OSError()] * 9, call=150 * MS)
+def test_timeout_includes_duration_of_calls() -> None:
+    fake = FakeService(*[OSError()] * 9, call=150 * MS)
     processor, _ = opened(
         call_external(
-            party.ask, backoff=100 * MS, timeout=300 * MS, sleep=party.sleep, clock=party.clock
+            fake.ask, backoff=100 * MS, timeout=300 * MS, sleep=fake.sleep, clock=fake.clock
         )
     )
     with pytest.raises(ProcessingError, match="after the timeout of 300 ms"):
         processor.process(RECORD)
-    assert party.calls == 2
+    assert fake.calls == 2
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_the_timeout_counts_the_calls_too() -> None:
     ],
     ids=["retries", "backoff", "max_backoff", "timeout"],
 )
-def test_wrong_options_fail_at_the_call(options: dict[str, Any], text: str) -> None:
+def test_invalid_options_fail_at_the_call(options: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         call_external(upper, **options)
 
@@ -159,14 +159,14 @@ def upper(record: Record[str, str]) -> str:
     return record.value.upper()
 
 
-def test_the_defaults_pickle() -> None:
+def test_default_options_can_be_pickled() -> None:
     supplier: Callable[[], Any] = pickle.loads(pickle.dumps(call_external(upper)))
     assert run(supplier, [RECORD]) == [Record("k", "V", 1)]
 
 
-def test_the_error_is_the_librarys_and_survives_pickling() -> None:
-    party = Party(OSError("gone"))
-    processor, _ = opened(call_external(party.ask, retries=0))
+def test_error_is_a_library_error_and_survives_pickling() -> None:
+    fake = FakeService(OSError("gone"))
+    processor, _ = opened(call_external(fake.ask, retries=0))
     with pytest.raises(KStreamsError) as caught:
         processor.process(RECORD)
     copy = pickle.loads(pickle.dumps(caught.value))

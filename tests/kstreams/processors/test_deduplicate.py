@@ -1,4 +1,4 @@
-"""Each record once, within a span of time; and nothing lost for it."""
+"""`deduplicate` forwards each id once within a time span."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ def driver(
 
 
 def times(driver: TopologyTestDriver, *given_times: int, key: str = "a") -> list[int]:
-    """Pipe records of a key, a batch each; return the times of those that came through."""
+    """Pipe records of one key in separate batches; return the times of the forwarded records."""
     for time in given_times:
         driver.pipe(IN, key, "v", timestamp=time)
     return [record.timestamp for record in driver.read(OUT)]
 
 
-def test_a_record_is_forwarded_once_within_the_span() -> None:
+def test_record_is_forwarded_once_within_span() -> None:
     with driver() as d:
         assert times(d, 100, 100, 110, 90) == [100]
         assert d.dropped == {"duplicate": 3}
         assert times(d, 111, 121, 122) == [111, 122]
 
 
-def test_duplicates_in_one_batch_are_found_too() -> None:
+def test_duplicates_within_one_batch_are_dropped() -> None:
     with driver() as d:
         d.pipe_batch(IN, [Record("a", "1", 5), Record("b", "2", 5), Record("a", "3", 6)])
         assert [record.value for record in d.read(OUT)] == ["1", "2"]
 
 
-def test_a_replay_of_everything_within_the_span_adds_nothing() -> None:
+def test_replay_within_span_forwards_nothing() -> None:
     records = [Record(f"k{n % 7}", str(n), 100 + n // 7) for n in range(70)]
     with driver() as d:
         d.pipe_batch(IN, records)
@@ -63,12 +63,12 @@ def test_a_replay_of_everything_within_the_span_adds_nothing() -> None:
         assert (len(first), d.read(OUT)) == (7, [])
 
 
-def test_a_late_record_of_a_forgotten_id_is_forwarded_or_dropped_as_told() -> None:
+def test_late_record_with_expired_id_is_forwarded_or_dropped_by_option() -> None:
     with driver() as d:
         times(d, 100)
         assert times(d, 200, key="b") == [200]
         assert times(d, 100) == [100]
-        assert times(d, 100) == []  # a late one is remembered too
+        assert times(d, 100) == []  # ids of late records are stored too
         assert d.dropped == {"duplicate": 1}
     with driver(late="drop") as d:
         times(d, 100)
@@ -77,12 +77,12 @@ def test_a_late_record_of_a_forgotten_id_is_forwarded_or_dropped_as_told() -> No
         assert d.dropped == {"late": 2}
 
 
-def test_an_old_occurrence_does_not_make_a_newer_one_forgotten() -> None:
+def test_older_occurrence_does_not_replace_newer_one() -> None:
     with driver() as d:
         assert times(d, 100, 50, 105) == [100, 50]
 
 
-def test_ids_come_from_headers_or_functions_and_null_is_no_id() -> None:
+def test_ids_come_from_headers_or_functions_and_null_ids_are_forwarded() -> None:
     with driver(by_header("id"), BYTES) as d:
         for headers in [(("id", b"1"),), (("id", b"0"), ("id", b"1")), (("id", None),), (), ()]:
             d.pipe(IN, "a", "v", timestamp=5, headers=headers)
@@ -93,7 +93,7 @@ def test_ids_come_from_headers_or_functions_and_null_is_no_id() -> None:
         assert [record.value for record in d.read(OUT)] == ["x1", "y", "", ""]
 
 
-def test_records_of_null_key_are_forwarded() -> None:
+def test_records_with_null_key_are_forwarded() -> None:
     with driver() as d:
         for _ in range(2):
             d.write_bytes("in", None, b"v", timestamp=5)
@@ -102,16 +102,16 @@ def test_records_of_null_key_are_forwarded() -> None:
         assert d.dropped == {}
 
 
-def test_what_is_remembered_is_bounded() -> None:
+def test_number_of_stored_ids_is_bounded() -> None:
     with driver() as d:
         for n in range(0, 1000, 5):
             times(d, n, key=f"k{n}")
         (store,) = d.topology.stores
-        seen: Any = d.store(store)  # a topology's stores have lost their types
+        seen: Any = d.store(store)  # the stores of a topology are untyped
         assert seen.approximate_count() <= 10
 
 
-def test_settings_that_mean_nothing_are_refused() -> None:
+def test_invalid_settings_are_rejected() -> None:
     with pytest.raises(TopologyError, match="within is not negative"):
         deduplicate(by_key(), id=TEXT, within=timedelta(seconds=-1), store="s")
     wrong: Any = "keep"
@@ -120,7 +120,7 @@ def test_settings_that_mean_nothing_are_refused() -> None:
 
 
 def expected(records: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
-    """Forget nothing; what is too late to tell is left out of the comparison."""
+    """Model that never removes an id; records too late to decide are left out."""
     forwarded: dict[str, list[int]] = {}
     found = []
     for key, time in records:
@@ -132,7 +132,7 @@ def expected(records: Sequence[tuple[str, int]]) -> list[tuple[str, int]]:
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, WITHIN)), max_size=30))
-def test_it_equals_a_model_that_forgets_nothing(steps: list[tuple[str, int]]) -> None:
+def test_deduplicate_equals_model_that_never_removes_ids(steps: list[tuple[str, int]]) -> None:
     records, now = [], 100
     for number, (key, back) in enumerate(steps):
         now += number % 4
@@ -143,9 +143,9 @@ def test_it_equals_a_model_that_forgets_nothing(steps: list[tuple[str, int]]) ->
         assert [(r.key, r.timestamp) for r in d.read(OUT)] == expected(records)
 
 
-def test_its_store_has_a_changelog_when_asked() -> None:
+def test_store_has_changelog_if_requested() -> None:
     span = timedelta(milliseconds=WITHIN)
     (plain,) = deduplicate(BY_KEY, id=TEXT, within=span, store="seen").stores
-    (told,) = deduplicate(BY_KEY, id=TEXT, within=span, store="seen", changelog="ids").stores
-    assert (plain.changelog, told.changelog) == (None, "ids")
-    assert told == plain.with_changelog("ids")
+    (logged,) = deduplicate(BY_KEY, id=TEXT, within=span, store="seen", changelog="ids").stores
+    assert (plain.changelog, logged.changelog) == (None, "ids")
+    assert logged == plain.with_changelog("ids")

@@ -1,4 +1,4 @@
-"""Operators that keep nothing, directly below sources: columns give what records give."""
+"""Stateless operators after sources: columns and records give the same results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def more(value: list[str] | None) -> list[str] | None:
 
 
 def topology(joins: str) -> Any:
-    """Build two tables of what passes operators, one of them keyed anew, and a join of both."""
+    """Build two tables after operators, one of them with a new key, and their join."""
     builder: Any = TopologyBuilder("t")
     one = builder.add_source("one", ONE)
     one = builder.add_processor("some", filter_(lambda k, v: k != "b" or v is not None), one)
@@ -73,7 +73,7 @@ def joined(one: list[str], other: str | None) -> str:
 
 
 class ByRecord:
-    """An interceptor of records alone: nothing runs by columns around it."""
+    """An interceptor of records; no columns run around it."""
 
     def bind(
         self, node: str, task: TaskId, call: Callable[[Record[Any, Any]], None]
@@ -94,7 +94,7 @@ BATCHES = st.lists(st.lists(st.tuples(ONES | OTHERS, st.integers(0, 30)), max_si
 
 @settings(max_examples=60)
 @given(BATCHES, st.sampled_from(["tables", "foreign"]))
-def test_columns_give_what_records_give(batches: list[list[Any]], joins: str) -> None:
+def test_columns_and_records_give_same_results(batches: list[list[Any]], joins: str) -> None:
     made, found = topology(joins), []
     assert "execution: records" not in made.describe()
     for interceptors in ((), (ByRecord(),)):
@@ -119,7 +119,7 @@ def failing(number: int) -> int:
     return 1 // (number - 2)
 
 
-def test_an_operator_that_raises_names_its_record_as_by_records() -> None:
+def test_failing_operator_names_its_record_as_by_records() -> None:
     builder = TopologyBuilder("t")
     numbers = Topic("numbers", TEXT, INT64)
     mapped = builder.add_processor(
@@ -165,7 +165,7 @@ def to_topic(sink: Topic[Any, Any]) -> Any:
 
 
 def read_of(made: Any, batches: list[list[Any]], interceptors: Any) -> Any:
-    """Return what comes out, or where and how it fails."""
+    """Return the output, or the place and text of the failure."""
     with TopologyTestDriver(made, partitions=2, interceptors=interceptors) as driver:
         for number, batch in enumerate(batches):
             for key, value, headers in batch:
@@ -198,13 +198,13 @@ TO_PRICES = st.lists(
 
 @settings(max_examples=80)
 @given(TO_PRICES)
-def test_topics_get_what_records_give_and_failures_say_the_same(batches: list[list[Any]]) -> None:
+def test_topics_get_same_records_and_failures_have_same_text(batches: list[list[Any]]) -> None:
     made = to_topic(WORDS)
     assert made.describe().count("execution: columns") == 2
     assert read_of(made, batches, ()) == read_of(made, batches, (ByRecord(),))
 
 
-def test_what_could_be_changed_after_it_was_forwarded_goes_by_records() -> None:
+def test_operator_with_mutable_results_runs_by_records() -> None:
     numbers: list[int] = []
 
     def all_so_far(value: tuple[int, str]) -> list[int]:
@@ -222,7 +222,7 @@ def test_what_could_be_changed_after_it_was_forwarded_goes_by_records() -> None:
         assert [row.value for row in driver.read_rows("out")] == [b"[0]", b"[0,1]", b"[0,1,2]"]
 
 
-def test_an_operator_above_what_may_ask_for_its_record_works_by_records() -> None:
+def test_operator_before_node_that_needs_records_runs_by_records() -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("one", ONE)
     builder.add_sink("out", to_stdout(), builder.add_processor("map", map_values(len), source))

@@ -1,4 +1,4 @@
-"""`limit` lets exactly the first records pass, below any node and with any number of tasks."""
+"""`limit` passes exactly the first records, after any node and with any number of tasks."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def app(above: Above, at_most: int | None) -> TopologyBuilder:
 def run(
     builder: TopologyBuilder, values: Sequence[int], *, partitions: int = 1, batches: int = 1
 ) -> tuple[list[int], bool]:
-    """Return the values that reach the sink, and whether the run has ended."""
+    """Return the values that reach the sink, and whether the run ended."""
     with TopologyTestDriver(builder.build(), partitions=partitions) as driver:
         for batch in range(batches):
             for place, value in enumerate(values[batch::batches]):
@@ -120,7 +120,7 @@ def run(
 
 
 def ended(driver: TopologyTestDriver) -> bool:
-    """Tell whether a run would end now; a call, so that no type checker takes it as settled."""
+    """Return whether a run would end now; a function, because type checkers narrow attributes."""
     return driver.finished
 
 
@@ -132,14 +132,14 @@ def test_limit_passes_the_first_results_of_any_node(above: Above) -> None:
 
 @pytest.mark.parametrize("above", [node for node in NODES if "fold" not in node.__name__])
 @pytest.mark.parametrize("batches", [1, 3])
-def test_limit_is_shared_exactly_by_several_tasks(above: Above, batches: int) -> None:
+def test_limit_is_shared_exactly_by_tasks(above: Above, batches: int) -> None:
     every, _ = run(app(above, None), range(40), partitions=4, batches=batches)
     found, finished = run(app(above, 11), range(40), partitions=4, batches=batches)
     assert (len(found), finished) == (11, True)
     assert not set(found) - set(every)
 
 
-def test_limit_that_is_not_reached_passes_everything() -> None:
+def test_limit_above_number_of_records_passes_all() -> None:
     assert run(app(even, 10), range(19)) == (list(range(0, 19, 2)), True)
     assert run(app(even, 10), range(18)) == (list(range(0, 18, 2)), False)
 
@@ -150,10 +150,10 @@ def test_limit_that_is_not_reached_passes_everything() -> None:
     partitions=st.integers(1, 4),
     batches=st.integers(1, 4),
 )
-def test_limit_passes_as_many_records_as_there_are_up_to_the_limit(
+def test_limit_of_several_tasks_passes_exactly_the_limit(
     records: list[int], at_most: int, partitions: int, batches: int
 ) -> None:
-    """Each task passes a prefix of its records; together they are as many as the limit says."""
+    """Each task passes a prefix of its records; together they pass exactly the limit."""
     builder = app(source, at_most)
     with TopologyTestDriver(builder.build(), partitions=partitions, check_keys=False) as driver:
         written: dict[int, list[int]] = {}
@@ -172,7 +172,7 @@ def test_limit_passes_as_many_records_as_there_are_up_to_the_limit(
         assert driver.finished == (len(records) >= at_most)
 
 
-def test_limit_after_the_windows_of_a_fold_passes_the_first_windows() -> None:
+def test_limit_after_windowed_aggregation_passes_first_windows() -> None:
     builder = TopologyBuilder("app")
     node = builder.add_source("numbers", NUMBERS)
     windows = TumblingWindows(milliseconds(10))
@@ -190,7 +190,7 @@ def test_limit_after_the_windows_of_a_fold_passes_the_first_windows() -> None:
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_limit_after_a_fold_gives_the_same_results_and_state_by_records_and_by_columns(
+def test_limit_after_fold_gives_same_results_and_state_by_records_and_by_columns(
     execution: Execution,
 ) -> None:
     builder = TopologyBuilder("app")
@@ -208,7 +208,7 @@ def test_limit_after_a_fold_gives_the_same_results_and_state_by_records_and_by_c
         assert driver.finished
 
 
-def test_limits_of_two_branches_end_the_run_when_both_are_reached() -> None:
+def test_limits_of_two_branches_end_run_when_both_are_reached() -> None:
     builder = TopologyBuilder("app")
     node = builder.add_source("numbers", NUMBERS)
     for name, at_most, topic in (("few", 2, OUT), ("many", 5, SIDE)):
@@ -222,7 +222,7 @@ def test_limits_of_two_branches_end_the_run_when_both_are_reached() -> None:
         assert [record.value for record in driver.read(SIDE)] == [0, 1, 2, 3, 4]
 
 
-def test_limit_of_one_branch_does_not_end_the_run() -> None:
+def test_limit_of_one_branch_does_not_end_run() -> None:
     builder = TopologyBuilder("app")
     node = builder.add_source("numbers", NUMBERS)
     builder.add_sink("out", OUT, builder.add_processor("first", limit(1), node))
@@ -234,7 +234,7 @@ def test_limit_of_one_branch_does_not_end_the_run() -> None:
         assert len(driver.read(SIDE)) == 4
 
 
-def test_limit_stops_the_task_at_the_record_that_reaches_it() -> None:
+def test_limit_stops_task_at_record_that_reaches_it() -> None:
     seen: list[int] = []
     builder = TopologyBuilder("app")
     node = builder.add_source("numbers", NUMBERS)
@@ -247,7 +247,7 @@ def test_limit_stops_the_task_at_the_record_that_reaches_it() -> None:
         assert (counts.records_in, counts.records_out, counts.held) == (10, 3, 7)
 
 
-def test_limit_leaves_records_behind_it_unread_even_if_they_do_not_decode() -> None:
+def test_limit_leaves_later_records_undecoded() -> None:
     builder = TopologyBuilder("app")
     node = builder.add_source("numbers", NUMBERS)
     builder.add_sink("out", OUT, builder.add_processor("first", limit(2), node))
@@ -261,7 +261,7 @@ def test_limit_leaves_records_behind_it_unread_even_if_they_do_not_decode() -> N
         assert driver.dropped == {}
 
 
-def test_limit_does_not_count_a_record_that_fails() -> None:
+def test_limit_does_not_count_failed_record() -> None:
     builder = TopologyBuilder("app", on_error=DeadLetter("letters"))
     node = builder.add_source("numbers", NUMBERS)
     first = builder.add_processor("first", limit(3), node)
@@ -274,7 +274,7 @@ def test_limit_does_not_count_a_record_that_fails() -> None:
         assert driver.finished
 
 
-def test_limit_ends_one_source_and_leaves_the_other_one_running() -> None:
+def test_limit_ends_one_source_and_other_source_continues() -> None:
     builder = TopologyBuilder("app")
     numbers = builder.add_source("numbers", NUMBERS)
     others = builder.add_source("others", OTHERS)
@@ -289,7 +289,7 @@ def test_limit_ends_one_source_and_leaves_the_other_one_running() -> None:
 
 
 @pytest.mark.parametrize("at_most", [0, -1, 2.5, True, "3", None])
-def test_limit_rejects_what_is_not_a_number_of_records(at_most: object) -> None:
+def test_limit_rejects_invalid_number_of_records(at_most: object) -> None:
     with pytest.raises(TopologyError, match="is not a number of records") as caught:
-        limit(at_most)  # type: ignore[arg-type]  # what a user may try
+        limit(at_most)  # type: ignore[arg-type]  # the invalid argument
     assert "1 or more" in caught.value.hint

@@ -1,4 +1,4 @@
-"""`limit_rate` forwards what a simple model forwards, wherever batches end."""
+"""`limit_rate` equals a model, whatever the batch boundaries."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def steps(driver: TopologyTestDriver, *rows: Row) -> list[list[Row]]:
 
 
 def expected(interval: int, rows: list[Row]) -> tuple[list[Row], list[Row]]:
-    """Return what is forwarded, and what is still held at the end."""
+    """Return the forwarded records, and the records held at the end."""
     free: dict[str, int] = {}
     held: dict[str, Row] = {}
     found: list[Row] = []
@@ -78,9 +78,7 @@ def expected(interval: int, rows: list[Row]) -> tuple[list[Row], list[Row]]:
 
 @settings(max_examples=150)
 @given(st.integers(1, 15), ROWS, CUTS)
-def test_limit_rate_forwards_what_the_model_forwards(
-    interval: int, rows: list[Row], cuts: set[int]
-) -> None:
+def test_limit_rate_equals_model(interval: int, rows: list[Row], cuts: set[int]) -> None:
     forwarded, held = expected(interval, rows)
     ends = [0, *sorted(cut for cut in cuts if cut < len(rows)), len(rows)]
     with driver_of(interval) as driver:
@@ -95,16 +93,14 @@ def test_limit_rate_forwards_what_the_model_forwards(
         assert read(driver) == []
 
 
-def test_the_first_record_of_a_key_comes_at_once_and_the_last_one_when_the_interval_is_over() -> (
-    None
-):
+def test_first_record_of_key_is_forwarded_at_once_and_last_one_after_interval() -> None:
     rows: list[Row] = [("a", 1, 0), ("a", 2, 3), ("b", 5, 4), ("a", 3, 9), ("b", 6, 10)]
     with driver_of(10) as driver:
         assert steps(driver, *rows) == [[rows[0]], [], [rows[2]], [], [rows[3]]]
         assert steps(driver, ("c", 7, 14)) == [[("c", 7, 14), ("b", 6, 10)]]
 
 
-def test_a_record_at_the_end_of_the_interval_replaces_the_buffered_one() -> None:
+def test_record_at_end_of_interval_replaces_buffered_one() -> None:
     with driver_of(10) as driver:
         assert steps(driver, ("a", 1, 0), ("a", 2, 3), ("a", 3, 10)) == [
             [("a", 1, 0)],
@@ -114,14 +110,14 @@ def test_a_record_at_the_end_of_the_interval_replaces_the_buffered_one() -> None
         assert steps(driver, ("b", 0, 99)) == [[("b", 0, 99)]]
 
 
-def test_idle_timeout_releases_the_last_record_of_a_quiet_topic() -> None:
+def test_idle_timeout_releases_last_record_of_quiet_topic() -> None:
     with driver_of(10, idle_timeout=milliseconds(20)) as driver:
         assert steps(driver, ("a", 1, 0), ("a", None, 3)) == [[("a", 1, 0)], []]
         driver.advance_wall_clock(milliseconds(20))
         assert read(driver) == [("a", None, 3)]
 
 
-def test_headers_are_kept_and_records_without_a_key_are_dropped() -> None:
+def test_headers_are_kept_and_records_without_key_dropped() -> None:
     with driver_of(10) as driver:
         driver.pipe(SOURCE, "a", 1, timestamp=0)
         driver.pipe(SOURCE, "a", 2, timestamp=1, headers=(("h", b"1"),))
@@ -130,7 +126,7 @@ def test_headers_are_kept_and_records_without_a_key_are_dropped() -> None:
         assert driver.dropped == {"null-key": 1}
 
 
-def test_a_record_that_fails_leaves_its_key_free() -> None:
+def test_failed_record_leaves_its_key_free() -> None:
     def reject(_: str, value: int) -> None:
         if value == 1:
             raise ValueError("one")
@@ -144,7 +140,7 @@ def test_a_record_that_fails_leaves_its_key_free() -> None:
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_updates_of_windows_are_limited_alike_by_both_engines(execution: Any) -> None:
+def test_updates_of_windows_are_limited_equally_by_both_engines(execution: Any) -> None:
     windows = TumblingWindows(milliseconds(50))
     key = windowed(TEXT, windows)
     builder = TopologyBuilder("rate")
@@ -171,7 +167,7 @@ def test_updates_of_windows_are_limited_alike_by_both_engines(execution: Any) ->
     assert found == [("a", 1), ("b", 1), ("a", 7), ("a", 15), ("b", 3)]
 
 
-def test_wrong_stores_and_suppress_below_are_refused() -> None:
+def test_invalid_stores_and_following_suppress_are_rejected() -> None:
     wrong: Any = key_value_store("held", key=TEXT, value=INT64)
     with pytest.raises(TopologyError, match="limit_rate needs"):
         limit_rate(at_most_every(milliseconds(1)), store=wrong)

@@ -1,4 +1,4 @@
-"""Text that a function returns where an operator takes a collection is an error."""
+"""A text returned where an operator expects a collection is an error."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ operators = pytest.mark.parametrize("name", OPERATORS)
 
 @operators
 @pytest.mark.parametrize("function", [returns_text, returns_bytes])
-def test_returned_text_is_an_error_that_names_operator_function_and_node(
+def test_error_of_returned_text_names_operator_function_and_node(
     name: str, function: Callable[..., Any]
 ) -> None:
     topology = wired(OPERATORS[name](function)).build()
@@ -73,14 +73,14 @@ def test_returned_text_is_an_error_that_names_operator_function_and_node(
 
 
 @pytest.mark.parametrize("function", [returns_text_pairs, returns_one_pair])
-def test_flat_map_refuses_text_in_place_of_a_pair(function: Callable[..., Any]) -> None:
+def test_flat_map_rejects_text_instead_of_pair(function: Callable[..., Any]) -> None:
     wanted = pytest.raises(ProcessingError, match="returns str, expected a pair")
     with TopologyTestDriver(wired(flat_map(function)).build()) as driver, wanted:
         driver.pipe(LINES, "k", "v")
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_map_refuses_text_by_records_and_by_columns(execution: Execution) -> None:
+def test_map_rejects_text_by_records_and_by_columns(execution: Execution) -> None:
     with pytest.raises(ProcessingError, match="map_: function 'returns_text' returns str"):
         below_a_count(map_(returns_text), execution)
 
@@ -118,7 +118,7 @@ def generates(*_: Any) -> Iterator[str]:
 @pytest.mark.parametrize(
     "function", [says_text, says_bytes_or_none, Annotated(), partial(says_text, 1), str]
 )
-def test_build_refuses_a_function_that_is_annotated_to_return_text(
+def test_build_rejects_function_annotated_to_return_text(
     name: str, function: Callable[..., Any]
 ) -> None:
     with pytest.raises(TopologyError) as caught:

@@ -1,4 +1,4 @@
-"""`validate` sets records aside with a reason."""
+"""`validate` separates invalid records, with a reason."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ def routed(value: int) -> tuple[str, object]:
     return child, record.value
 
 
-def test_a_good_record_goes_on_as_it_is() -> None:
+def test_valid_record_is_forwarded_unchanged() -> None:
     assert routed(7) == ("n.valid", 7)
 
 
-def test_a_bad_record_goes_with_its_reason() -> None:
+def test_invalid_record_is_forwarded_with_its_reason() -> None:
     assert routed(-1) == ("n.invalid", Invalid(-1, "negative"))
 
 
-def test_a_value_error_is_a_reason() -> None:
+def test_value_error_is_used_as_reason() -> None:
     assert routed(0) == ("n.invalid", Invalid(0, "ValueError: zero"))
 
 
-def test_another_error_is_an_error() -> None:
+def test_other_exception_is_raised() -> None:
     with pytest.raises(KeyError):
         routed(1)

@@ -68,13 +68,13 @@ cases = pytest.mark.parametrize("name", CASES)
 
 
 @cases
-def test_map_values_passes_what_the_signature_takes(name: str) -> None:
+def test_map_values_passes_arguments_by_signature_of_function(name: str) -> None:
     function, expected = CASES[name]
     assert run(map_values(function), [RECORD]) == [RECORD.with_value(expected)]
 
 
 @cases
-def test_flat_map_values_passes_what_the_signature_takes(name: str) -> None:
+def test_flat_map_values_passes_arguments_by_signature_of_function(name: str) -> None:
     function, expected = CASES[name]
     supplier = flat_map_values(_listed(function))
     assert run(supplier, [RECORD]) == [RECORD.with_value(expected)] * 2
@@ -92,7 +92,7 @@ def _listed(function: Callable[..., Any]) -> Callable[..., list[Any]]:
 
 @pytest.mark.parametrize("made", [map_values, flat_map_values])
 @pytest.mark.parametrize("function", [lambda: 1, lambda a, b, c: a, "upper"])
-def test_function_of_another_number_of_arguments_is_refused_at_the_call(
+def test_function_with_other_number_of_arguments_is_rejected_at_the_call(
     made: Callable[[Any], Any], function: Any
 ) -> None:
     with pytest.raises(TopologyError, match=made.__name__):
@@ -100,13 +100,13 @@ def test_function_of_another_number_of_arguments_is_refused_at_the_call(
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_map_values_with_key_below_an_aggregate(execution: Execution) -> None:
+def test_map_values_with_key_after_an_aggregate(execution: Execution) -> None:
     found = below_a_count(map_values(lambda k, v: f"{k}={v}"), execution)
     assert found == [("a", "a=1"), ("b", "b=2")]
 
 
 @given(st.lists(st.tuples(st.text(), st.integers())))
-def test_with_key_equals_a_map_of_both(rows: list[tuple[str, int]]) -> None:
+def test_map_values_with_key_equals_map_of_key_and_value(rows: list[tuple[str, int]]) -> None:
     records = [Record(key, value, number) for number, (key, value) in enumerate(rows)]
     found = run(map_values(lambda k, v: (k, v)), records)
     assert [(r.key, r.value) for r in found] == [(key, (key, value)) for key, value in rows]

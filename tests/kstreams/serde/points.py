@@ -1,4 +1,4 @@
-"""A serde with columns of structs, which know less of a value than its bytes."""
+"""A serde with struct columns that hold less of a value than its bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAIR = struct.Struct(">qq")
 
 @dataclass
 class Point:
-    """Two numbers, and what columns leave out."""
+    """Two numbers, and a text that columns leave out."""
 
     x: int
     y: int
@@ -26,7 +26,7 @@ class Point:
 
 
 class PointSerde(Serde[Point]):
-    """Both numbers, then the rest."""
+    """Serializes both numbers, then the text."""
 
     name = "point"
     type_token = Point

@@ -1,4 +1,4 @@
-"""A custom serde needs two methods; the bulk forms work by themselves."""
+"""A custom serde needs two methods; the methods for many values have defaults."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Point:
 
 
 class PointSerde(Serde[Point]):
-    """Writes one byte."""
+    """Serializes to one byte."""
 
     name = "point"
     type_token = Point
@@ -39,14 +39,14 @@ class PointSerde(Serde[Point]):
         return Point(data[0])
 
 
-def test_bulk_forms_follow_from_the_single_ones() -> None:
+def test_methods_for_many_values_use_those_for_one() -> None:
     serde = PointSerde()
     column = serde.serialize_many([Point(1), None, Point(2)])
     assert column.to_pylist() == [b"\x01", None, b"\x02"]
     assert serde.deserialize_many(column.slice(1)) == [None, Point(2)]
 
 
-def test_without_a_column_type_tables_carry_bytes() -> None:
+def test_serde_without_column_type_uses_column_of_bytes() -> None:
     serde = PointSerde()
     column = pa.array([b"\x01", None])
     assert serde.arrow_type == pa.binary()
@@ -54,18 +54,18 @@ def test_without_a_column_type_tables_carry_bytes() -> None:
     assert serde.from_arrow(column) is column
 
 
-def test_a_column_of_text_is_not_taken_for_bytes() -> None:
+def test_text_column_is_not_read_as_bytes() -> None:
     with pytest.raises(SerializationError, match="expected a point"):
         PointSerde().from_arrow(pa.array(["a"]))
 
 
-def test_the_first_that_fails_raises() -> None:
+def test_first_failing_value_raises() -> None:
     serde = PointSerde()
     with pytest.raises(DeserializationError, match="b'22'"):
         serde.deserialize_many(pa.array([b"1", b"22", b"333"]))
 
 
-def test_defaults_promise_nothing() -> None:
+def test_default_properties_are_conservative() -> None:
     serde = PointSerde()
     assert (serde.immutable, serde.hashes_by_bytes) == (False, False)
     assert serde.ordered is serde

@@ -1,4 +1,4 @@
-"""The built-in serdes, one by one and in bulk, against each other and against Kafka's bytes."""
+"""The built-in serdes: single values against columns, and against Kafka's bytes."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ ORDERED = ("bytes", "text", "int32", "int64", "double", "bool")
 
 
 def label(value: object) -> str:
-    """Name a case; without addresses, which differ from process to process."""
+    """Name a case, without addresses, which differ between processes."""
     text = repr(value)
     return type(value).__name__ if " at 0x" in text else text[:24]
 
 
 def same(one: Any, other: Any) -> bool:
-    """Compare by value and type, floats bit by bit: NaN equals itself, and -0.0 is not 0.0."""
+    """Compare value and type; floats bit by bit, so NaN equals itself and -0.0 is not 0.0."""
     if isinstance(one, float) and isinstance(other, float):
         return struct.pack("d", one) == struct.pack("d", other)
     return type(one) is type(other) and bool(one == other)
@@ -58,7 +58,7 @@ def all_same(some: list[Any], others: list[Any]) -> bool:
 @each
 @settings(max_examples=50)
 @given(data=st.data())
-def test_what_is_written_is_read_again(name: str, data: st.DataObject) -> None:
+def test_serialized_value_is_deserialized_unchanged(name: str, data: st.DataObject) -> None:
     serde, values = VALUES[name]
     value = data.draw(values)
     assert same(serde.deserialize(serde.serialize(value)), value)
@@ -67,7 +67,7 @@ def test_what_is_written_is_read_again(name: str, data: st.DataObject) -> None:
 @each
 @settings(max_examples=50)
 @given(data=st.data())
-def test_in_bulk_it_is_the_same(name: str, data: st.DataObject) -> None:
+def test_many_values_give_same_bytes_as_single_values(name: str, data: st.DataObject) -> None:
     serde, strategy = VALUES[name]
     values = data.draw(st.lists(st.none() | strategy, max_size=20))
     start, length = data.draw(st.integers(0, 20)), data.draw(st.integers(0, 20))
@@ -82,7 +82,7 @@ def test_in_bulk_it_is_the_same(name: str, data: st.DataObject) -> None:
 @each
 @settings(max_examples=50)
 @given(data=st.data())
-def test_columns_are_the_same_too(name: str, data: st.DataObject) -> None:
+def test_arrow_columns_give_same_values_as_bytes(name: str, data: st.DataObject) -> None:
     serde, strategy = VALUES[name]
     values = data.draw(st.lists(st.none() | strategy, max_size=20))
     start = data.draw(st.integers(0, 20))
@@ -97,7 +97,7 @@ def test_columns_are_the_same_too(name: str, data: st.DataObject) -> None:
 
 @each
 @given(data=st.binary(max_size=12))
-def test_any_bytes_are_read_or_refused_alike(name: str, data: bytes) -> None:
+def test_any_bytes_are_read_or_rejected_equally_by_all_methods(name: str, data: bytes) -> None:
     serde, _ = VALUES[name]
     column = pa.array([data, None, data], pa.binary())
     read: list[Any] | None = None
@@ -115,7 +115,7 @@ def test_any_bytes_are_read_or_refused_alike(name: str, data: bytes) -> None:
 
 @pytest.mark.parametrize("name", ORDERED)
 @given(data=st.data())
-def test_the_ordered_bytes_sort_as_the_objects_do(name: str, data: st.DataObject) -> None:
+def test_ordered_bytes_have_order_of_objects(name: str, data: st.DataObject) -> None:
     serde, strategy = VALUES[name]
     ordered = serde.ordered
     if name == "double":
@@ -127,7 +127,7 @@ def test_the_ordered_bytes_sort_as_the_objects_do(name: str, data: st.DataObject
         assert (one == other) == (ordered.serialize(one) == ordered.serialize(other))
 
 
-def test_doubles_have_a_total_order() -> None:
+def test_ordered_doubles_have_total_order() -> None:
     rising = [-math.nan, -math.inf, -1.5, -5e-324, -0.0, 0.0, 5e-324, 1.5, math.inf, math.nan]
     written = [
         DOUBLE.ordered.serialize(math.copysign(v, s))
@@ -137,13 +137,13 @@ def test_doubles_have_a_total_order() -> None:
 
 
 @each
-def test_the_ordered_twin_of_a_twin_is_itself(name: str) -> None:
+def test_ordered_serde_is_its_own_ordered_serde(name: str) -> None:
     serde, _ = VALUES[name]
     assert serde.ordered.ordered is serde.ordered
 
 
 @each
-def test_it_pickles_to_the_same_object(name: str) -> None:
+def test_pickled_serde_is_same_object(name: str) -> None:
     serde, _ = VALUES[name]
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         assert pickle.loads(pickle.dumps(serde, protocol)) is serde
@@ -154,7 +154,9 @@ def test_it_pickles_to_the_same_object(name: str) -> None:
 @each
 @settings(max_examples=50)
 @given(data=st.data())
-def test_hashes_by_bytes_holds_for_serdes_that_declare_it(name: str, data: st.DataObject) -> None:
+def test_serdes_that_declare_hashes_by_bytes_have_equal_bytes_for_equal_values(
+    name: str, data: st.DataObject
+) -> None:
     serde, strategy = VALUES[name]
     if serde.hashes_by_bytes:
         one, other = data.draw(strategy), data.draw(strategy)
@@ -162,7 +164,7 @@ def test_hashes_by_bytes_holds_for_serdes_that_declare_it(name: str, data: st.Da
         assert hash(one) == hash(serde.deserialize(serde.serialize(one)))
 
 
-def test_what_hashes_by_bytes() -> None:
+def test_doubles_alone_do_not_hash_by_bytes() -> None:
     assert {name for name, (serde, _) in VALUES.items() if not serde.hashes_by_bytes} == {
         "double",
         "double ordered",
@@ -194,7 +196,7 @@ def test_what_hashes_by_bytes() -> None:
         (BOOL, True, "01"),
         (BOOL, False, "00"),
         (BYTES, b"\x00\xff", "00ff"),
-        # Not Kafka's: the keys of stores.
+        # Not in Kafka: the keys of stores.
         (INT64.ordered, 0, "8000000000000000"),
         (INT64.ordered, -1, "7fffffffffffffff"),
         (INT32.ordered, 1, "80000001"),
@@ -203,7 +205,7 @@ def test_what_hashes_by_bytes() -> None:
     ],
     ids=label,
 )
-def test_golden_bytes(serde: Serde[Any], value: object, data: str) -> None:
+def test_serialized_bytes_match_recorded_bytes(serde: Serde[Any], value: object, data: str) -> None:
     assert serde.serialize(value).hex() == data
     assert serde.serialize_many([value]).to_pylist() == [bytes.fromhex(data)]
 
@@ -242,7 +244,7 @@ def test_golden_bytes(serde: Serde[Any], value: object, data: str) -> None:
     ],
     ids=label,
 )
-def test_wrong_objects_are_refused(serde: Serde[Any], value: object) -> None:
+def test_objects_of_wrong_type_are_rejected(serde: Serde[Any], value: object) -> None:
     with pytest.raises(SerializationError) as caught:
         serde.serialize(value)
     assert "expected" in str(caught.value)
@@ -256,7 +258,7 @@ def test_wrong_objects_are_refused(serde: Serde[Any], value: object) -> None:
     [(INT64, 1, 1.0), (TEXT, "a", b"a"), (BYTES, b"a", "a"), (INT32, 1, 2**31), (DOUBLE, 1.0, "1")],
     ids=label,
 )
-def test_one_wrong_object_among_good_ones_is_refused(
+def test_object_of_wrong_type_among_valid_ones_is_rejected(
     serde: Serde[Any], good: object, bad: object
 ) -> None:
     for values in ([good, bad], [bad, good], [good] * 9 + [None, bad]):
@@ -283,7 +285,7 @@ def test_one_wrong_object_among_good_ones_is_refused(
     ],
     ids=label,
 )
-def test_wrong_bytes_are_refused(serde: Serde[Any], data: bytes) -> None:
+def test_invalid_bytes_are_rejected(serde: Serde[Any], data: bytes) -> None:
     good = serde.serialize_many([{"text": "a", "bool": True}.get(serde.name, 1)]).to_pylist()
     with pytest.raises(DeserializationError) as caught:
         serde.deserialize(data)
@@ -295,7 +297,7 @@ def test_wrong_bytes_are_refused(serde: Serde[Any], data: bytes) -> None:
 
 @pytest.mark.parametrize("length", range(18))
 @pytest.mark.parametrize("start", [0, 1, 7, 8, 9])
-def test_slices_of_columns_with_nulls(start: int, length: int) -> None:
+def test_slices_of_columns_with_nulls_are_read(start: int, length: int) -> None:
     values = [None if number % 3 == 0 else number for number in range(40)]
     expected = values[start : start + length]
     column = pa.array(values, pa.int64()).slice(start, length)
@@ -322,7 +324,7 @@ def test_slices_of_columns_with_nulls(start: int, length: int) -> None:
     ],
     ids=label,
 )
-def test_columns_of_near_types_are_taken(
+def test_columns_of_compatible_types_are_accepted(
     serde: Serde[Any], column: pa.Array, expected: list[Any]
 ) -> None:
     assert serde.deserialize_many(serde.from_arrow(column)) == expected
@@ -345,13 +347,13 @@ def test_columns_of_near_types_are_taken(
     ],
     ids=label,
 )
-def test_columns_of_other_types_are_refused(serde: Serde[Any], column: pa.Array) -> None:
+def test_columns_of_other_types_are_rejected(serde: Serde[Any], column: pa.Array) -> None:
     with pytest.raises(SerializationError):
         serde.from_arrow(column)
 
 
 @each
-def test_empty_columns(name: str) -> None:
+def test_empty_columns_are_read_and_written(name: str) -> None:
     serde, _ = VALUES[name]
     assert len(serde.serialize_many([])) == 0
     assert serde.serialize_many([]).type == pa.binary()
@@ -363,11 +365,11 @@ def test_empty_columns(name: str) -> None:
 @pytest.mark.parametrize(
     ("serde", "text"), [(INT64, "<serde int64>"), (TEXT, "<serde text>"), (NONE, "<serde none>")]
 )
-def test_a_serde_shows_its_name(serde: Serde[Any], text: str) -> None:
+def test_repr_of_serde_has_its_name(serde: Serde[Any], text: str) -> None:
     assert repr(serde) == text
 
 
-def test_numbers_of_numpy_are_taken() -> None:
+def test_numpy_numbers_are_accepted() -> None:
     assert INT64.serialize(int(np.int64(5))) == INT64.serialize_many([np.int64(5)])[0].as_py()
     assert DOUBLE.serialize_many([np.float64(1.5), 2]).to_pylist() == [
         DOUBLE.serialize(1.5),

@@ -1,4 +1,4 @@
-"""Values with columns of structs pass through nodes as they came, and give fields when asked."""
+"""Values with struct columns pass nodes unchanged, and their fields are read on demand."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ BOTH: tuple[Execution, ...] = ("records", "columns")
 SUMS = combine(count(), over(field("x", INT64), sum_(INT64)), over(field("y", INT64), sum_(INT64)))
 
 
-def test_structures_stay_bytes_and_numbers_do_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_structs_are_stored_as_bytes_and_numbers_as_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     data = POINTS.serialize_many([Point(1, 2, b"more"), None])
     assert stays_bytes(POINTS)
     assert carried(POINTS, data) is data
@@ -45,7 +47,7 @@ def test_structures_stay_bytes_and_numbers_do_not(monkeypatch: pytest.MonkeyPatc
     assert carried_fields(INT64, carried(INT64, numbers)).to_pylist() == [5]
 
 
-def test_fields_of_structs_feed_windows() -> None:
+def test_windows_aggregate_fields_of_structs() -> None:
     for execution in BOTH:
         driver, sink = aggregation(SOURCE, SUMS, execution)
         with driver:
@@ -55,7 +57,7 @@ def test_fields_of_structs_feed_windows() -> None:
             assert [r.value for r in driver.read(sink)] == [(2, 3, -3), (2, 23, -23)]
 
 
-def test_sessions_with_late_records_fall_back_to_the_objects() -> None:
+def test_sessions_with_late_records_use_objects() -> None:
     windows = SessionWindows(milliseconds(5), grace=milliseconds(0))
     found = []
     for execution in BOTH:
@@ -82,7 +84,7 @@ def test_sessions_with_late_records_fall_back_to_the_objects() -> None:
 
 
 @pytest.mark.parametrize("execution", BOTH)
-def test_joins_get_whole_objects(execution: Execution) -> None:
+def test_joins_receive_complete_objects(execution: Execution) -> None:
     builder = TopologyBuilder("join")
     other: Topic[str, Point] = Topic("other", TEXT, POINTS)
     seen: list[Any] = []
@@ -105,7 +107,7 @@ def test_joins_get_whole_objects(execution: Execution) -> None:
 
 
 @pytest.mark.parametrize("execution", BOTH)
-def test_a_global_join_forwards_keys_as_objects(execution: Execution) -> None:
+def test_global_join_forwards_keys_as_objects(execution: Execution) -> None:
     names: Topic[str, str] = Topic("names", TEXT, TEXT)
     points: Topic[Point, str] = Topic("points", POINTS, TEXT)
     seen: list[Any] = []
@@ -123,7 +125,7 @@ def test_a_global_join_forwards_keys_as_objects(execution: Execution) -> None:
     assert [record.key for record in seen] == [Point(1, 2, b"x")]
 
 
-def test_a_bad_value_is_named_by_its_record() -> None:
+def test_error_of_invalid_value_names_its_record() -> None:
     for execution in BOTH:
         driver, _ = aggregation(SOURCE, SUMS, execution)
         with driver:
@@ -136,7 +138,7 @@ def test_a_bad_value_is_named_by_its_record() -> None:
         assert (where.offset, where.timestamp) == (1, 2)
 
 
-def test_batch_processors_get_structs() -> None:
+def test_batch_processors_receive_structs() -> None:
     tables: list[pa.Table] = []
 
     class Keep(BatchProcessor[str, Point, str, Point]):
@@ -153,7 +155,7 @@ def test_batch_processors_get_structs() -> None:
     assert tables[0].column("value").to_pylist() == [{"x": 1, "y": 2}]
 
 
-def test_a_count_by_records_does_not_decode_structs() -> None:
+def test_count_by_records_does_not_decode_structs() -> None:
     driver, sink = aggregation(SOURCE, count(), "records")
     with driver:
         driver.write_bytes("in", b"k", b"short", timestamp=1)
@@ -161,7 +163,7 @@ def test_a_count_by_records_does_not_decode_structs() -> None:
         assert [r.value for r in driver.read(sink)] == [1]
 
 
-def test_windows_run_by_columns_without_being_asked() -> None:
+def test_windows_run_by_columns_by_default() -> None:
     windows = TumblingWindows(milliseconds(10))
     builder = TopologyBuilder("auto")
     supplier: Any = windowed_aggregate(windows, SUMS, store=store_for(windows, SUMS.state))

@@ -1,4 +1,4 @@
-"""Compressed values are those of the other serde; bombs, cuts and foreign dictionaries are told."""
+"""Compressed serdes: dictionaries, size limits, damaged data and unknown dictionaries."""
 
 from __future__ import annotations
 
@@ -83,13 +83,13 @@ class TestZstd(TestGzip):
 
     def bad_bytes(self) -> Sequence[bytes]:
         good = zstandard.compress(b"tea")
-        cut = b"\x28\xb5\x2f\xfd\x00"  # says nothing of its length
+        cut = b"\x28\xb5\x2f\xfd\x00"  # does not state its length
         return [b"", b"tea", good[:-1], good + b"x", good + good, cut, zstandard.compress(b"\xff")]
 
     def written(self) -> Sequence[WrittenBytes[str]]:
         streamed = zstandard.ZstdCompressor().compressobj()
         return [
-            WrittenBytes(streamed.compress(b"tea") + streamed.flush(), "tea"),  # without its length
+            WrittenBytes(streamed.compress(b"tea") + streamed.flush(), "tea"),  # without the length
             WrittenBytes(zstandard.ZstdCompressor(write_checksum=True).compress(b"tea"), "tea"),
         ]
 
@@ -125,7 +125,7 @@ class TestNumbersInColumns(SerdeContract[int]):
         return [0, -1, 2**63 - 1]
 
 
-def test_the_dictionary_makes_small_values_small() -> None:
+def test_dictionary_compresses_small_values() -> None:
     plain = sum(len(ORDERS.serialize(order)) for order in orders(500))
     without = sum(len(compressed(ORDERS).serialize(order)) for order in orders(500))
     packed = compressed(ORDERS, dictionary=dictionary())
@@ -133,7 +133,7 @@ def test_the_dictionary_makes_small_values_small() -> None:
     assert small < 0.6 * plain < plain < without
 
 
-def test_the_name_tells_codec_dictionary_and_serde() -> None:
+def test_name_has_codec_dictionary_and_serde() -> None:
     packed = compressed(ORDERS, dictionary=dictionary())
     digest = packed.name.removeprefix("zstd:").removesuffix("(json[Order])")
     assert len(digest) == 8
@@ -141,7 +141,7 @@ def test_the_name_tells_codec_dictionary_and_serde() -> None:
     assert packed.name == compressed(ORDERS, dictionary=dictionary(), level=9, max_bytes=99).name
 
 
-def test_older_dictionaries_are_read_and_the_current_is_written() -> None:
+def test_older_dictionaries_are_read_and_current_one_is_written() -> None:
     old = compressed(ORDERS, dictionary=dictionary(1024))
     new = compressed(ORDERS, dictionary=dictionary(), older=[dictionary(1024)])
     some = orders(6)
@@ -169,7 +169,7 @@ def bombs() -> dict[str, tuple[Codec, Callable[[], bytes]]]:
 
 
 @pytest.mark.parametrize("bomb", bombs())
-def test_a_bomb_is_refused_before_there_is_room_for_it(bomb: str) -> None:
+def test_decompression_bomb_is_rejected_before_memory_is_allocated(bomb: str) -> None:
     codec, make = bombs()[bomb]
     data, serde = make(), compressed(BYTES, codec, max_bytes=1 << 20)
     good = serde.serialize(b"good")
@@ -188,7 +188,7 @@ def test_a_bomb_is_refused_before_there_is_room_for_it(bomb: str) -> None:
 
 
 @each_codec
-def test_what_could_not_be_read_again_is_not_written(codec: Codec) -> None:
+def test_values_above_read_limit_are_not_written(codec: Codec) -> None:
     serde = compressed(TEXT, codec, max_bytes=10)
     assert serde.deserialize(serde.serialize("x" * 10)) == "x" * 10
     for write in (lambda: serde.serialize("x" * 11), lambda: serde.serialize_many(["a", "x" * 11])):
@@ -198,13 +198,13 @@ def test_what_could_not_be_read_again_is_not_written(codec: Codec) -> None:
 
 @each_codec
 @given(texts=st.lists(st.none() | st.text(max_size=50), max_size=6))
-def test_the_bytes_are_other_programs_too(codec: Codec, texts: list[str | None]) -> None:
+def test_other_programs_can_decompress_the_bytes(codec: Codec, texts: list[str | None]) -> None:
     column = compressed(TEXT, codec).serialize_many(texts)
     read = gzip.decompress if codec == "gzip" else zstandard.decompress
     assert [None if x is None else read(x).decode() for x in column.to_pylist()] == texts
 
 
-def test_threads_share_a_serde() -> None:
+def test_threads_can_share_serde() -> None:
     serde = compressed(ORDERS, dictionary=dictionary())
     column = serde.serialize_many(orders(2000))
     with ThreadPoolExecutor(8) as pool:
@@ -213,7 +213,7 @@ def test_threads_share_a_serde() -> None:
         assert {c.nbytes for c in pool.map(lambda _: serde.serialize_many(orders(500)), range(16))}
 
 
-def test_the_first_that_fails_is_told() -> None:
+def test_error_of_first_failing_value_is_raised() -> None:
     serde = compressed(INT64)
     short, broken = compressed(BYTES).serialize(b"short"), b"broken"
     with pytest.raises(DeserializationError, match="expected 8 bytes of int64"):
@@ -222,7 +222,7 @@ def test_the_first_that_fails_is_told() -> None:
         serde.to_arrow(pa.array([short, broken]))
 
 
-def test_settings_make_unlike_serdes() -> None:
+def test_different_settings_make_unequal_serdes() -> None:
     assert compressed(TEXT) != compressed(TEXT, level=9)
     assert compressed(TEXT) != compressed(TEXT, "gzip")
     packed: Serde[Any] = compressed(TEXT, "gzip", level=1, max_bytes=50)
@@ -238,17 +238,17 @@ def test_settings_make_unlike_serdes() -> None:
         ({"max_bytes": 0}, "at least 1"),
     ],
 )
-def test_wrong_settings_fail_at_once(arguments: dict[str, Any], text: str) -> None:
+def test_invalid_settings_fail_at_the_call(arguments: dict[str, Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         compressed(TEXT, **arguments)
 
 
-def test_too_few_samples_make_no_dictionary() -> None:
+def test_training_of_dictionary_with_too_few_samples_raises() -> None:
     with pytest.raises(ValueError, match="no dictionary of 4,096 bytes comes of 2 samples"):
         train_dictionary(ORDERS, orders(2))
 
 
-def test_without_zstandard_the_error_names_the_extra() -> None:
+def test_error_without_zstandard_names_extra_to_install() -> None:
     code = (
         "import sys; sys.modules['zstandard'] = None;"
         "from kstreams.serde import TEXT, compressed;"

@@ -1,4 +1,4 @@
-"""The built-in serdes pass the suite that users' own have to pass."""
+"""The built-in serdes pass `SerdeContract`, the test suite for custom serdes."""
 
 from __future__ import annotations
 
@@ -244,11 +244,11 @@ class TestSessionKeys(TestTumblingKeys):
         return [Windowed("a", 0, 1 << 63)]
 
 
-# ------------------------------------------------------------ the suite finds what is wrong
+# ------------------------------------------------------------ the suite detects faults
 
 
 class _Lax(Serde[Any]):
-    """A serde of small dicts with faults to choose."""
+    """A serde of small dicts with selectable faults."""
 
     name = "lax"
 
@@ -282,7 +282,7 @@ class _Lax(Serde[Any]):
         return found
 
     @property
-    def immutable(self) -> bool:  # type: ignore[override]  # by its faults
+    def immutable(self) -> bool:  # type: ignore[override]  # depending on its faults
         return "claims" in self.faults
 
     def __eq__(self, other: object) -> bool:
@@ -333,15 +333,15 @@ def failed(*faults: str) -> set[str]:
         ("unequal", "test_it_equals_another_that_is_made_alike"),
     ],
 )
-def test_a_fault_is_found(fault: str, test: str) -> None:
+def test_contract_detects_fault(fault: str, test: str) -> None:
     assert test in failed(fault)
 
 
-def test_a_serde_without_faults_passes() -> None:
+def test_serde_without_faults_passes_contract() -> None:
     assert failed() == set()
 
 
-def test_a_suite_without_a_serde_says_what_to_do() -> None:
+def test_contract_without_serde_names_method_to_override() -> None:
     with pytest.raises(NotImplementedError, match=r"override serde\(\)"):
         SerdeContract[Any]().serde()
     with pytest.raises(NotImplementedError, match=r"override values\(\)"):

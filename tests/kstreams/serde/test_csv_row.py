@@ -1,4 +1,4 @@
-"""Rows of CSV: typed, quoted where need be, and in bulk what they are alone."""
+"""CSV rows: typed, quoted if necessary, and equal for single values and columns."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ class TestOrders(SerdeContract[Order]):
 
     def wrong_objects(self) -> Sequence[object]:
         return [
-            Order("1", ""),  # type: ignore[arg-type]  # what is tested, as are the next
+            Order("1", ""),  # type: ignore[arg-type]  # invalid on purpose, like the next ones
             Order(True, ""),
             Order(2**63, ""),
-            Order(1, None),  # type: ignore[arg-type]  # as above
+            Order(1, None),  # type: ignore[arg-type]  # invalid on purpose
             Order(1, "\ud800"),
-            Order(1, "", "1"),  # type: ignore[arg-type]  # as above
-            Order(1, "", paid=1),  # type: ignore[arg-type]  # as above
+            Order(1, "", "1"),  # type: ignore[arg-type]  # invalid on purpose
+            Order(1, "", paid=1),  # type: ignore[arg-type]  # invalid on purpose
             Point(1, 2.0),
         ]
 
@@ -159,7 +159,7 @@ class TestTimes(SerdeContract[Event]):
         return one == other
 
     def wrong_objects(self) -> Sequence[object]:
-        return [Event("a", datetime(2024, 1, 2))]  # without a zone
+        return [Event("a", datetime(2024, 1, 2))]  # without a time zone
 
     def bad_bytes(self) -> Sequence[bytes]:
         return [b"a,2024-01-02T03:04:05", b"a,soon"]
@@ -186,7 +186,7 @@ cells = st.sampled_from(
 @given(st.lists(st.lists(cells, min_size=1, max_size=7).map(",".join), min_size=1, max_size=4))
 @example(['1,"a', 'b",2\n3,c'])
 @example(['1,"a', 'b"', "\r3,c"])
-def test_whatever_comes_is_read_alike_or_refused_alike(rows: list[str]) -> None:
+def test_any_text_is_read_or_rejected_equally_by_all_methods(rows: list[str]) -> None:
     serde: Any = csv_row(Order)
     items = [row.encode() for row in rows]
 
@@ -202,13 +202,13 @@ def test_whatever_comes_is_read_alike_or_refused_alike(rows: list[str]) -> None:
 
 
 @given(st.lists(st.builds(Order, int64s, text, st.none(), text), max_size=4))
-def test_other_programs_read_it(orders: list[Order]) -> None:
+def test_csv_module_reads_written_rows(orders: list[Order]) -> None:
     data = csv_row(Order).serialize_many(orders).to_pylist()
     read = [next(csv.reader(io.StringIO(row.decode(), newline=""))) for row in data]
     assert [(int(r[0]), r[1], r[3]) for r in read] == [(o.id, o.item, o.note) for o in orders]
 
 
-def test_numbers_of_a_field_take_the_type_that_is_asked_for() -> None:
+def test_number_field_is_read_in_requested_type() -> None:
     serde = csv_row(Point)
     column = serde.to_arrow(pa.array([b"1,2", None, b"3,4.5"]))
     assert serde.field(column, "y", pa.float64()).to_pylist() == [2.0, None, 4.5]
@@ -217,7 +217,7 @@ def test_numbers_of_a_field_take_the_type_that_is_asked_for() -> None:
             serde.field(column, name, kind)
 
 
-def test_windows_work_on_its_columns() -> None:
+def test_windows_aggregate_fields_of_rows() -> None:
     orders = Topic("orders", key=TEXT, value=csv_row(Order))
     minutes = TumblingWindows(seconds(60))
     sums = Topic("sums", key=windowed(TEXT, minutes), value=DOUBLE)
@@ -246,18 +246,18 @@ def test_windows_work_on_its_columns() -> None:
     ],
     ids=["no fields", "a list", "a union"],
 )
-def test_a_type_without_columns_fails_at_once(kind: type, text: str) -> None:
+def test_field_type_without_column_form_fails_at_the_call(kind: type, text: str) -> None:
     with pytest.raises(TypeError, match=text):
         csv_row(kind)
 
 
 @pytest.mark.parametrize("delimiter", ["", '"', "\n", "::", "€"])
-def test_a_wrong_delimiter_fails_at_once(delimiter: str) -> None:
+def test_invalid_delimiter_fails_at_the_call(delimiter: str) -> None:
     with pytest.raises(ValueError, match="expected one character"):
         csv_row(Point, delimiter=delimiter)
 
 
-def test_a_time_of_any_zone_is_one_moment() -> None:
+def test_times_of_any_zone_are_the_same_instant() -> None:
     serde = csv_row(Event)
     there = datetime(2024, 1, 2, 3, tzinfo=timezone(timedelta(hours=2)))
     assert serde.serialize(Event("a", there)) == b"a,2024-01-02T01:00:00+00:00"
@@ -266,7 +266,7 @@ def test_a_time_of_any_zone_is_one_moment() -> None:
         serde.serialize(Event("a", there.replace(tzinfo=None)))
 
 
-def test_integers_of_columns_are_summed() -> None:
+def test_integer_columns_are_summed() -> None:
     assert csv_row(Point).field(
         csv_row(Point).to_arrow(pa.array([b"1,2"])), "x", INT64.arrow_type
     ).to_pylist() == [1]

@@ -1,4 +1,4 @@
-"""A frame belongs to a topic: whatever keeps data inside keeps it without."""
+"""Framed serdes: the frame belongs to a topic, and internal data is stored without it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FRAMED = VersionedText()
 HOURS = TumblingWindows(hours(1))
 
 
-def test_a_framed_serde_reads_and_writes_behind_its_frame() -> None:
+def test_framed_serde_writes_and_reads_after_its_frame() -> None:
     assert FRAMED.serialize("ab") == b"\x01ab"
     assert FRAMED.deserialize(b"\x02ab") == "ba"
     data = FRAMED.serialize_many(["ab", None, "c"])
@@ -30,7 +30,7 @@ def test_a_framed_serde_reads_and_writes_behind_its_frame() -> None:
     assert FRAMED.name == "versioned(text)"
 
 
-def test_plain_takes_frames_off_whatever_they_are_in() -> None:
+def test_plain_removes_frames_within_composite_serdes() -> None:
     assert FRAMED.plain is TEXT
     assert INT64.plain is INT64
     assert TupleSerde(INT64, FRAMED).plain == TupleSerde(INT64, TEXT)
@@ -39,14 +39,14 @@ def test_plain_takes_frames_off_whatever_they_are_in() -> None:
     assert unframed.plain is unframed
 
 
-def test_bytes_of_a_composite_become_plain_ones() -> None:
+def test_framed_bytes_of_composite_become_plain_bytes() -> None:
     framed: TupleSerde[tuple[int, str]] = TupleSerde(INT64, FRAMED)
     plain: TupleSerde[tuple[int, str]] = TupleSerde(INT64, TEXT)
     data = framed.serialize_many([(1, "ab"), None])
     assert framed.to_plain(data) == plain.serialize_many([(1, "ab"), None])
 
 
-def test_stores_keep_what_is_framed_without_the_frame() -> None:
+def test_stores_keep_framed_values_without_frame() -> None:
     framed: TupleSerde[tuple[str, int]] = TupleSerde(FRAMED, INT64)
     plain: TupleSerde[tuple[str, int]] = TupleSerde(TEXT, INT64)
     store = key_value_store("s", key=FRAMED, value=framed)
@@ -54,18 +54,18 @@ def test_stores_keep_what_is_framed_without_the_frame() -> None:
     assert timestamped_store("t", key=TEXT, value=FRAMED).value is TEXT
 
 
-def test_a_topic_says_to_a_framed_serde_where_it_is() -> None:
+def test_topic_binds_framed_serde_to_its_name() -> None:
     topic = Topic("t", key=TEXT, value=FRAMED)
     assert topic.value is FRAMED
     assert pickle.loads(pickle.dumps(topic)) == topic
 
 
-def test_a_windowed_key_has_the_frame_of_its_key() -> None:
+def test_windowed_key_has_frame_of_inner_key() -> None:
     key = windowed(FRAMED, HOURS)
     assert frame_of(key) == b"\x01"
     assert frame_of(TEXT) == b""
     assert list(framed_in(key)) == [FRAMED]
 
 
-def test_plain_of_returns_a_value_that_is_no_serde_unchanged() -> None:
-    assert plain_of("no serde") == "no serde"  # type: ignore[arg-type,comparison-overlap]  # a user's mistake
+def test_plain_of_returns_value_that_is_no_serde_unchanged() -> None:
+    assert plain_of("no serde") == "no serde"  # type: ignore[arg-type,comparison-overlap]  # the invalid argument

@@ -1,4 +1,4 @@
-"""Tests of columns of objects that Arrow has no type for."""
+"""Columns of objects that have no Arrow type."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def rows_of(draw: st.DrawFn, count: int) -> list[int]:
-    """Draw some rows: those that follow each other, or any."""
+    """Draw row numbers, consecutive or arbitrary."""
     if not count:
         return []
     first = draw(st.integers(0, count))
@@ -33,7 +33,7 @@ def rows_of(draw: st.DrawFn, count: int) -> list[int]:
 
 @pytest.mark.parametrize("kind", VALUES)
 @given(data=st.data())
-def test_rows_are_taken_without_their_objects(kind: str, data: st.DataObject) -> None:
+def test_rows_are_selected_without_their_objects(kind: str, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.none() | VALUES[kind]))
     rows = data.draw(rows_of(len(values)))
     held = HeldObjects()
@@ -43,7 +43,7 @@ def test_rows_are_taken_without_their_objects(kind: str, data: st.DataObject) ->
 
 
 @given(st.data())
-def test_objects_are_made_where_somebody_looks(data: st.DataObject) -> None:
+def test_objects_are_created_on_access(data: st.DataObject) -> None:
     pairs = data.draw(st.lists(st.tuples(st.none() | st.integers(), st.none() | st.text())))
     rows = data.draw(rows_of(len(pairs)))
     made: list[Any] = []
@@ -62,13 +62,13 @@ def test_objects_are_made_where_somebody_looks(data: st.DataObject) -> None:
     assert objects_of(taken) == [f"{one}+{other}" for one, other in some]
 
 
-def test_other_columns_have_no_parts() -> None:
+def test_parts_of_other_columns_are_none() -> None:
     held = HeldObjects()
     for values in (["a"], [["a"]], [None]):
         assert parts_of(pa.chunked_array([held.column(values)])) is None
 
 
-def test_a_column_of_sequences_has_one_object_a_row() -> None:
+def test_column_of_sequences_has_one_object_per_row() -> None:
     found = object_column([[1, 2], [3, 4]])
     assert found.shape == (2,)
     assert found.tolist() == [[1, 2], [3, 4]]

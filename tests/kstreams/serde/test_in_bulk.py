@@ -1,4 +1,4 @@
-"""Bulk forms of composite serdes give what single steps give, and fail where they fail."""
+"""Composite serdes give equal results for columns and single values, and fail equally."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ VALUES: dict[str, tuple[Serde[Any], st.SearchStrategy[Any]]] = {
 
 @pytest.mark.parametrize("name", sorted(VALUES))
 @given(data=st.data())
-def test_in_bulk_as_in_single_steps(name: str, data: st.DataObject) -> None:
+def test_many_values_give_same_bytes_as_single_values(name: str, data: st.DataObject) -> None:
     serde, strategy = VALUES[name]
     values = data.draw(st.lists(strategy | st.none(), max_size=8))
     expected = [None if value is None else serde.serialize(value) for value in values]
@@ -63,13 +63,13 @@ def test_in_bulk_as_in_single_steps(name: str, data: st.DataObject) -> None:
         (SESSION, Windowed("a", 0, 10), Windowed("a", 0, 1 << 63)),
     ],
 )
-def test_what_fails_by_itself_fails_among_others(serde: Serde[Any], good: Any, bad: Any) -> None:
+def test_value_that_fails_alone_fails_in_column(serde: Serde[Any], good: Any, bad: Any) -> None:
     with pytest.raises(SerializationError):
         serde.serialize(bad)
     with pytest.raises(SerializationError):
         serde.serialize_many([good, bad, None])
 
 
-def test_a_row_that_is_cut_short_is_named() -> None:
+def test_truncated_row_raises_deserialization_error() -> None:
     with pytest.raises(DeserializationError, match="expected 8 bytes of time"):
         STAMPED_TEXT.deserialize_many(pa.array([bytes(8) + b"a", b"short"], pa.binary()))

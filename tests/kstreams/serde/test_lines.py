@@ -1,4 +1,4 @@
-"""Texts of several lines, as tuples."""
+"""Texts of several lines as tuples."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class TestLines(SerdeContract[Lines]):
 
 
 @given(st.lists(st.text("a\r\n", max_size=6), max_size=4))
-def test_ends_of_lines_of_any_kind_are_read_alike(texts: list[str]) -> None:
+def test_line_ends_of_any_kind_are_read_equally(texts: list[str]) -> None:
     data = [text.encode() for text in texts]
     assert LINES.deserialize_many(pa.array(data, pa.binary())) == list(map(LINES.deserialize, data))
 
 
-def test_columns_of_lists_are_taken() -> None:
+def test_list_columns_are_accepted() -> None:
     lists = pa.array([["a", "b"], [], None], pa.list_(pa.string()))
     assert LINES.from_arrow(lists).to_pylist() == [b"a\nb\n", b"", None]
     for wrong in ([["a\nb"]], [["a", None]], [["a\r"]]):

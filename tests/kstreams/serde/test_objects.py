@@ -1,4 +1,4 @@
-"""Tests of the way from columns to objects."""
+"""Conversion of Arrow columns to Python objects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLUMNS = {
 
 @pytest.mark.parametrize("kind", _COLUMNS)
 @given(data=st.data())
-def test_objects_are_those_of_to_pylist(kind: str, data: st.DataObject) -> None:
+def test_objects_equal_those_of_to_pylist(kind: str, data: st.DataObject) -> None:
     arrow_type, items = _COLUMNS[kind]
     values = data.draw(st.lists(st.none() | items))
     start = data.draw(st.integers(0, len(values)))

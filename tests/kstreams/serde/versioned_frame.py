@@ -1,4 +1,4 @@
-"""A framed serde of tests: a byte of version before text, which other versions write reversed."""
+"""A framed serde of tests: a version byte before text; version 2 is written reversed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kstreams.serde import TEXT, FramedSerde, objects_of
 
 
 class VersionedText(FramedSerde[str]):
-    """Text behind the byte 1; behind 2 it is the other way round; 9 is a registry that is away."""
+    """Text after the byte 1; after 2 the text is reversed; 9 simulates an unavailable registry."""
 
     def __init__(self, *, apart: bool = False) -> None:
         super().__init__("versioned", TEXT)

@@ -1,4 +1,4 @@
-"""What the tests of apps share: topics, processors, and a bench that makes and reads them."""
+"""Topics, processors and a `Bench` shared by the tests of apps on Spark."""
 
 from __future__ import annotations
 
@@ -65,13 +65,13 @@ class Count(FixedKeyProcessor[str, str, int]):
 
 
 class LoggedCount(Count):
-    """The same on a store with a changelog."""
+    """Running count of each key, in a store with a changelog."""
 
     spec = LOGGED
 
 
 class HalfCount(FixedKeyProcessor[str, str, int]):
-    """Counts in halves, on the store's next definition."""
+    """Counts in halves, in the next version of the store."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.context, self.counts = context, context.store(HALVES)
@@ -88,7 +88,7 @@ def counting(
     store: StoreSpec[Any] = COUNTS,
     totals: Topic[str, int] = TOTALS,
 ) -> Topology:
-    """Build words -> count -> totals."""
+    """Return a topology: words -> count -> totals."""
     builder = TopologyBuilder("counting")
     words = builder.add_source("words", WORDS)
     builder.add_sink(
@@ -98,7 +98,7 @@ def counting(
 
 
 class Bench:
-    """Topics, a checkpoint and local state below one directory, and apps on them."""
+    """Topics, a checkpoint and local state in one directory, and apps that use them."""
 
     def __init__(self, home: Path, spark: SparkSession) -> None:
         self.home = home
@@ -117,7 +117,7 @@ class Bench:
             emitter.emit_many(records)
 
     def app(self, topology: Topology, **options: Any) -> App:
-        """Make an app; closed at the end of the test."""
+        """Create an app that is closed at the end of the test."""
         given: dict[str, Any] = {
             "checkpoint": self.checkpoint,
             "spark": self.spark,
@@ -151,7 +151,7 @@ class Bench:
         ]
 
     def commits(self, topology: Topology, query: int = 0) -> CommitLog:
-        """Open the driver's log of a query."""
+        """Open the commit log of a query."""
         name = query_name(topology.pipelines()[query])
         log = home_of(self.checkpoint).log
         return Checkpoint.load(home_of(self.checkpoint)).commits(name, log.open())
@@ -162,7 +162,7 @@ class Bench:
         return found
 
     def store(self, topology: Topology, spec: StoreSpec[Any], app: str = "") -> dict[Any, Any]:
-        """Return a key-value store's contents over all tasks, from the last commit alone."""
+        """Return the contents of a key-value store over all tasks, as of the last commit."""
         group = topology.group_of_store(spec.name)
         query = next(n for n, groups in enumerate(topology.pipelines()) if group in groups)
         found: dict[Any, Any] = {}
@@ -183,7 +183,7 @@ class Bench:
         for app in self._apps:
             try:
                 app.close()
-            except KStreamsError:  # what the test was about
+            except KStreamsError:  # the failure under test
                 continue
 
 
@@ -193,7 +193,7 @@ def last_values(records: Iterable[tuple[K, V]]) -> dict[K, V]:
 
 
 def expected_totals(words: Iterable[tuple[str, str]]) -> Counter[tuple[str, int]]:
-    """Return what the counting topology writes, in any order: each result once."""
+    """Return the expected output of the counting topology, each result once, in any order."""
     counts: Counter[str] = Counter()
     results: Counter[tuple[str, int]] = Counter()
     for key, _ in words:
@@ -203,7 +203,7 @@ def expected_totals(words: Iterable[tuple[str, str]]) -> Counter[tuple[str, int]
 
 
 def sums(reports: Iterable[BatchReport]) -> Mapping[str, int]:
-    """Add up what reports count as dropped."""
+    """Return the sums of dropped records by reason."""
     found: Counter[str] = Counter()
     for report in reports:
         found.update(report.dropped)

@@ -1,4 +1,4 @@
-"""The one Spark session of all tests in this process, and a place for an app's files."""
+"""The Spark session shared by all tests of this process, and a directory for each app."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.kstreams.spark.apps import Bench
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Start Spark with two cores; a task may fail twice before its batch."""
+    """Start Spark with two cores; a batch fails after three failures of a task."""
     session = app_session("kstreams tests", config={"spark.master": "local[2,3]"})
     yield session
     session.stop()
@@ -22,7 +22,7 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture
 def bench(spark: SparkSession, tmp_path: Path) -> Iterator[Bench]:
-    """Make apps on embedded topics in a directory of the test's own."""
+    """Create apps on embedded topics in a directory of the test."""
     made = Bench(tmp_path, spark)
     yield made
     made.close()

@@ -1,4 +1,4 @@
-"""A topology with every kind of store and of emission, as an older release ran it."""
+"""A topology with every kind of store and emission, whose files an older release wrote."""
 
 from __future__ import annotations
 
@@ -44,8 +44,10 @@ __all__ = ("NUMBERS", "OUTPUTS", "RECORDS", "every_kind")
 MINUTE = timedelta(minutes=1)
 NUMBERS = Topic("numbers", TEXT, INT64)
 RECORDS = [(f"k{n % 3}", n, 1_000_000 + n * 7_000 + n // 45 * 300_000) for n in range(60)]
-"""Keys, values and times; the first half is in the topics that the older release left. In the
-second half a pause ends sessions."""
+"""Keys, values and times.
+
+The older release processed the first half; in the second half a pause ends sessions.
+"""
 
 _Put = Callable[[Any, Record[str, int]], object]
 
@@ -119,7 +121,7 @@ OUTPUTS: dict[str, Any] = {
 
 
 def every_kind() -> Topology:
-    """Build the topology; names, kinds, serdes and order are those of the older release."""
+    """Build the topology; names, kinds, serdes and order equal those of the older release."""
     builder = TopologyBuilder("every-kind")
     numbers = builder.add_source("numbers", NUMBERS)
     for name, kept in KEPT.items():

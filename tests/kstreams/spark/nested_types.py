@@ -1,4 +1,4 @@
-"""A script whose types name each other: run by path, by text, as a module and by `runpy`."""
+"""A script with types that refer to each other, run by path, by text, as a module, by `runpy`."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def run_app(home: Path) -> None:
 
 
 def send_serdes() -> None:
-    """Have a process that does not know this script read values by all serdes."""
+    """Let a process without this script read values with all serdes."""
     made = [(make(), value) for _, make, value in CASES]
     sent = dumped([(serde, serde.serialize(value)) for serde, value in made])
     done = subprocess.run([sys.executable, "-c", READ], input=sent, stdout=-1, check=True)

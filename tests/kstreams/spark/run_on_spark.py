@@ -1,4 +1,4 @@
-"""Run a drawn case on Spark, one micro-batch for each of its batches."""
+"""Runs a generated case on Spark, one micro-batch for each of its batches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ("run_on_spark",)
 
 
 def run_on_spark(case: Case, bench: Bench) -> Result:
-    """Run a case; its topics and its checkpoint must not be there yet."""
+    """Run a case on empty topics and an empty checkpoint."""
     topology = case.plan.topology()
     log = bench.connection.log()
     for topic, partitions in case.plan.partitions.items():
@@ -32,7 +32,7 @@ def run_on_spark(case: Case, bench: Bench) -> Result:
     with bench.app(topology, clock=clock) as app:
         app.open()
         if has_wall_clock_work(case):
-            app.drain()  # its first interval begins when the tasks do, as on the driver
+            app.drain()  # the first interval begins with the tasks, as on the test driver
         for number, batch in enumerate(case.batches):
             clock.advance(timedelta(milliseconds=batch.wall_ms - clock.now_ms()))
             _write(log, batch, number)
@@ -41,7 +41,7 @@ def run_on_spark(case: Case, bench: Bench) -> Result:
 
 
 def has_wall_clock_work(case: Case) -> bool:
-    """Tell whether a node has a wall-clock punctuator."""
+    """Return whether a node has a wall-clock punctuator."""
     return any(isinstance(n, NodePlan) and n.kind == "wall-collect" for n in case.plan.nodes)
 
 

@@ -1,7 +1,7 @@
-"""A run that fails, with secrets in its settings; started as a process by `test_secrets`.
+"""A failing run with secrets in its settings, started as a process by `test_secrets`.
 
-Reads its settings as JSON from its standard input. Names each process whose arguments hold a
-secret while it runs.
+Reads its settings as JSON from standard input. Prints each process that has a secret in its
+arguments during the run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.kstreams.spark.apps import COUNTS, Count
 
 
 def processes(secrets: list[str]) -> list[str]:
-    """Return the arguments of processes that hold a secret."""
+    """Return the command lines of processes that contain a secret."""
     found = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -34,19 +34,23 @@ def processes(secrets: list[str]) -> list[str]:
 
 
 def upper(value: str) -> str:
-    """Fail on one of the values."""
+    """Convert to upper case; fail on one of the values."""
     if value == "bad":
         raise ValueError("a bad record")
     return value.upper()
 
 
 def main() -> None:
-    """Run to the end, twice: on all, and with a storage that refuses."""
+    """Run to the end twice: on all topics, and with a storage that refuses access."""
     given: dict[str, Any] = json.loads(sys.stdin.read())
     home = Path(given["home"])
     logging.basicConfig(level=logging.DEBUG, stream=sys.stdout)
     logging.getLogger("py4j").setLevel(logging.INFO)
-    for name in ("boto3", "botocore", "urllib3"):  # what they log is not the library's
+    for name in (
+        "boto3",
+        "botocore",
+        "urllib3",
+    ):  # the logs of these packages are not the library's
         logging.getLogger(name).setLevel(logging.WARNING)
     totals = Topic(f"{given['topic']}-totals", TEXT, INT64)
     builder = TopologyBuilder("secretive")
@@ -73,7 +77,7 @@ def main() -> None:
         )
         try:
             app.run(until="end", timeout=timedelta(seconds=90))
-        except Exception as error:  # what is looked at
+        except Exception as error:  # the output is inspected by the test
             traceback.print_exc(file=sys.stdout)
             print("failed with", repr(error), vars(error), app.failure)  # noqa: T201
         print("in arguments of", processes(given["secrets"]))  # noqa: T201

@@ -1,4 +1,4 @@
-"""Apps on embedded topics: their life, and that nothing is lost or seen twice."""
+"""Apps on embedded topics: their lifecycle, without lost or repeated results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.spark
 LINES = [(f"k{n % 7}", "x") for n in range(50)]
 
 
-def test_runs_after_each_other_leave_no_number_out(bench: Bench) -> None:
+def test_consecutive_runs_number_batches_without_gaps(bench: Bench) -> None:
     bench.create(WORDS)
     for run in range(4):
         bench.emit(WORDS, LINES)
@@ -32,7 +32,7 @@ def test_runs_after_each_other_leave_no_number_out(bench: Bench) -> None:
     assert Counter(bench.records(TOTALS)) == expected_totals(LINES * 4)
 
 
-def test_a_bounded_run_counts_what_is_there_and_stops(bench: Bench) -> None:
+def test_run_to_end_counts_present_records_and_stops(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, LINES)
     states: list[tuple[AppState, AppState]] = []
@@ -56,7 +56,7 @@ def test_a_bounded_run_counts_what_is_there_and_stops(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("backend", ["memory", "rocksdb"])
-def test_drains_and_restarts_go_on_where_they_were(bench: Bench, backend: str) -> None:
+def test_drained_and_restarted_app_continues_from_its_state(bench: Bench, backend: str) -> None:
     state = Memory() if backend == "memory" else RocksDB(directory=str(bench.home / "local"))
     bench.create(WORDS)
     written: list[tuple[str, str]] = []
@@ -82,7 +82,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-def test_an_app_runs_in_the_background_until_closed(bench: Bench) -> None:
+def test_app_runs_in_background_until_closed(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, LINES)
     app = bench.app(counting())
@@ -96,7 +96,7 @@ def test_an_app_runs_in_the_background_until_closed(bench: Bench) -> None:
     assert Counter(bench.records(TOTALS)) == expected_totals(LINES * 2)
 
 
-def test_a_failure_in_the_background_is_shown_and_raised_by_close(bench: Bench) -> None:
+def test_failure_in_background_sets_state_and_is_raised_by_close(bench: Bench) -> None:
     trap = Trap(bench.home / "trap")
     bench.create(WORDS)
     bench.emit(WORDS, [("bad", "x")])
@@ -134,7 +134,7 @@ app.run()
 
 @pytest.mark.kill
 @pytest.mark.timeout(300)
-def test_sigterm_stops_after_the_batch_under_way_and_loses_nothing(bench: Bench) -> None:
+def test_sigterm_stops_after_current_batch_without_loss(bench: Bench) -> None:
     words = [(f"k{n % 7}", "x") for n in range(200)]
     bench.create(WORDS)
     bench.emit(WORDS, words)

@@ -1,7 +1,7 @@
-"""What goes wrong ends in a typed error that names the place, and loses nothing.
+"""Failures raise a typed error that names the place, and lose nothing.
 
-Each test mends the cause and goes on with a new app on the same checkpoint: the counts
-equal the model's, and the topic holds each result once.
+Each test removes the cause and continues with a new app on the same checkpoint: the counts equal
+the model, and the topic has each result once.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def offset_of_bad(written: list[tuple[str, str]]) -> int:
 
 
 def fail(bench: Bench, kind: type[KStreamsError], **options: Any) -> KStreamsError:
-    """Write more to a running app, which fails by it; return the error."""
+    """Write records that fail a running app; return the error."""
     topology = options.pop("topology", counting())
     with bench.app(topology, **options) as app:
         app.open()
@@ -93,7 +93,7 @@ def begun(bench: Bench) -> Bench:
 
 
 @pytest.mark.parametrize("processor", [FailingCount, WrongCount, WrongStore])
-def test_user_code_that_fails_names_the_record(begun: Bench, processor: Any) -> None:
+def test_error_of_user_code_names_record(begun: Bench, processor: Any) -> None:
     trap = Trap(begun.home / "trap")
     trap.arm()
     kind = ProcessingError if processor is FailingCount else SerializationError
@@ -123,7 +123,7 @@ def test_user_code_that_fails_names_the_record(begun: Bench, processor: Any) -> 
     check(begun, GOOD + MORE)
 
 
-def test_bytes_that_do_not_decode_name_the_place(begun: Bench) -> None:
+def test_error_of_undecodable_bytes_names_place(begun: Bench) -> None:
     with begun.app(counting()) as app:
         app.open()
         app.drain()
@@ -149,7 +149,7 @@ def test_bytes_that_do_not_decode_name_the_place(begun: Bench) -> None:
     assert sums(begun.reports) == {"skipped-DeserializationError": 1}
 
 
-def test_a_backend_that_cannot_open_names_its_directory(begun: Bench) -> None:
+def test_error_of_backend_that_cannot_open_names_directory(begun: Bench) -> None:
     occupied = begun.home / "occupied"
     occupied.write_text("a file")
     with pytest.raises(StoreOpenError) as caught:
@@ -162,7 +162,7 @@ def test_a_backend_that_cannot_open_names_its_directory(begun: Bench) -> None:
     check(begun, GOOD)
 
 
-def test_durable_state_that_is_damaged_is_told_at_a_cold_restore(begun: Bench) -> None:
+def test_damaged_durable_state_raises_at_restore_on_empty_disk(begun: Bench) -> None:
     begun.run(counting(), state=Memory(directory=str(begun.home / "one")))
     deltas = sorted((begun.checkpoint / "state").rglob("*.delta"))
     assert deltas
@@ -181,7 +181,7 @@ def test_durable_state_that_is_damaged_is_told_at_a_cold_restore(begun: Bench) -
     check(begun, GOOD + MORE)
 
 
-def test_a_topic_that_does_not_exist_is_named(bench: Bench) -> None:
+def test_error_of_missing_topic_names_it(bench: Bench) -> None:
     with pytest.raises(UnknownTopicError) as caught:
         bench.run(counting())
     assert "words" in str(caught.value)
@@ -192,7 +192,7 @@ def test_a_topic_that_does_not_exist_is_named(bench: Bench) -> None:
     check(bench, GOOD)
 
 
-def test_partition_counts_that_differ_are_named(bench: Bench) -> None:
+def test_error_of_different_partition_counts_names_topics(bench: Bench) -> None:
     other = Topic("more-words", TEXT, TEXT)
     builder = TopologyBuilder("counting")
     both = [builder.add_source("words", WORDS), builder.add_source("more", other)]
@@ -216,7 +216,7 @@ def test_partition_counts_that_differ_are_named(bench: Bench) -> None:
     assert bench.store(topology, COUNTS) == Counter(key for key, _ in GOOD + MORE)
 
 
-def test_two_stores_of_one_name_are_refused_when_built() -> None:
+def test_two_stores_of_one_name_are_rejected_by_build() -> None:
     class CountTwice(Count):
         pass
 
@@ -231,7 +231,7 @@ def test_two_stores_of_one_name_are_refused_when_built() -> None:
     assert caught.value.problems
 
 
-def test_a_checkpoint_of_another_topology_is_refused_and_left_alone(begun: Bench) -> None:
+def test_checkpoint_of_another_topology_is_rejected_unchanged(begun: Bench) -> None:
     begun.run(counting())
     builder = TopologyBuilder("counting")
     words = builder.add_source("words", WORDS)
@@ -252,7 +252,7 @@ class _Other(FixedKeyProcessor[str, str, int]):
         self.context.forward(record.with_value(1))
 
 
-def test_a_second_app_on_the_checkpoint_is_refused_while_the_first_runs_on(begun: Bench) -> None:
+def test_second_app_on_checkpoint_is_rejected_while_first_continues(begun: Bench) -> None:
     with begun.app(counting()) as first:
         first.open()
         with pytest.raises(AppLockedError, match="is in use by another app") as caught:
@@ -264,7 +264,7 @@ def test_a_second_app_on_the_checkpoint_is_refused_while_the_first_runs_on(begun
     check(begun, GOOD + MORE)
 
 
-def test_a_processor_that_cannot_travel_is_named(begun: Bench) -> None:
+def test_error_of_processor_that_cannot_be_pickled_names_it(begun: Bench) -> None:
     lock = Lock()
 
     def add(value: str) -> str:
@@ -282,7 +282,7 @@ def test_a_processor_that_cannot_travel_is_named(begun: Bench) -> None:
     check(begun, GOOD)
 
 
-def test_an_app_is_used_in_order(begun: Bench, tmp_path: Path) -> None:
+def test_drain_before_open_and_invalid_settings_are_rejected(begun: Bench, tmp_path: Path) -> None:
     app = begun.app(counting())
     with pytest.raises(ExecutionError, match="call open"):
         app.drain()

@@ -1,4 +1,4 @@
-"""Two thousand nodes, chains deeper than Python allows, and a full buffer, on Spark."""
+"""Limits on Spark: two thousand nodes, chains beyond Python's recursion limit, a full buffer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_two_thousand_nodes_run_on_spark(bench: Bench) -> None:
     assert len(bench.raw(out("wide"))) == 8 * WIDE
 
 
-def test_a_bound_that_is_reached_stops_the_app_though_failing_records_are_skipped(
+def test_reached_buffer_limit_stops_app_although_failing_records_are_skipped(
     bench: Bench,
 ) -> None:
     builder = TopologyBuilder("held", on_error="skip")

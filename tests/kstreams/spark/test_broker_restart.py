@@ -1,4 +1,4 @@
-"""A broker that dies and comes back leaves a running app where it was, and nothing is lost."""
+"""An app keeps running while its broker restarts, and loses nothing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kstreams import App, Kafka
 from kstreams.app import BatchReport
 from kstreams.batch.report import AppState
 from kstreams.connection import RawRecord
-from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import TOTALS, WORDS, counting
+from tests.packages.kstreams_kafka.samples import read_all
 
 pytestmark = [pytest.mark.kafka, pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -33,7 +33,7 @@ def _emit(kafka: Kafka, count: int) -> None:
 
 
 def _totals(records: list[RawRecord]) -> Counter[bytes]:
-    """Return each key's highest count: results may repeat after a failure."""
+    """Return the highest count of each key; results may repeat after a failure."""
     found: Counter[bytes] = Counter()
     for record in records:
         assert record.key is not None
@@ -42,7 +42,7 @@ def _totals(records: list[RawRecord]) -> Counter[bytes]:
     return found
 
 
-def test_an_app_goes_on_when_its_broker_is_back(spark: SparkSession, tmp_path: Path) -> None:
+def test_app_continues_when_broker_is_back(spark: SparkSession, tmp_path: Path) -> None:
     counted: Counter[str] = Counter()
 
     def count(report: BatchReport) -> None:

@@ -1,4 +1,4 @@
-"""An app whose stores have changelogs on a broker: all state is lost, rebuilt, and goes on."""
+"""Stores with changelogs on a broker: after the loss of all state they are rebuilt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from kstreams import (
     key_value_store,
 )
 from kstreams.aggregators import count
-from kstreams.batch.kafka.io import KafkaIO
+from kstreams.batch.io.topic_io import BatchId
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.durations import seconds
@@ -36,16 +36,17 @@ from kstreams.errors import StateCorruptError
 from kstreams.stores import window_store
 from kstreams.task.output.outputs import TaskOutput
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
+from kstreams_kafka.topic_io import KafkaIO
 from kstreams_rocksdb import RocksDB
-from tests.kstreams.kafka.samples import output_table, read_all
 from tests.packages.kstreams_cli.terminal import say
+from tests.packages.kstreams_kafka.samples import output_table, read_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 
 START_MS = 1_700_000_000_000
 WINDOWS = TumblingWindows(seconds(10), grace=seconds(1000))
 Click = tuple[str, int]
-"""A page, and when it was clicked, in seconds from the start."""
+"""A page, and the time of the click in seconds since the start."""
 
 CLICKS = Topic("logged-clicks", TEXT, INT64)
 TOTALS = Topic("logged-totals", TEXT, INT64)
@@ -53,11 +54,11 @@ PER_WINDOW = Topic("logged-per-window", windowed(TEXT, WINDOWS), INT64)
 PAGES = key_value_store("pages", key=TEXT, value=INT64).with_changelog("logged-pages")
 RECENT = window_store("recent", key=TEXT, value=INT64).with_changelog("logged-recent")
 FORGET = 777
-"""A page with a click at this time is forgotten: its changelog gets a tombstone."""
+"""A click at this time deletes its page, so the changelog gets a tombstone."""
 
 
 class Count(FixedKeyProcessor[str, int, int]):
-    """Running count of each page; 0 forgets it."""
+    """Running count of each page; 0 deletes the page."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.context, self.pages = context, context.store(PAGES)
@@ -82,7 +83,7 @@ TOPOLOGY = build()
 
 
 class Shop:
-    """The app's files, its broker, and a plain model of what it was given."""
+    """An app with its files and broker, and a model of its input."""
 
     def __init__(self, home: Path, kafka: Kafka, spark: SparkSession) -> None:
         self.checkpoint, self.local = home / "checkpoint", home / "local"
@@ -92,7 +93,7 @@ class Shop:
         self.totals: list[tuple[str, int]] = []
 
     def click(self, clicks: Iterable[Click]) -> None:
-        """Append clicks, and run the app to their end, some batches."""
+        """Append clicks, and run the app to their end in several batches."""
         with Emitter(CLICKS, self.kafka) as emitter:
             for page, second in clicks:
                 time = START_MS + 1000 * second
@@ -114,8 +115,8 @@ class Shop:
         with app:
             app.run(until="end", timeout=timedelta(seconds=120))
 
-    def leave_behind(self) -> None:
-        """Write what a batch leaves that is killed between writing and committing."""
+    def write_uncommitted_batch(self) -> None:
+        """Write the output of a batch that is killed between write and commit."""
         found = Checkpoint.load(home_of(self.checkpoint))
         last = found.commits("clicks", found.log.open()).last()
         assert last is not None
@@ -127,7 +128,7 @@ class Shop:
             }
             output = TaskOutput(changelogs=tables, partition=partition)
             producer = f"{found.epoch('clicks')}/clicks/{partition}"
-            KafkaIO(self.kafka).write(output, group, producer=producer, batch=last.batch + 1)
+            KafkaIO(self.kafka).write(output, group, BatchId(producer, last.batch + 1))
 
     def lose_state(self) -> None:
         """Delete all objects of the stores, and the working copies."""
@@ -141,26 +142,26 @@ class Shop:
             self.read()
 
     def restore(self) -> None:
-        """Rebuild both stores on the command line."""
-        said = say(
+        """Rebuild both stores by the command line."""
+        output = say(
             *("state", "restore", "logged", "--from-changelog", "--yes"),
             *("--topology", f"{__name__}:TOPOLOGY", "--checkpoint", str(self.checkpoint)),
             *("--bootstrap", self.kafka.bootstrap),
         )
-        assert said.startswith("Rebuilt 2 stores of logged from ")
+        assert output.startswith("Rebuilt 2 stores of logged from ")
 
     def read(self) -> tuple[dict[str, int], dict[tuple[str, int], int]]:
-        """Return what the last commit has of both stores."""
+        """Return the contents of both stores at the last commit."""
         with View(self.checkpoint, PAGES) as pages, View(self.checkpoint, RECENT) as recent:
             windows = {(key.key, key.start_ms): count for key, count in recent.fetch_all()}
             return dict(pages.items()), windows
 
     def expected(self) -> tuple[dict[str, int], dict[tuple[str, int], int]]:
-        """Return what the model has."""
+        """Return the contents of the model."""
         return {page: total for page, total in self.pages.items() if total}, dict(self.recent)
 
 
-def test_lost_stores_are_rebuilt_from_the_broker_and_the_app_goes_on(
+def test_lost_stores_are_rebuilt_from_broker_and_app_continues(
     broker: KafkaBroker, spark: SparkSession, tmp_path: Path
 ) -> None:
     kafka = Kafka(broker.bootstrap)
@@ -172,7 +173,7 @@ def test_lost_stores_are_rebuilt_from_the_broker_and_the_app_goes_on(
     shop.click([("p2", FORGET), ("p3", 100), ("p8", 101)])
     assert shop.read() == shop.expected()
 
-    shop.leave_behind()
+    shop.write_uncommitted_batch()
     shop.lose_state()
     shop.restore()
     assert shop.read() == shop.expected()
@@ -184,6 +185,6 @@ def test_lost_stores_are_rebuilt_from_the_broker_and_the_app_goes_on(
         (TEXT.serialize(page), INT64.serialize(total)) for page, total in shop.totals
     )
 
-    shop.lose_state()  # and again: what the first life did not commit stays out
+    shop.lose_state()  # a second time: uncommitted changes of the first epoch stay out
     shop.restore()
     assert shop.read() == shop.expected()

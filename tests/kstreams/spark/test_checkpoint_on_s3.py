@@ -1,4 +1,4 @@
-"""An app that shares nothing with its next driver but S3 and Kafka."""
+"""An app whose successive drivers share only S3 and Kafka."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from kstreams import (
 )
 from kstreams.errors import CompileError, FencedError, NoCheckpointError, PluginError
 from kstreams.state import Memory
-from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import COUNTS, Count
 from tests.packages.kstreams_cli.terminal import say
+from tests.packages.kstreams_kafka.samples import read_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 
@@ -64,7 +64,7 @@ class Bench:
         return builder.build()
 
     def app(self, *, wider: bool = False) -> App:
-        """Return an app on a machine that has nothing of the ones before."""
+        """Return an app on a new machine without any files."""
         shutil.rmtree(self.home, ignore_errors=True)
         return App(
             self.topology(wider=wider),
@@ -83,7 +83,7 @@ class Bench:
                 self.sent[word] += 1
 
     def check(self) -> None:
-        """Each word has each count up to its own, once; the store has the last."""
+        """Assert that each word has each of its counts once, and that the store has the last."""
         found = Counter(
             (record.key, int.from_bytes(record.value or b"", "big", signed=True))
             for record in read_all(self.kafka, self.totals.name)
@@ -118,8 +118,8 @@ def run(app: App) -> None:
         app.run(until="end", timeout=timedelta(seconds=90))
 
 
-def test_a_life_without_a_directory(bench: Bench) -> None:
-    """It is run, viewed, kept, upgraded, verified, forked and reset by URLs alone."""
+def test_app_works_by_urls_without_a_directory(bench: Bench) -> None:
+    """Run, view, savepoint, upgrade, verify, fork and reset by URLs."""
     bench.emit(["a", "b", "a"])
     run(bench.app())
     bench.check()
@@ -147,7 +147,7 @@ def test_a_life_without_a_directory(bench: Bench) -> None:
     assert not list(bench.home.rglob("plans"))
 
 
-def test_a_new_driver_takes_over_from_one_that_runs(bench: Bench) -> None:
+def test_new_driver_takes_over_from_running_one(bench: Bench) -> None:
     older, newer = bench.app(), bench.app()
     with older:
         older.open()
@@ -165,7 +165,7 @@ def test_a_new_driver_takes_over_from_one_that_runs(bench: Bench) -> None:
     bench.check()
 
 
-def test_what_cannot_work_is_told_at_the_start(bench: Bench, tmp_path: Path) -> None:
+def test_impossible_checkpoint_urls_are_rejected_at_start(bench: Bench, tmp_path: Path) -> None:
     embedded = Embedded(tmp_path / "topics")
     with pytest.raises(CompileError, match="embedded topics are for one machine"):
         run(App(bench.topology(), embedded, checkpoint=bench.url, spark=bench.spark))

@@ -1,4 +1,4 @@
-"""The archive of Spark's classes: made beside, whole or not at all, of this user, and bounded."""
+"""The class archive of Spark's JVM: made in the background, atomic, private and bounded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOTES = b"java/lang/Object id: 0\n" + module._OF_A_BATCH + b" id: 1\n"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A Java that writes what it is told to where it is told to, and a cache of its own."""
+    """Return the home of a fake Java that writes its arguments to a file, with an empty cache."""
     monkeypatch.setenv("KSTREAMS_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
     monkeypatch.setattr(SparkContext, "_gateway", None)
@@ -55,15 +55,15 @@ def notes_for(archive: ClassArchive, text: bytes = NOTES) -> Path:
     return classes
 
 
-def test_what_a_jvm_has_noted_becomes_an_archive(home: Path) -> None:
+def test_noted_classes_become_an_archive(home: Path) -> None:
     archive = archive_of(home)
     assert not archive.is_there()
     classes = notes_for(archive)
     assert archive.make(classes, "a.jar:b.jar")
     assert archive.is_there()
-    told = archive.path.read_text()
-    assert f"-XX:SharedClassListFile={classes}" in told
-    assert "-cp a.jar:b.jar" in told
+    arguments = archive.path.read_text()
+    assert f"-XX:SharedClassListFile={classes}" in arguments
+    assert "-cp a.jar:b.jar" in arguments
     assert f"-XX:SharedArchiveFile={archive.path}" in archive.use()
     assert not classes.exists()
     assert {each.name for each in archive.folder.iterdir()} == {archive.path.name, "lock"}
@@ -79,7 +79,7 @@ def test_what_a_jvm_has_noted_becomes_an_archive(home: Path) -> None:
                      'echo half > "${each#*=}"; exit 1;; esac; done', id="dies-half-way"),
     ],
 )  # fmt: skip
-def test_nothing_is_left_of_an_archive_that_was_not_made(home: Path, script: str) -> None:
+def test_failed_archive_leaves_no_file(home: Path, script: str) -> None:
     fake_java(home, script)
     archive = archive_of(home)
     assert not archive.make(notes_for(archive), "a.jar")
@@ -87,13 +87,13 @@ def test_nothing_is_left_of_an_archive_that_was_not_made(home: Path, script: str
 
 
 @pytest.mark.parametrize("text", [b"", b"java/lang/Object id: 0\n"], ids=["empty", "no-task"])
-def test_no_archive_is_made_of_a_start_that_failed(home: Path, text: bytes) -> None:
+def test_failed_start_makes_no_archive(home: Path, text: bytes) -> None:
     archive = archive_of(home)
     assert not archive.make(notes_for(archive, text), "a.jar")
     assert not archive.make(archive.folder / "no-such.classes", "a.jar")
 
 
-def test_one_process_makes_it(home: Path) -> None:
+def test_one_process_makes_archive(home: Path) -> None:
     archive = archive_of(home)
     with (archive.folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -103,7 +103,7 @@ def test_one_process_makes_it(home: Path) -> None:
     assert archive.make(notes_for(archive), "a.jar")
 
 
-def test_another_java_has_another_archive_and_few_are_kept(home: Path) -> None:
+def test_another_java_has_another_archive_and_three_are_kept(home: Path) -> None:
     made = []
     for turn in range(5):
         (home / "lib" / "modules").write_text("x" * turn)
@@ -115,7 +115,7 @@ def test_another_java_has_another_archive_and_few_are_kept(home: Path) -> None:
     assert [path.exists() for path in made] == [False, False, True, True, True]
 
 
-def test_leftovers_of_killed_processes_go_after_a_day(home: Path) -> None:
+def test_leftovers_of_killed_processes_are_removed_after_a_day(home: Path) -> None:
     archive = archive_of(home)
     old, new = notes_for(archive), notes_for(archive)
     os.utime(old, (0, 0))
@@ -123,7 +123,7 @@ def test_leftovers_of_killed_processes_go_after_a_day(home: Path) -> None:
     assert (old.exists(), new.exists()) == (False, True)
 
 
-def test_a_file_that_others_may_have_written_is_not_used(home: Path, tmp_path: Path) -> None:
+def test_file_that_other_users_may_have_written_is_not_used(home: Path, tmp_path: Path) -> None:
     archive = archive_of(home)
     assert archive.make(notes_for(archive), "a.jar")
     archive.path.chmod(0o666)
@@ -134,7 +134,7 @@ def test_a_file_that_others_may_have_written_is_not_used(home: Path, tmp_path: P
     assert not archive.is_there()
 
 
-def test_a_folder_that_is_not_this_users_is_not_used(home: Path, tmp_path: Path) -> None:
+def test_folder_of_another_user_is_not_used(home: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "classes").symlink_to(tmp_path / "elsewhere")
@@ -142,14 +142,14 @@ def test_a_folder_that_is_not_this_users_is_not_used(home: Path, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["with space", "with'quote"])
-def test_a_folder_that_cannot_be_named_in_options_is_not_used(
+def test_folder_with_name_invalid_in_options_is_not_used(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("KSTREAMS_CACHE", str(tmp_path / name))
     assert class_archive(home) is None
 
 
-def test_options_of_the_users_are_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jvm_options_of_user_are_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-XX:SharedArchiveFile=/srv/own.jsa")
     assert class_archive(home) is None
     made: list[dict[str, str]] = []
@@ -168,7 +168,7 @@ def test_options_of_the_users_are_left_alone(home: Path, monkeypatch: pytest.Mon
     ]
 
 
-def test_a_jvm_that_does_not_start_with_it_is_started_without(home: Path) -> None:
+def test_jvm_that_fails_with_archive_is_started_without_it(home: Path) -> None:
     archive = archive_of(home)
     assert archive.make(notes_for(archive), "a.jar")
     tried: list[str] = []
@@ -184,7 +184,7 @@ def test_a_jvm_that_does_not_start_with_it_is_started_without(home: Path) -> Non
     assert not archive.path.exists()
 
 
-def test_another_error_of_a_start_is_the_users(home: Path) -> None:
+def test_other_errors_of_start_are_raised(home: Path) -> None:
     archive = archive_of(home)
     assert archive.make(notes_for(archive), "a.jar")
 

@@ -1,4 +1,4 @@
-"""Windows close on Spark without new records: by an idle time-out, and at a run's end."""
+"""Windows close on Spark without new records, by an idle timeout and at the end of a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SUMS: Any = Topic("sums", windowed(TEXT, WINDOWS), INT64)
 
 
 def topology() -> Topology:
-    """Count by columns, and sum the finals up by records below a repartition edge."""
+    """Count by columns, and sum the final counts by records after a repartition."""
     builder = TopologyBuilder("closing", idle_timeout=seconds(1))
     counts = window_store("counts", key=TEXT, value=INT64)
     counted = builder.add_processor(
@@ -102,7 +102,7 @@ def test_windows_close_without_new_records(bench: Bench) -> None:
     assert sum(report.dropped.get("late", 0) for report in bench.reports) == 1
 
 
-def test_only_a_run_that_ends_closes_windows(bench: Bench) -> None:
+def test_windows_close_at_end_of_run_only(bench: Bench) -> None:
     bench.create(NUMBERS)
     with pytest.raises(CompileError, match="close_windows"):
         bench.app(topology()).run(close_windows=True)
@@ -127,7 +127,7 @@ def suppressing() -> Topology:
     return builder.build()
 
 
-def test_suppressed_records_are_released_when_due_and_unlimited_windows_at_the_end(
+def test_suppressed_records_are_released_when_due_and_unlimited_windows_at_end(
     bench: Bench,
 ) -> None:
     bench.create(NUMBERS)
@@ -149,7 +149,7 @@ def test_suppressed_records_are_released_when_due_and_unlimited_windows_at_the_e
         assert results(bench, EVER) == [("a", 0, 2), ("b", 0, 2)]
 
 
-def test_an_app_rejects_unlimited_windows_on_close_unless_it_closes_windows(bench: Bench) -> None:
+def test_app_rejects_unlimited_windows_on_close_unless_it_closes_windows(bench: Bench) -> None:
     bench.create(NUMBERS)
     runs: list[Callable[[App], None]] = [
         App.run,

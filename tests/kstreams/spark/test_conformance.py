@@ -1,4 +1,4 @@
-"""Kafka Streams' own answers on Spark: a case of each operation and emission, joins too."""
+"""Recorded results of Kafka Streams on Spark: one case of each operation, emission and join."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ DATA = Path(tests.conformance.__path__[0]) / "data"
 
 
 def execution_of(case: Case) -> Execution:
-    """Choose a execution so that both are taken, in few queries."""
+    """Choose an execution so that few queries cover both."""
     records = case.emit == "suppress" or case.op in ("tumbling", "session")
     return "records" if records else "columns"
 
 
-def test_a_sample_gives_the_same_on_spark(spark: SparkSession) -> None:
+def test_sample_of_cases_gives_same_results_on_spark(spark: SparkSession) -> None:
     cases = [case for case in read_cases(sorted(DATA.glob("*.jsonl"))) if not case.is_join]
     kinds = {(case.op, case.emit): case for case in cases}
     assert len(kinds) == 12
@@ -40,7 +40,7 @@ def test_a_sample_gives_the_same_on_spark(spark: SparkSession) -> None:
     assert any(answer.dropped for answer in answers)
 
 
-def test_a_sample_of_joins_gives_the_same_on_spark(spark: SparkSession) -> None:
+def test_sample_of_joins_gives_same_results_on_spark(spark: SparkSession) -> None:
     cases = {kind(case): case for case in CASES}
     runs = [Run(case) for case in cases.values()]
     runs += [Run(cases[wanted], "columns") for wanted in BY_COLUMNS]

@@ -1,4 +1,4 @@
-"""The crash matrix's points on Spark: workers end by themselves, the driver by an exception."""
+"""The points of the crash matrix on Spark: workers exit, and the driver raises an exception."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from pyspark.sql import SparkSession
 from kstreams import App, Embedded, View
 from kstreams.app import SystemClock
 from kstreams.batch import query_driver
-from kstreams.batch.batch_size import RecordSizes
-from kstreams.batch.embedded import feed as embedded_feed
-from kstreams.batch.embedded.io import publish
-from kstreams.batch.planner import BatchPlanner
+from kstreams.batch.io.embedded import feed as embedded_feed
+from kstreams.batch.io.embedded.topic_io import publish
+from kstreams.batch.planning.batch_size import RecordSizes
+from kstreams.batch.planning.planner import BatchPlanner
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan
@@ -50,21 +50,21 @@ _MOST_BATCHES = 6
 _SMALL = 1 << 20
 _WITHIN = timedelta(seconds=120)
 _ON_SPARK = {"version named": "version named soon"}
-"""Events that only the worker's own process sees; the others are those of the matrix."""
+"""Events visible only in the worker's process; the others are those of the matrix."""
 
 _PLAYED = {"task told"}
-"""Spark's own part, which the one before comes close to."""
+"""Events within Spark; the previous event is close to them."""
 
 _IN_TWO_PROCESSES = {"merger-named-and-not-committed"}
-"""The driver's death after a worker's event, which it does not see; the matrix has it."""
+"""A crash of the driver after an event of the worker, which only the matrix can simulate."""
 
 
 Settings = tuple[Upkeep, int]
-"""What apps of points differ in: their upkeep, and how many bytes a batch may have."""
+"""The settings in which the apps of points differ: their upkeep, and the byte limit of a batch."""
 
 
 class Running:
-    """An app that goes on from point to point, and is begun again when its driver dies."""
+    """An app that continues from point to point, and is restarted when its driver crashes."""
 
     def __init__(self, home: Path, spark: SparkSession, upkeep: Upkeep, max_bytes: int) -> None:
         self.home = home
@@ -79,7 +79,7 @@ class Running:
         self.begin()
 
     def begin(self) -> None:
-        """Start the app, again on what it left."""
+        """Start the app, on its previous state if there is any."""
         backend = RocksDB(directory=str(self.home / "local"))
         self.app = App(
             marking(),
@@ -98,7 +98,7 @@ class Running:
         self.app.open()
 
     def batch(self) -> None:
-        """Emit a batch and run to the end, with another driver if one dies on the way."""
+        """Emit a batch and run to the end, with a new driver if one crashes meanwhile."""
         records = batch_of(len(self.input))
         emit(self.connection, records, len(self.input))
         self.input += records
@@ -111,7 +111,7 @@ class Running:
             self.app.drain(timeout=_WITHIN)
 
     def check(self) -> None:
-        """Compare topic and store with what a run without faults gives."""
+        """Compare topic and store with the result of a run without faults."""
         reader, ends = self.connection.reader(), self.connection.admin().end_offsets(OUT.name)
         records = [r for p, end in sorted(ends.items()) for r in reader.read(OUT.name, p, 0, end)]
         numbers, state = told(records)
@@ -123,8 +123,8 @@ class Running:
         with View(checkpoint, MARKS, log=log) as view:
             return {key: found for key in KEYS if (found := view.get(key))}
 
-    def look_on(self, point: Point) -> None:
-        """Make a savepoint or a fork while the app is open, and die in it."""
+    def save_or_fork(self, point: Point) -> None:
+        """Create a savepoint or a fork while the app is open, and crash meanwhile."""
         name = point.name
         path, faulty = self.home / "checkpoint", FaultyLog(self.log, self.faults)
         state = self.state(path, self.log)
@@ -143,7 +143,7 @@ class Running:
 
 
 def is_reached(point: Point) -> bool:
-    """Tell whether an app on Spark comes to a point: on a directory no plan is written ahead."""
+    """Return whether an app on Spark reaches a point: in a directory no plan is written ahead."""
     return not (point.event in _PLAYED or point.name in _IN_TWO_PROCESSES or point.ahead)
 
 
@@ -151,7 +151,7 @@ def is_reached(point: Point) -> bool:
 def apps(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[dict[Settings, Running]]:
-    """The apps of all points, one for each upkeep and bound of batches."""
+    """Return the apps of all points, one for each upkeep and byte limit."""
     made: dict[Settings, Running] = {}
     for settings in sorted({(point.upkeep, point.max_bytes) for point in POINTS}, key=repr):
         made[settings] = Running(tmp_path_factory.mktemp("crash"), spark, *settings)
@@ -164,7 +164,7 @@ def apps(
 
 @pytest.fixture(autouse=True)
 def driver_faults(apps: dict[Settings, Running], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Clean up after each batch, and let publishing and smaller plans be events."""
+    """Clean up after each batch, and make publications and smaller plans events."""
 
     def reach(event: str) -> None:
         for running in apps.values():
@@ -182,7 +182,9 @@ def driver_faults(apps: dict[Settings, Running], monkeypatch: pytest.MonkeyPatch
         return recorded
 
     def unknown_sizes(planner: BatchPlanner, **options: Any) -> Plan | None:
-        if planner.portions._max_bytes < _SMALL:  # or what was read tells, and no task refuses
+        if (
+            planner.portions._max_bytes < _SMALL
+        ):  # otherwise the known sizes lead to a small plan, and no task refuses it
             planner.portions.sizes = RecordSizes(lambda *_: 1.0)
         return next_plan(planner, **options)
 
@@ -194,7 +196,9 @@ def driver_faults(apps: dict[Settings, Running], monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("point", [p for p in POINTS if is_reached(p)], ids=lambda p: p.name)
-def test_one_truth_remains(point: Point, apps: dict[Settings, Running]) -> None:
+def test_app_crashed_at_any_point_has_results_of_run_without_faults(
+    point: Point, apps: dict[Settings, Running]
+) -> None:
     running = apps[point.upkeep, point.max_bytes]
     if not running.input:
         running.batch()
@@ -202,7 +206,7 @@ def test_one_truth_remains(point: Point, apps: dict[Settings, Running]) -> None:
         shutil.rmtree(running.home / "local")
     running.faults.arm(_ON_SPARK.get(point.event, point.event), point.nth, point.after)
     if point.does != "batch":
-        running.look_on(point)
+        running.save_or_fork(point)
     for _ in range(_MOST_BATCHES):
         if running.faults.struck:
             break

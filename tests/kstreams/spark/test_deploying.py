@@ -1,4 +1,4 @@
-"""Spark takes the `spark-submit` of docs/deploying.md, and knows each setting of `deploy/`."""
+"""`spark-submit` commands of docs/deploying.md are valid, and so are the settings in `deploy/`."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ CONFIGS = (
     "org.apache.spark.deploy.k8s.Config$",
     "org.apache.spark.deploy.yarn.config.package$",
 )
-"""Objects of Spark's that make its settings' entries when they are loaded."""
+"""Spark's objects that register their settings when they are loaded."""
 VARIABLES = ("spark.executorEnv.", "spark.yarn.appMasterEnv.", "spark.emr-serverless.driverEnv.")
-"""What begins so names a variable."""
+"""Prefixes of settings that name environment variables."""
 NO_ENTRIES = ("spark.master", "spark.app.name")
 
 
 @pytest.mark.parametrize("words", submitted(), ids=lambda words: words[-1] or "cluster mode")
-def test_a_command_is_parsed(spark: SparkSession, words: list[str]) -> None:
+def test_documented_command_is_parsed(spark: SparkSession, words: list[str]) -> None:
     parsed = parse(spark, words)
     assert parsed.primaryResource().endswith(("word_count.py", ".jar"))
     names = parsed.sparkProperties().keys().mkString("\n").splitlines()
     assert unknown(spark, names) == []
 
 
-def test_what_is_no_option_or_setting_is_found(spark: SparkSession) -> None:
+def test_unknown_options_and_settings_are_detected(spark: SparkSession) -> None:
     with pytest.raises(Py4JJavaError, match="Unrecognized option '--archive'"):
         parse(spark, ["--archive", "env.tar.gz", "word_count.py"])
     assert unknown(spark, ["spark.task.maxFailure"]) == ["spark.task.maxFailure"]
 
 
-def test_the_settings_of_the_pods_are_sparks(spark: SparkSession) -> None:
+def test_settings_of_pods_are_known_to_spark(spark: SparkSession) -> None:
     assert unknown(spark, settings()) == []
 
 
 def parse(spark: SparkSession, words: list[str]) -> Any:
-    """Return what Spark makes of arguments of `spark-submit`."""
+    """Return the arguments of `spark-submit` as parsed by Spark."""
     jvm: Any = spark.sparkContext._jvm
     helper = jvm.PythonUtils
     return jvm.org.apache.spark.deploy.SparkSubmitArguments(
@@ -54,7 +54,7 @@ def parse(spark: SparkSession, words: list[str]) -> Any:
 
 
 def unknown(spark: SparkSession, names: Iterable[str]) -> list[str]:
-    """Return which names are no setting of Spark's."""
+    """Return the names that are no settings of Spark."""
     jvm: Any = spark.sparkContext._jvm
     for each in CONFIGS:
         jvm.java.lang.Class.forName(each)

@@ -1,4 +1,4 @@
-"""Spark gives what the driver gives, record by record, for topologies that are drawn."""
+"""Spark gives the same results as the test driver, record by record, for generated topologies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _JOINS = int(os.environ.get("KSTREAMS_SPARK_JOIN_EXAMPLES", "8"))
 
 @pytest.fixture(scope="module")
 def homes() -> Iterator[Path]:
-    """Give a directory in memory where there is one: hundreds of small files are synced."""
+    """Return a directory in memory if there is one, because hundreds of small files are synced."""
     memory = Path("/dev/shm")
     parent = memory if os.access(memory, os.W_OK) else None
     home = Path(tempfile.mkdtemp(prefix="kstreams-differential-", dir=parent))
@@ -46,12 +46,15 @@ def comparable(result: Result) -> object:
     deadline=None,
     derandomize=True,
     database=None,
-    phases=[Phase.generate],  # each run takes seconds: show what was drawn, do not shrink it
+    phases=[Phase.generate],  # a run takes seconds, so a failing example is shown and not shrunk
     suppress_health_check=list(HealthCheck),
 )
-def test_spark_gives_what_the_driver_gives(spark: SparkSession, homes: Path, case: Case) -> None:
+def test_generated_topologies_give_same_results_on_spark_and_test_driver(
+    spark: SparkSession, homes: Path, case: Case
+) -> None:
     several = len(case.plan.topology().pipelines()) > 1
-    assume(not (several and has_wall_clock_work(case)))  # the driver calls those with input alone
+    # the test driver calls only queries with input
+    assume(not (several and has_wall_clock_work(case)))
     note(case.describe())
     bench = Bench(Path(tempfile.mkdtemp(dir=homes)), spark)
     try:
@@ -73,7 +76,7 @@ def test_spark_gives_what_the_driver_gives(spark: SparkSession, homes: Path, cas
     phases=[Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-def test_joins_give_on_spark_what_they_give_on_the_driver(
+def test_generated_joins_give_same_results_on_spark_and_test_driver(
     spark: SparkSession, homes: Path, case: Case
 ) -> None:
     note(case.describe())

@@ -1,4 +1,4 @@
-"""A JVM that is started before PySpark is imported: when, with what, and what if it fails."""
+"""A JVM started before the import of PySpark: conditions, options and failures."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ print(len(Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
 
 @pytest.fixture
 def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClassArchive:
-    """That of a fake Java, in a cache of its own, where nothing of a launcher's is set."""
+    """Return the archive of a fake Java in an empty cache, without settings of a launcher."""
     for name in os.environ:
         if name.startswith(("SPARK_", "JAVA_TOOL", "JDK_JAVA")):
             monkeypatch.delenv(name)
@@ -59,7 +59,7 @@ def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClassArchive:
 
 
 def starts(archive: ClassArchive, script: str) -> None:
-    """Let Java do something at its start, and let there be an archive."""
+    """Give the fake Java a script to run at its start, and create an archive."""
     java = archive.java
     java.write_text(f"#!/bin/sh\n{script}\n")
     again = class_archive(java.parent.parent)
@@ -68,22 +68,22 @@ def starts(archive: ClassArchive, script: str) -> None:
     again.path.chmod(0o400)
 
 
-def test_it_is_started_as_the_last_one_and_talks_to_pyspark_alone(
+def test_early_jvm_has_options_of_last_start_and_connects_to_pyspark(
     archive: ClassArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = archive.folder.parent / "told"
+    arguments_file = archive.folder.parent / "arguments_file"
     monkeypatch.setattr("kstreams.spark.early_jvm.java_home", lambda: archive.java.parent.parent)
-    starts(archive, f'echo "$@" > {told}; exec sleep 60')
+    starts(archive, f'echo "$@" > {arguments_file}; exec sleep 60')
     early = begin_jvm({"spark.sql.shuffle.partitions": "3"})
     assert early is not None
-    while not told.exists() or not told.read_text():
+    while not arguments_file.exists() or not arguments_file.read_text():
         time.sleep(0.01)
-    words = told.read_text().split()
+    words = arguments_file.read_text().split()
     home = spark_home()
     assert home is not None
     assert words[:2] == ["-cp", f"{home}/conf:{next(home.glob('jars/slf4j-api*'))}:{home}/jars/*"]
     assert words[2] == "-Xmx1g"
-    assert "--add-modules=jdk.incubator.vector" not in words  # Java warns of it
+    assert "--add-modules=jdk.incubator.vector" not in words  # Java prints a warning
     assert any(word.startswith("-XX:SharedArchiveFile=") for word in words)
     assert words[-1] == "org.apache.spark.api.python.PythonGatewayServer"
     assert early.folder.stat().st_mode & 0o077 == 0
@@ -93,7 +93,7 @@ def test_it_is_started_as_the_last_one_and_talks_to_pyspark_alone(
 
 
 @pytest.mark.parametrize("found", [None, b"", b"no class"])
-def test_it_is_pysparks_to_start_where_its_launcher_is_another(
+def test_early_jvm_is_not_started_with_unknown_spark_launcher(
     archive: ClassArchive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: bytes | None
 ) -> None:
     spark = tmp_path / "spark"
@@ -106,7 +106,7 @@ def test_it_is_pysparks_to_start_where_its_launcher_is_another(
     assert begin_jvm({}) is None
 
 
-def test_one_that_ends_at_once_leaves_its_place_to_pysparks(
+def test_early_jvm_that_ends_is_replaced_by_jvm_of_pyspark(
     archive: ClassArchive, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = archive.java.parent.parent
@@ -145,7 +145,7 @@ def test_one_that_ends_at_once_leaves_its_place_to_pysparks(
         ({}, {"JAVA_TOOL_OPTIONS": "-Dmine=1"}),
     ],
 )
-def test_it_is_pysparks_to_start_where_it_is_to_be_another(
+def test_early_jvm_is_not_started_with_settings_that_change_jvm(
     archive: ClassArchive,
     monkeypatch: pytest.MonkeyPatch,
     config: dict[str, str],
@@ -158,7 +158,7 @@ def test_it_is_pysparks_to_start_where_it_is_to_be_another(
     assert begin_jvm(config) is None
 
 
-def test_it_is_pysparks_to_start_where_spark_has_defaults_of_its_own(
+def test_early_jvm_is_not_started_if_spark_has_configured_defaults(
     archive: ClassArchive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("kstreams.spark.early_jvm.spark_home", lambda: tmp_path)
@@ -169,9 +169,9 @@ def test_it_is_pysparks_to_start_where_spark_has_defaults_of_its_own(
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
-def test_an_app_runs_on_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_app_runs_on_early_jvm(spark: SparkSession, tmp_path: Path) -> None:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SPARK_")}
-    environment["KSTREAMS_CACHE"] = str(tmp_path / "no archive")  # its name cannot be an option
+    environment["KSTREAMS_CACHE"] = str(tmp_path / "no archive")  # a name that cannot be an option
     home = spark_home()
     assert home is not None
     command = JvmCommand.of(home)
@@ -179,7 +179,8 @@ def test_an_app_runs_on_it(spark: SparkSession, tmp_path: Path) -> None:
     assert spark._jvm is not None
     bean = spark._jvm.java.lang.management.ManagementFactory.getRuntimeMXBean()
     as_told = [str(each) for each in bean.getInputArguments() if str(each) != SPARK_MODULE]
-    assert as_told[-len(command.options) :] == list(command.options)  # by Spark's scripts
+    # Spark's scripts add options before these
+    assert as_told[-len(command.options) :] == list(command.options)
     bench = Bench(tmp_path, spark)
     bench.create(WORDS)
     bench.emit(WORDS, [("k", "x")])

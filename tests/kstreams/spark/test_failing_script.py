@@ -1,4 +1,4 @@
-"""Lines that are printed when the user code of an app raises an exception."""
+"""The lines printed if the user code of an app raises an exception."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _COMMAND = ["-c", "from kstreams_cli import main; main()", "run", "failing", "--
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("way", ["script", "kstreams run"])
-def test_an_exception_in_user_code_is_shown_in_few_lines(way: str, tmp_path: Path) -> None:
+def test_exception_in_user_code_is_printed_in_few_lines(way: str, tmp_path: Path) -> None:
     script = tmp_path / "failing.py"
     script.write_text(_SCRIPT)
     topics = Embedded(tmp_path / "data", default_partitions=1, durable=False)

@@ -1,4 +1,4 @@
-"""Errors come out of a worker as they were, through text that Spark makes of them."""
+"""Errors of workers arrive in the driver unchanged, through text created by Spark."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 import kstreams.errors as errors
-from kstreams.batch.error_json import from_json, to_json
+from kstreams.batch.messages.error_json import from_json, to_json
 from kstreams.errors import (
     AppLockedError,
     ExecutionError,
@@ -49,7 +49,7 @@ CHANNEL = ErrorChannel()
 
 
 def _text(error: BaseException, channel: ErrorChannel = CHANNEL) -> str:
-    """Return what Spark makes of an error of a worker."""
+    """Return the text that Spark creates for an error of a worker."""
     raised = str(channel.wrap(error))
     return f"Job aborted due to stage failure\n\tat {raised}\n\tat java.lang.Thread.run"
 
@@ -59,7 +59,7 @@ def _through_spark(error: BaseException) -> KStreamsError | None:
 
 
 @pytest.mark.parametrize("kind", CLASSES, ids=lambda kind: kind.__name__)
-def test_every_error_class_survives(kind: type[KStreamsError]) -> None:
+def test_each_error_class_survives_transfer(kind: type[KStreamsError]) -> None:
     error = made(kind).at(**{name: getattr(WHERE, name) for name in WHERE.__dict__})
     if isinstance(error, TopologyError):
         error.problems = ("one", "two")
@@ -71,7 +71,7 @@ def test_every_error_class_survives(kind: type[KStreamsError]) -> None:
     assert str(found) == str(error)
 
 
-def test_what_user_code_raised_is_shown_as_the_cause() -> None:
+def test_exception_of_user_code_is_shown_as_cause() -> None:
     error = ProcessingError("boom", cause_type="m.Boom", cause_traceback="Traceback: x" * 10_000)
     found = _through_spark(error)
     assert isinstance(found, ProcessingError)
@@ -92,14 +92,14 @@ def test_other_exceptions_become_execution_errors_with_their_traceback() -> None
     assert "in fail" in found.message
 
 
-def test_a_key_that_does_not_pickle_travels_as_text() -> None:
+def test_key_that_cannot_be_pickled_is_sent_as_text() -> None:
     lock = threading.Lock()
     found = _through_spark(StateCorruptError("x", where=Where(key=lock)))
     assert found is not None
     assert found.where.key == repr(lock)
 
 
-def test_a_class_that_is_not_the_librarys_leaves_its_text_and_place() -> None:
+def test_error_class_of_user_is_reduced_to_text_and_place() -> None:
     class Odd(KStreamsError):
         """An error of a user's serde."""
 
@@ -110,12 +110,12 @@ def test_a_class_that_is_not_the_librarys_leaves_its_text_and_place() -> None:
     assert found.where == WHERE
 
 
-def test_a_class_that_the_driver_lacks_leaves_the_text() -> None:
+def test_class_unknown_to_driver_is_reduced_to_text() -> None:
     assert CHANNEL.find(RuntimeError("<<kstreams-error:AAAA>>")) is None
     assert CHANNEL.find(RuntimeError("no mark")) is None
 
 
-def test_an_apps_error_is_always_typed() -> None:
+def test_error_of_app_is_always_typed() -> None:
     own = SerializationError("x")
     assert typed(own) is own
     found = CHANNEL.find(RuntimeError(str(CHANNEL.wrap(own))))
@@ -132,24 +132,24 @@ def test_an_apps_error_is_always_typed() -> None:
 @pytest.mark.parametrize(
     "gone", [Py4JNetworkError("no answer"), Py4JError("calling"), ConnectionRefusedError(111)]
 )
-def test_the_end_of_the_jvm_is_named(gone: Exception) -> None:
+def test_error_of_ended_jvm_names_it(gone: Exception) -> None:
     error = typed(gone)
     assert isinstance(error, ExecutionError)
     assert "JVM has ended" in error.message
     assert error.__cause__ is gone
 
 
-# ------------------------------------------------------------ what records may say
+# ------------------------------------------------------------ hostile texts in records
 
 
 def _evil() -> str:
-    """Return a mark as it was once: a pickle that runs code where it is read."""
+    """Return a mark in its former format: a pickle that runs code when it is read."""
     pickled = base64.b64encode(pickle.dumps(Evil())).decode()
     return f"<<kstreams-error:{pickled}>>"
 
 
 class Evil:
-    """Runs code where it is unpickled."""
+    """Runs code when it is unpickled."""
 
     def __reduce__(self) -> Any:
         return (_run, ())
@@ -164,7 +164,7 @@ def _run() -> str:
 
 
 def _forged(secret: bytes = b"x") -> str:
-    """Return a mark of the true form, signed with a secret that is not the run's."""
+    """Return a valid mark signed with a secret of another run."""
     text = str(ErrorChannel(secret).wrap(KStreamsError("all is well", hint="pay here")))
     return text[text.index("<<") :]
 
@@ -180,7 +180,7 @@ MARKS = {
 
 @pytest.mark.parametrize("mark", MARKS.values(), ids=MARKS)
 @pytest.mark.parametrize("part", ["message", "hint", "node", "topic", "key", "kind", "traceback"])
-def test_marks_in_quoted_text_neither_make_nor_break_an_error(mark: str, part: str) -> None:
+def test_marks_in_quoted_text_neither_forge_nor_break_error(mark: str, part: str) -> None:
     error: BaseException = ProcessingError("what", hint="do", where=WHERE)
     match part:
         case "message" | "hint":
@@ -203,18 +203,18 @@ def test_marks_in_quoted_text_neither_make_nor_break_an_error(mark: str, part: s
     assert not RAN
 
 
-def test_the_mark_of_another_run_counts_for_nothing() -> None:
+def test_mark_of_another_run_is_ignored() -> None:
     text = _text(KStreamsError("other"), ErrorChannel())
     assert CHANNEL.find(RuntimeError(text)) is None
     assert CHANNEL.secret.hex() not in repr(CHANNEL)
 
 
-def test_the_readable_text_has_no_mark_of_the_quoted_text() -> None:
+def test_readable_text_leaves_out_marks_of_quoted_text() -> None:
     raised = str(CHANNEL.wrap(ValueError(_forged())))
-    assert raised.count("<<kstreams-error:") == 2  # its own
+    assert raised.count("<<kstreams-error:") == 2  # the error's own mark
 
 
-def test_of_several_errors_the_last_counts() -> None:
+def test_last_of_several_errors_is_used() -> None:
     text = _text(KStreamsError("first")) + _text(KStreamsError("last"))
     found = CHANNEL.find(RuntimeError(text))
     assert found is not None
@@ -222,7 +222,7 @@ def test_of_several_errors_the_last_counts() -> None:
 
 
 @pytest.mark.parametrize("kept", [2_000, 5_000, 50_000])
-def test_a_text_that_was_cut_still_has_the_error(kept: int) -> None:
+def test_truncated_text_has_complete_error(kept: int) -> None:
     error = SerializationError("what " * 5_000, where=Where(topic="t", offset=7))
     text = _text(error)
     assert len(text) > kept
@@ -242,7 +242,7 @@ def test_a_text_that_was_cut_still_has_the_error(kept: int) -> None:
     ],
     ids=["text", "surrogates", "typed", "traceback"],
 )
-def test_a_text_of_any_size_travels_bounded_and_can_be_encoded(error: Exception) -> None:
+def test_text_of_any_size_is_sent_truncated_and_encodable(error: Exception) -> None:
     raised = str(CHANNEL.wrap(error))
     assert len(raised.encode()) < 1_000_000
     found = _through_spark(error)
@@ -254,20 +254,20 @@ def test_a_text_of_any_size_travels_bounded_and_can_be_encoded(error: Exception)
 @pytest.mark.parametrize(
     "key", ["\ud800", b"\xff<<kstreams-error:", 2.5, True, -5, None, "<<", "x" * 1_000]
 )
-def test_error_from_a_worker_keeps_a_plain_key(key: object) -> None:
+def test_plain_key_of_worker_error_is_kept(key: object) -> None:
     found = _through_spark(KStreamsError("x", where=Where(key=key)))
     assert found is not None
     assert (type(found.where.key), found.where.key) == (type(key), key)
 
 
 class Text(str):
-    """Text of a class of its own."""
+    """A text subclass."""
 
     __slots__ = ()
 
 
 class Silent:
-    """Says nothing of itself."""
+    """An object whose `repr` fails."""
 
     def __repr__(self) -> str:
         raise SystemExit(3)
@@ -296,14 +296,14 @@ def test_fields_that_are_not_plain_become_text(value: Any) -> None:
 
 
 class OwnError(SerializationError):
-    """An error class of the user's, with a field of its own."""
+    """A user's error class with an additional field."""
 
     def __init__(self, code: int) -> None:
         super().__init__(f"code {code}", hint="call us", where=WHERE)
         self.code = code
 
 
-def test_an_error_class_of_the_users_arrives_as_the_nearest_of_ours_with_its_name() -> None:
+def test_users_error_class_arrives_as_nearest_library_class_with_its_name() -> None:
     found = _through_spark(OwnError(7))
     assert type(found) is SerializationError
     assert (found.message, found.hint, found.where) == ("OwnError: code 7", "call us", WHERE)
@@ -311,14 +311,14 @@ def test_an_error_class_of_the_users_arrives_as_the_nearest_of_ours_with_its_nam
 
 
 class Bare(KStreamsError):
-    """An error that never called its base."""
+    """An error that does not call its base class."""
 
     def __init__(self) -> None:
         pass
 
 
 class Mute(KStreamsError):
-    """An error whose place is none."""
+    """An error with an invalid place."""
 
     where: Any = 5
 
@@ -327,7 +327,7 @@ class Mute(KStreamsError):
 
 
 @pytest.mark.parametrize("error", [Bare(), Mute("x"), SystemExit(3), KeyboardInterrupt()])
-def test_whatever_a_worker_raises_arrives_typed(error: BaseException) -> None:
+def test_any_exception_of_worker_arrives_typed(error: BaseException) -> None:
     found = _through_spark(error)
     assert type(found) is ExecutionError
     assert type(error).__name__ in found.message
@@ -347,18 +347,18 @@ def test_whatever_a_worker_raises_arrives_typed(error: BaseException) -> None:
     ],
     ids=str,
 )
-def test_what_no_error_looks_like_is_refused(change: dict[str, Any]) -> None:
+def test_fields_that_are_no_error_are_rejected(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"expected|field"):
         from_json({**to_json(KStreamsError("x"), 100), **change})
 
 
-def test_no_class_beyond_the_librarys_is_ever_made() -> None:
+def test_only_classes_of_library_are_instantiated() -> None:
     data = to_json(KStreamsError("x"), 100)
     for name in ("builtins:SystemExit", f"{OwnError.__module__}:OwnError", "os:system"):
         assert type(from_json({**data, "classes": [name]})) is ExecutionError
 
 
-def test_javas_stack_is_left_out_of_the_text() -> None:
+def test_java_stack_is_left_out_of_text() -> None:
     frames = "".join(f"\n\tat org.apache.Spark.run(Spark.scala:{n})" for n in range(1_000))
     found = typed(Py4JError(f"Job aborted: no space left{frames}\nDriver stacktrace:{frames}"))
     assert "Job aborted: no space left" in found.message

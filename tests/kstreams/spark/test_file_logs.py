@@ -1,4 +1,4 @@
-"""Apps that read files, beside topics or alone."""
+"""Apps that read files, with or without topics."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def write(place: Path, number: int, text: str) -> None:
     (place / f"{number}.part").rename(place / f"{number}.txt")
 
 
-def test_files_beside_topics_give_what_the_driver_gives(bench: Bench, tmp_path: Path) -> None:
-    """Batches are small, and the app starts again between files."""
+def test_files_and_topics_give_results_of_test_driver(bench: Bench, tmp_path: Path) -> None:
+    """Batches are small, and the app is restarted between files."""
     places = tmp_path / "spark", tmp_path / "driver"
     for place in places:
         place.mkdir()
@@ -82,9 +82,7 @@ def test_files_beside_topics_give_what_the_driver_gives(bench: Bench, tmp_path: 
     assert {report.backlog for report in bench.reports} > {0}
 
 
-def test_an_app_whose_sources_and_sinks_are_no_topics_needs_no_connection(
-    bench: Bench, tmp_path: Path
-) -> None:
+def test_app_without_topics_needs_no_connection(bench: Bench, tmp_path: Path) -> None:
     seen = tmp_path / "seen"
 
     def note(results: Results[str, str], commit: CommitId) -> None:
@@ -106,7 +104,7 @@ def test_an_app_whose_sources_and_sinks_are_no_topics_needs_no_connection(
         App(builder.build(), checkpoint=tmp_path / "other", spark=bench.spark).run(until="end")
 
 
-def test_a_file_that_changes_stops_the_app(bench: Bench, tmp_path: Path) -> None:
+def test_changed_file_stops_app(bench: Bench, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     write(tmp_path / "in", 1, "one\ntwo\n")
     bench.create(WORDS)
@@ -121,7 +119,7 @@ POISON = "poison"
 
 
 def counting_logged(place: Path) -> Topology:
-    """Count the words of files that go then, in a store with a changelog; one fails at first."""
+    """Count words of files removed at commit, in a store with a changelog; one fails at first."""
     builder = TopologyBuilder("files")
     log = folder("lines", place, Lines(TEXT), partitions=2, when_read="delete")
     lines = builder.add_source("lines", log)
@@ -138,10 +136,10 @@ def _checked(home: Path, _: None, line: str) -> Iterator[tuple[str, None]]:
     return _split(None, line)
 
 
-def test_a_store_is_rebuilt_beside_files_that_go_on_where_they_were(
+def test_store_is_rebuilt_and_files_are_continued_at_their_position(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The files that were counted are gone; a batch of another was planned, and has failed."""
+    """The counted files are gone; a batch of the next file was planned and has failed."""
     place = tmp_path / "in"
     place.mkdir()
     topology = counting_logged(place)
@@ -167,11 +165,11 @@ def test_a_store_is_rebuilt_beside_files_that_go_on_where_they_were(
         f"TOPOLOGY = counting_logged(Path({str(place)!r}))\n"
     )
     where = ("--checkpoint", str(bench.checkpoint))
-    said = say(
+    output = say(
         *("state", "restore", "files", "--from-changelog", "--yes", *where),
         *("--topology", "lost_counts:TOPOLOGY", "--data", str(tmp_path / "topics")),
     )
-    assert said.startswith("Rebuilt 1 store of files from ")
+    assert output.startswith("Rebuilt 1 store of files from ")
     assert bench.store(topology, LOGGED) == before
 
     (tmp_path / "cured").touch()

@@ -1,4 +1,4 @@
-"""Foreign keys and groups on Spark: three stages and more in a batch, exact at every commit."""
+"""Foreign keys and groups on Spark: three or more stages in a batch, exact at every commit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GROUPS = timestamped_store("groups", key=TEXT, value=SIZES.state)
 
 
 def last(_: str, value: str) -> str:
-    """Return the last letter of a result: that of the right row."""
+    """Return the last letter of a result, which comes from the right row."""
     return value[-1:]
 
 
@@ -48,7 +48,7 @@ def joined_and_grouped() -> Topology:
     return builder.build()
 
 
-def test_at_each_commit_of_four_stages_all_stores_fit_together(bench: Bench) -> None:
+def test_stores_of_four_stages_are_consistent_at_each_commit(bench: Bench) -> None:
     topology = joined_and_grouped()
     assert [len(groups) for groups in topology.pipelines()] == [4]
     keys = [f"k{number}" for number in range(40)]
@@ -80,5 +80,5 @@ def test_at_each_commit_of_four_stages_all_stores_fit_together(bench: Bench) -> 
             with View(app, ENTERED) as view:
                 row = [key for key, value in values(driver, LEFTS).items() if value[:1] == "3"]
                 assert sorted(key for key, _ in view.fetch("3")) == sorted(row)
-        told = [(record.key, record.value or "") for record in driver.read(OUT)]
-    assert sorted(bench.records(OUT), key=str) == sorted(told, key=str)
+        driver_results = [(record.key, record.value or "") for record in driver.read(OUT)]
+    assert sorted(bench.records(OUT), key=str) == sorted(driver_results, key=str)

@@ -1,4 +1,4 @@
-"""Global tables on Spark: filled first, pinned for each batch, of this app and of another one."""
+"""Global tables on Spark: filled first, pinned for each batch, of this app and of another app."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ WAIT, SECONDS = "wait", 60
 
 @dataclass(frozen=True)
 class Look:
-    """Makes processors that look a word up, and say so; the first attempt at `wait` fails late."""
+    """Makes processors that look up a word, and log it; the first attempt at `wait` fails late."""
 
     folder: Path
 
@@ -48,7 +48,7 @@ class Look:
 
 
 class Looking(Processor[int, str, int, str]):
-    """See `Look`."""
+    """The processor of `Look`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -69,7 +69,7 @@ class Looking(Processor[int, str, int, str]):
 
 
 def wait_for(happened: Callable[[], object]) -> None:
-    """Wait for something that happens soon."""
+    """Wait until a condition is true."""
     end = time.monotonic() + SECONDS
     while not happened():
         assert time.monotonic() < end, "it does not happen"
@@ -107,7 +107,7 @@ def looking(folder: Path, other: Path) -> Topology:
     return builder.build()
 
 
-def test_a_batch_reads_one_version_on_every_attempt_and_the_next_a_newer_one(
+def test_batch_reads_one_version_on_every_attempt_and_next_batch_a_newer_one(
     bench: Bench,
 ) -> None:
     folder, other = bench.home / "seen", bench.home / "other"
@@ -132,7 +132,7 @@ def test_a_batch_reads_one_version_on_every_attempt_and_the_next_a_newer_one(
 
     bench.emit(TEXTS, [(1, f"{WAIT}a")])
     wait_for(lambda: list(folder.glob("saw-*")))
-    for _ in range(3):  # while the first attempt runs, both tables go on
+    for _ in range(3):  # while the first attempt runs, both tables change
         before = _fills(bench)
         bench.emit(WORDS, [("a", "new")])
         wait_for(partial(_has_filled, bench, before))
@@ -150,7 +150,7 @@ def test_a_batch_reads_one_version_on_every_attempt_and_the_next_a_newer_one(
     }
     looking_app.close()
     naming_app.close()
-    with bench.app(looking(folder, other), state=state("l")) as again:  # nothing is read again
+    with bench.app(looking(folder, other), state=state("l")) as again:  # no record is read twice
         before = len(bench.reports)
         bench.emit(TEXTS, [(3, "b")])
         again.run(until="end")

@@ -1,4 +1,4 @@
-"""Records and results that are refused, on Spark: the app ends at the end, and each is counted."""
+"""Rejected records and results on Spark: the app reaches the end, and each is counted."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ from kstreams.durations import minutes
 from kstreams.errors import RecordRefusedError
 from kstreams.stores import KeyValueStore, StoreSpec, session_store
 from kstreams.windows import SessionWindows, windowed, windowed_aggregate
-from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import Bench
+from tests.packages.kstreams_kafka.samples import read_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -49,7 +49,7 @@ LIMIT = 100_000
 
 
 class AsTold(Processor[bytes, bytes, bytes, bytes]):
-    """Forwards with the time that the record's value says, or fails."""
+    """Forwards each record with the timestamp in its value, or fails."""
 
     def init(self, context: ProcessorContext[bytes, bytes]) -> None:
         self.context = context
@@ -70,7 +70,7 @@ def telling(source: str, sink: str, on_error: object) -> Topology:
 
 
 @pytest.mark.kafka
-def test_on_kafka_every_record_is_written_or_set_aside(
+def test_each_record_on_kafka_is_written_or_becomes_dead_letter(
     broker: KafkaBroker, spark: SparkSession, tmp_path: Path, topic_name: str
 ) -> None:
     limited = {"message.timestamp.after.max.ms": str(HOUR_MS), "max.message.bytes": str(LIMIT)}
@@ -107,8 +107,8 @@ def test_on_kafka_every_record_is_written_or_set_aside(
         (b"good", now + 1),
     ]
     letters = {letter.key: letter for letter in read_all(kafka, dead)}
-    said = {key: dict(letter.headers) for key, letter in letters.items()}
-    assert {key: headers["kstreams-error-class"] for key, headers in said.items()} == {
+    error_headers = {key: dict(letter.headers) for key, letter in letters.items()}
+    assert {key: headers["kstreams-error-class"] for key, headers in error_headers.items()} == {
         b"name": b"DeserializationError",
         b"zero": b"RecordRefusedError",
         b"ahead": b"RecordRefusedError",
@@ -116,8 +116,8 @@ def test_on_kafka_every_record_is_written_or_set_aside(
     }
     assert letters[b"zero"].value == b"0"
     assert letters[b"fail"].value is None
-    assert said[b"fail"]["kstreams-error-left-out"] == b"value"
-    assert said[b"fail"]["kstreams-error-offset"] == b"4"
+    assert error_headers[b"fail"]["kstreams-error-left-out"] == b"value"
+    assert error_headers[b"fail"]["kstreams-error-offset"] == b"4"
     assert dropped == {
         "dead-letter-DeserializationError": 1,
         "dead-letter-RecordRefusedError": 2,
@@ -126,7 +126,7 @@ def test_on_kafka_every_record_is_written_or_set_aside(
 
 
 def sessions(skipping: str, setting_aside: str, dead: str, sink: str) -> Topology:
-    """Count sessions of two topics, each under a policy of its own."""
+    """Count sessions of two topics, each with its own error policy."""
     builder = TopologyBuilder("sessions")
     windows = SessionWindows(minutes(1))
     results: Topic[Any, Any] = Topic(sink, windowed(BYTES, windows), INT64)
@@ -142,7 +142,7 @@ def sessions(skipping: str, setting_aside: str, dead: str, sink: str) -> Topolog
 
 
 @pytest.mark.kafka
-def test_on_kafka_a_time_at_the_end_of_all_numbers_or_years_ahead_moves_no_session(
+def test_extreme_or_future_times_on_kafka_do_not_change_sessions(
     broker: KafkaBroker, spark: SparkSession, tmp_path: Path, topic_name: str
 ) -> None:
     any_time = {"message.timestamp.after.max.ms": str((1 << 63) - 1)}
@@ -166,14 +166,19 @@ def test_on_kafka_a_time_at_the_end_of_all_numbers_or_years_ahead_moves_no_sessi
     assert dropped == {"skipped-EventTimeError": 3, "dead-letter-EventTimeError": 3}
     kafka = Kafka(broker.bootstrap)
     counts = [INT64.deserialize(r.value) for r in read_all(kafka, sink) if r.value is not None]
-    assert sorted(counts)[-2:] == [3, 3]  # both sessions have the records around the odd ones
-    said = [dict(letter.headers) for letter in read_all(kafka, dead)]
-    assert [each["kstreams-error-timestamp"] for each in said] == [b"%d" % time for time in odd]
-    assert [each["kstreams-error-offset"] for each in said] == [b"1", b"2", b"3"]
+    assert sorted(counts)[-2:] == [
+        3,
+        3,
+    ]  # both sessions contain the records before and after the extreme ones
+    error_headers = [dict(letter.headers) for letter in read_all(kafka, dead)]
+    assert [each["kstreams-error-timestamp"] for each in error_headers] == [
+        b"%d" % time for time in odd
+    ]
+    assert [each["kstreams-error-offset"] for each in error_headers] == [b"1", b"2", b"3"]
 
 
 @pytest.mark.kafka
-def test_an_app_ends_in_front_of_an_open_transaction_and_reads_it_when_it_is_committed(
+def test_app_stops_before_open_transaction_and_reads_it_after_commit(
     broker: KafkaBroker, spark: SparkSession, tmp_path: Path, topic_name: str
 ) -> None:
     source = broker.create_topic(f"{topic_name}-in")
@@ -197,7 +202,7 @@ def test_an_app_ends_in_front_of_an_open_transaction_and_reads_it_when_it_is_com
 
 
 class Keep(Processor[bytes, bytes, bytes, bytes]):
-    """Keeps the last value of each key, in a store with a changelog."""
+    """Stores the last value of each key, with a changelog."""
 
     def __init__(self, spec: StoreSpec[KeyValueStore[bytes, bytes]]) -> None:
         self.spec = spec
@@ -218,12 +223,12 @@ def keeping(source: str, changelog: str) -> Topology:
 
 
 @pytest.mark.kafka
-def test_a_changelog_that_was_deleted_is_written_whole_and_one_that_refuses_a_row_is_named(
+def test_deleted_changelog_is_rewritten_and_rejected_row_is_named(
     broker: KafkaBroker, spark: SparkSession, tmp_path: Path, topic_name: str
 ) -> None:
     kafka, log = Kafka(broker.bootstrap), f"{topic_name}-log"
     source = broker.create_topic(f"{topic_name}-ahead")
-    now = SystemClock().now_ms() + 2 * HOUR_MS  # further ahead than the first changelog takes
+    now = SystemClock().now_ms() + 2 * HOUR_MS  # later than the first changelog accepts
     broker.create_topic(
         log, config={"cleanup.policy": "compact", "message.timestamp.after.max.ms": str(HOUR_MS)}
     )
@@ -249,14 +254,14 @@ def test_a_changelog_that_was_deleted_is_written_whole_and_one_that_refuses_a_ro
         assert word in error.message
     assert "raise max.message.bytes" in error.hint
     assert read_all(kafka, limited) == []
-    run()  # on a topic that takes it
+    run()  # on a topic that accepts the time
     assert [r.key for r in read_all(kafka, log)] == [b"a", b"b", b"large"]
 
 
 def running(
     topology: Topology, kafka: Kafka, spark: SparkSession, home: Path
 ) -> Callable[[], None]:
-    """Return what starts an app and runs it to the end."""
+    """Return a function that starts an app and runs it to the end."""
 
     def run() -> None:
         options: dict[str, Any] = {"checkpoint": home / "checkpoint", "spark": spark}
@@ -267,7 +272,7 @@ def running(
 
 
 def await_end(kafka: Kafka, topic: str, offset: int) -> None:
-    """Wait for a topic's end: the cluster ends a transaction some time after it says so."""
+    """Wait for the end offset: the cluster ends a transaction after acknowledging it."""
     deadline = time.monotonic() + 30
     with closing(kafka.admin()) as admin:
         while admin.end_offsets(topic) != {0: offset}:
@@ -275,7 +280,7 @@ def await_end(kafka: Kafka, topic: str, offset: int) -> None:
             time.sleep(0.05)
 
 
-def test_on_embedded_topics_a_result_before_1970_is_its_records_failure(bench: Bench) -> None:
+def test_result_before_1970_on_embedded_topic_fails_its_record(bench: Bench) -> None:
     topics = [Topic(name, key=BYTES, value=BYTES) for name in ("in", "out")]
     bench.create(*topics, partitions=1)
     bench.emit(topics[0], [(b"a", b"5"), (b"b", b"-5"), (b"c", b"6")])

@@ -1,4 +1,4 @@
-"""A hostile stream on Spark: what the test driver does with it, the engine does too."""
+"""A stream of hostile records on Spark gives the same results as on the test driver."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PARTITIONS = 2
 
 
 def stream_of(seed: int, *, odd_times: bool) -> list[Hostile]:
-    """Return records; with times that connections write."""
+    """Return records, optionally with unusual times that connections accept."""
     random = Random(seed)
     records = [drawn(random, odd_times=odd_times) for _ in range(RECORDS)]
     return [replace(each, timestamp=max(each.timestamp, 1)) for each in records]
@@ -62,7 +62,7 @@ def read(connection: Connection, topic: str) -> list[Written]:
 def run(
     connection: Connection, topology: Topology, spark: SparkSession, home: Path
 ) -> Counter[str]:
-    """Run an app to the end, in several batches; return what it has dropped, by reason."""
+    """Run an app to the end in several batches; return the dropped records by reason."""
     reports: list[BatchReport] = []
     options: dict[str, Any] = {"checkpoint": home / "checkpoint", "spark": spark, "parallelism": 2}
     with App(
@@ -96,7 +96,7 @@ def check(
     assert read(connection, RESULTS)
 
 
-def test_no_record_of_embedded_topics_is_lost_or_stops_the_app(
+def test_hostile_records_of_embedded_topics_are_not_lost_and_do_not_stop_app(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     topics = Embedded(tmp_path / "topics", durable=False)
@@ -104,8 +104,8 @@ def test_no_record_of_embedded_topics_is_lost_or_stops_the_app(
 
 
 @pytest.mark.kafka
-def test_no_record_of_a_broker_is_lost_or_stops_the_app(
+def test_hostile_records_of_broker_are_not_lost_and_do_not_stop_app(
     spark: SparkSession, broker: KafkaBroker, tmp_path: Path
 ) -> None:
-    stream = stream_of(8, odd_times=False)  # a broker takes no time that is far ahead
+    stream = stream_of(8, odd_times=False)  # a broker rejects times far in the future
     check(Kafka(broker.bootstrap), stream, DeadLetter(LETTERS), spark, tmp_path)

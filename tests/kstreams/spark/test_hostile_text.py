@@ -1,4 +1,4 @@
-"""Records that quote themselves into errors decide nothing on the driver."""
+"""Records quoted in error texts have no effect on the driver."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OUT = Topic("out", BYTES, BYTES)
 
 
 class Evil:
-    """Leaves a file behind where it is unpickled."""
+    """Creates a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -31,7 +31,7 @@ class Evil:
 
 
 class Quoting(FixedKeyProcessor[bytes, bytes, bytes]):
-    """Raises an error that quotes all of a record: in its class's name, too."""
+    """Raises an error that quotes the record in its text and class name."""
 
     def __init__(self, *, passing: bool) -> None:
         self.passing = passing
@@ -49,7 +49,7 @@ def _same(key: bytes, value: bytes) -> bytes:
 
 
 def quoting(*, passing: bool = False) -> Topology:
-    """Build in -> quote -> (edge) -> out."""
+    """Return a topology: in -> quote -> (repartition) -> out."""
     builder = TopologyBuilder("quoting")
     source = builder.add_source("in", IN)
     quoted = builder.add_processor("quote", lambda: Quoting(passing=passing), source)
@@ -60,17 +60,17 @@ def quoting(*, passing: bool = False) -> Topology:
 
 
 def forged() -> bytes:
-    """Return a mark of the true form with another run's signature."""
+    """Return a valid mark with the signature of another run."""
     return str(ErrorChannel().wrap(KStreamsError("all is well"))).encode()
 
 
-def test_no_record_makes_or_breaks_an_error_and_none_runs_code(bench: Bench) -> None:
+def test_quoted_records_neither_forge_nor_break_error_and_run_no_code(bench: Bench) -> None:
     ran = bench.home / "ran"
     data = pickle.dumps(Evil(ran))
     mark = b"<<kstreams-error:" + base64.b64encode(data) + b">>"
     bench.create(IN, partitions=1)
     bench.create(OUT, partitions=1)
-    bench.emit(IN, [(data, data), (b"good", mark)])  # a pickle is bytes like others
+    bench.emit(IN, [(data, data), (b"good", mark)])  # a pickle is treated like other bytes
     hostile = [mark + forged() + mark, b"\xff\xfe\x00\x1b[2J\r\nERROR " + mark * 50_000]
     written = 2
     for value in hostile:

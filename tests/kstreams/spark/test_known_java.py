@@ -1,4 +1,4 @@
-"""What a Java has said is remembered until it changes, and by nobody else."""
+"""The cached version of a Java runtime: kept until the runtime changes, protected from others."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def asked(home: Path) -> bool:
-    """Tell whether a Java was started since it was asked for last."""
+    """Return whether the Java was started since the last call."""
     arguments = home / "arguments"
     was_there = arguments.exists()
     arguments.unlink(missing_ok=True)
     return was_there
 
 
-def test_java_is_asked_once(tmp_path: Path) -> None:
+def test_java_is_started_once_and_then_cached(tmp_path: Path) -> None:
     home = make_java(tmp_path / "jdk", "17.0.1")
     given = {"JAVA_HOME": str(home), "PATH": ""}
     assert [(java_home(given), asked(home)) for _ in range(3)] == [
@@ -39,7 +39,7 @@ def test_java_is_asked_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", ["bin/java", "release", "lib/modules"])
-def test_java_that_has_changed_is_asked_again(tmp_path: Path, part: str) -> None:
+def test_changed_java_is_started_again(tmp_path: Path, part: str) -> None:
     home = make_java(tmp_path / "jdk", "17.0.1")
     given = {"JAVA_HOME": str(home), "PATH": ""}
     java_home(given)
@@ -50,7 +50,7 @@ def test_java_that_has_changed_is_asked_again(tmp_path: Path, part: str) -> None
     assert asked(home)
 
 
-def test_java_that_will_not_do_is_asked_each_time(tmp_path: Path) -> None:
+def test_unsuitable_java_is_started_each_time(tmp_path: Path) -> None:
     old, fit = make_java(tmp_path / "old", "11.0.2"), make_java(tmp_path / "fit", "21.0.2")
     given = {"JAVA_HOME": str(old), "PATH": str(fit / "bin")}
     for _ in range(2):
@@ -58,7 +58,7 @@ def test_java_that_will_not_do_is_asked_each_time(tmp_path: Path) -> None:
         assert asked(old)
 
 
-def test_program_that_may_stand_for_another_java_is_not_remembered(tmp_path: Path) -> None:
+def test_program_that_may_select_another_java_is_not_cached(tmp_path: Path) -> None:
     shim = make_java(tmp_path / "shims", "17.0.1")
     (shim / "release").unlink()
     remember_java(shim / "bin" / "java", 17, tmp_path)
@@ -66,7 +66,7 @@ def test_program_that_may_stand_for_another_java_is_not_remembered(tmp_path: Pat
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"state": null}', "\0"])
-def test_what_is_damaged_is_not_believed(tmp_path: Path, cache: Path, text: str) -> None:
+def test_damaged_cache_is_ignored(tmp_path: Path, cache: Path, text: str) -> None:
     home = make_java(tmp_path / "jdk", "17.0.1")
     remember_java(home / "bin" / "java", 17, home)
     assert known_java(home / "bin" / "java") == (17, home)
@@ -74,7 +74,7 @@ def test_what_is_damaged_is_not_believed(tmp_path: Path, cache: Path, text: str)
     assert known_java(home / "bin" / "java") is None
 
 
-def test_what_others_may_write_is_not_believed(tmp_path: Path, cache: Path) -> None:
+def test_cache_writable_by_others_is_ignored(tmp_path: Path, cache: Path) -> None:
     home = make_java(tmp_path / "jdk", "17.0.1")
     remember_java(home / "bin" / "java", 17, home)
     (cache / "known-java").chmod(0o777)

@@ -1,4 +1,4 @@
-"""A bound in bytes on Spark: batches are planned smaller, never stuck, and lose nothing."""
+"""A byte limit on Spark: batches are planned smaller, never stuck, and lose nothing."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pyspark.sql import SparkSession
 from devtools.servers.kafka import KafkaBroker
 from kstreams import INT64, TEXT, App, Emitter, Record, Topic, Topology, TopologyBuilder, flat_map
 from kstreams.app import BatchReport
-from kstreams.batch.embedded.feed import EmbeddedFeed
+from kstreams.batch.io.embedded.feed import EmbeddedFeed
 from kstreams.checkpoint.checkpoint import Checkpoint, query_name
 from kstreams.checkpoint.planning.plan_log import PlanLog
 from kstreams.checkpoint.planning.plans import Plan, Slice
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import FencedError
 from kstreams.ids import TopicPartition
-from kstreams.kafka.options import Kafka
-from tests.kstreams.kafka.samples import read_all
+from kstreams_kafka.options import Kafka
 from tests.kstreams.spark.apps import TOTALS, WORDS, Bench, Count, counting, expected_totals
+from tests.packages.kstreams_kafka.samples import read_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -40,7 +40,7 @@ def plans_of(bench: Bench, topology: Topology) -> PlanLog:
 
 
 def plan_all(bench: Bench, topology: Topology) -> int:
-    """Leave the plan of a next batch that reads all there is, as a driver that was killed."""
+    """Leave a plan that reads all records, like a killed driver."""
     node = topology.sources[0]
     feed, ends = EmbeddedFeed(bench.connection), bench.connection.admin().end_offsets(WORDS.name)
     tasks: dict[tuple[int, int], list[Slice]] = {
@@ -53,7 +53,7 @@ def plan_all(bench: Bench, topology: Topology) -> int:
     return number
 
 
-def test_batches_have_no_more_bytes_than_allowed(bench: Bench) -> None:
+def test_batches_stay_within_byte_limit(bench: Bench) -> None:
     bench.create(WORDS, TOTALS)
     bench.emit(WORDS, words(200))
     bench.run(counting(), max_bytes_per_batch=BOUND)
@@ -63,7 +63,7 @@ def test_batches_have_no_more_bytes_than_allowed(bench: Bench) -> None:
     assert set(bench.records(TOTALS)) == set(expected_totals(words(200)))
 
 
-def test_an_old_plan_that_is_too_large_is_cut(bench: Bench) -> None:
+def test_old_plan_above_limit_is_cut(bench: Bench) -> None:
     bench.create(WORDS, TOTALS)
     topology = counting()
     bench.run(topology)
@@ -73,13 +73,13 @@ def test_an_old_plan_that_is_too_large_is_cut(bench: Bench) -> None:
     assert sorted(bench.records(TOTALS)) == sorted(expected_totals(words(200)).elements())
     read = [report.source_records for report in bench.reports if report.source_records]
     assert sum(read) == 200
-    assert max(read) <= 50  # the bound in each of two workers
+    assert max(read) <= 50  # the limit in each of two workers
     plan = plans_of(bench, topology).find(number)
     assert plan is not None
     assert plan.revision >= 1
 
 
-def test_a_record_above_the_bound_is_a_batch_alone(bench: Bench) -> None:
+def test_record_above_limit_is_only_record_of_its_batch(bench: Bench) -> None:
     bench.create(WORDS, TOTALS, partitions=1)
     topology = counting()
     bench.run(topology)
@@ -91,7 +91,7 @@ def test_a_record_above_the_bound_is_a_batch_alone(bench: Bench) -> None:
     assert [r.source_records for r in bench.reports if r.source_records] == [1, 1, 1]
 
 
-def test_a_cut_batch_comes_again_as_it_was_cut(bench: Bench) -> None:
+def test_cut_batch_is_retried_as_it_was_cut(bench: Bench) -> None:
     bench.create(WORDS, TOTALS)
     topology = counting()
     bench.run(topology)
@@ -109,7 +109,7 @@ def test_a_cut_batch_comes_again_as_it_was_cut(bench: Bench) -> None:
     assert sorted(bench.records(TOTALS)) == sorted(expected_totals(words(200)).elements())
 
 
-def test_of_two_drivers_that_cut_a_plan_one_wins(
+def test_one_of_two_drivers_that_cut_a_plan_wins(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.create(WORDS, TOTALS)
@@ -133,7 +133,7 @@ def test_of_two_drivers_that_cut_a_plan_one_wins(
 
 
 def chained() -> Topology:
-    """Build words -> keyed by their first letter -> count -> totals, in two stages."""
+    """Return a topology of two stages: words -> rekeyed by first letter -> count -> totals."""
     builder = TopologyBuilder("chained")
     words = builder.add_source("words", WORDS)
     edge = builder.repartition("edge", words, key=TEXT, value=TEXT)
@@ -142,7 +142,7 @@ def chained() -> Topology:
     return builder.build()
 
 
-def test_no_later_stage_runs_while_a_part_is_refused(bench: Bench) -> None:
+def test_no_later_stage_runs_while_part_of_batch_is_refused(bench: Bench) -> None:
     bench.create(WORDS, TOTALS)
     topology = chained()
     bench.run(topology)
@@ -154,7 +154,7 @@ def test_no_later_stage_runs_while_a_part_is_refused(bench: Bench) -> None:
 
 
 @pytest.mark.kafka
-def test_records_of_unknown_size_on_kafka(
+def test_records_of_unknown_size_on_kafka_are_read_within_limit(
     spark: SparkSession, broker: KafkaBroker, topic_name: str, tmp_path: Path
 ) -> None:
     source, target = Topic(topic_name, TEXT, TEXT), Topic(f"{topic_name}-totals", TEXT, INT64)
@@ -193,7 +193,7 @@ RESULTS = 1_500_000
 
 
 def exploding() -> Topology:
-    """Build words -> many numbers of each -> totals; the last result is what memory it took."""
+    """Return a topology: words -> many numbers each -> totals; the last result is memory use."""
 
     def many(key: str, value: str) -> Iterator[tuple[str, int]]:
         before = _anonymous_kib()
@@ -208,12 +208,12 @@ def exploding() -> Topology:
 
 
 def _anonymous_kib() -> int:
-    """Return how much memory this process has that no file stands behind."""
+    """Return the size of anonymous memory of this process, in KiB."""
     status = Path("/proc/self/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line[:7] == "RssAnon")
 
 
-def test_millions_of_results_of_one_record_take_bounded_memory(bench: Bench) -> None:
+def test_millions_of_results_of_one_record_use_bounded_memory(bench: Bench) -> None:
     bench.create(WORDS, partitions=1)
     bench.create(TOTALS, partitions=1)
     bench.emit(WORDS, [("a-key-of-some-length-so-that-a-result-has-some-bytes", "x")])

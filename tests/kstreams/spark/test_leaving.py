@@ -1,4 +1,4 @@
-"""An app that is left leaves nothing on the terminal."""
+"""A closed app prints nothing on the terminal."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def begin(program: str, bench: Bench, *, own_session: bool = False) -> subproces
     )
 
 
-def test_workers_that_spark_closes_say_nothing(bench: Bench) -> None:
+def test_workers_closed_by_spark_print_nothing(bench: Bench) -> None:
     with begin(_TO_THE_END, bench) as process:
         out, err = process.communicate(timeout=200)
     assert process.returncode == 0, err
@@ -74,7 +74,7 @@ def test_workers_that_spark_closes_say_nothing(bench: Bench) -> None:
 
 
 @pytest.mark.kill
-def test_ctrl_c_stops_an_app_without_a_traceback(bench: Bench) -> None:
+def test_ctrl_c_stops_app_without_traceback(bench: Bench) -> None:
     with begin(_ON, bench, own_session=True) as process:
         wait_for(lambda: TOTALS.name in bench.connection.admin().topics(), 120)
         wait_for(lambda: len(bench.raw(TOTALS)) == 50, 60)

@@ -1,4 +1,4 @@
-"""Runs that end by limits and bounded sources, on Spark as in the test driver."""
+"""Runs that end by limits and bounded sources, on Spark as on the test driver."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def one_stage(at_most: int) -> Topology:
 
 
 def two_stages(at_most: int) -> Topology:
-    """Limits above and below an edge, of which the upper one is not reached."""
+    """Return a topology with limits before and after a repartition; the first is not reached."""
     builder = TopologyBuilder("two-stages")
     node = builder.add_source("numbers", NUMBERS)
     some = builder.add_processor("some", limit(400), node)
@@ -51,7 +51,7 @@ def two_stages(at_most: int) -> Topology:
 
 
 def run(bench: Bench, topology: Topology, **options: object) -> None:
-    """Run an app without an end of its own; fail if the run does not end by itself."""
+    """Run an app without `until`; fail if the run does not end."""
     app = bench.app(topology, **options)
     app.run(timeout=SOON)
     assert app.state is AppState.STOPPED
@@ -59,7 +59,7 @@ def run(bench: Bench, topology: Topology, **options: object) -> None:
 
 
 @pytest.mark.parametrize("made", [one_stage, two_stages])
-def test_run_ends_with_exactly_as_many_records_as_the_limit_on_spark_and_on_the_driver(
+def test_run_ends_with_exactly_the_limit_on_spark_and_test_driver(
     bench: Bench, made: Callable[[int], Topology]
 ) -> None:
     topology = made(25)
@@ -75,7 +75,7 @@ def test_run_ends_with_exactly_as_many_records_as_the_limit_on_spark_and_on_the_
     assert sorted(bench.records(OUT)) == sorted(expected)
 
 
-def test_limit_goes_on_after_a_restart_and_reads_no_further_than_the_record_that_reaches_it(
+def test_limit_continues_after_restart_and_stops_reading_at_last_record(
     bench: Bench,
 ) -> None:
     bench.create(NUMBERS, OUT, partitions=1)
@@ -93,7 +93,7 @@ def test_limit_goes_on_after_a_restart_and_reads_no_further_than_the_record_that
     assert [value for _, value in bench.records(OUT)][10:] == [16, 17]
 
 
-def test_run_ends_with_the_last_record_of_bounded_sources_and_closes_windows(bench: Bench) -> None:
+def test_run_ends_with_last_record_of_bounded_sources_and_closes_windows(bench: Bench) -> None:
     builder = TopologyBuilder("bounded")
     words = items("words", ["a", "b", "a", "c"], TEXT, every=milliseconds(4), partitions=2)
     node = builder.add_source("words", words)
@@ -110,7 +110,7 @@ def test_run_ends_with_the_last_record_of_bounded_sources_and_closes_windows(ben
     assert sorted(bench.records(OUT)) == [("a", 2), ("b", 1), ("c", 1)]
 
 
-def test_bounded_folder_is_read_as_far_as_it_goes_at_the_start_of_each_run(
+def test_bounded_folder_is_read_to_its_end_at_start_of_each_run(
     bench: Bench, tmp_path: Path
 ) -> None:
     place = tmp_path / "files"
@@ -134,7 +134,7 @@ def test_bounded_folder_is_read_as_far_as_it_goes_at_the_start_of_each_run(
     assert [record.value for record in bench.raw(LINES)] == [b"one", b"two", b"three"]
 
 
-def test_started_app_stays_open_after_its_input_has_ended(bench: Bench) -> None:
+def test_started_app_stays_open_after_end_of_input(bench: Bench) -> None:
     builder = TopologyBuilder("started")
     node = builder.add_source("words", items("words", ["a", "b"], TEXT))
     builder.add_sink("out", LINES, node)
@@ -145,7 +145,7 @@ def test_started_app_stays_open_after_its_input_has_ended(bench: Bench) -> None:
     assert app.state is AppState.STOPPED
 
 
-def test_close_windows_is_refused_for_a_run_that_does_not_end(bench: Bench) -> None:
+def test_close_windows_is_rejected_for_run_without_end(bench: Bench) -> None:
     builder = TopologyBuilder("endless")
     builder.add_sink("out", OUT, builder.add_source("numbers", NUMBERS))
     with pytest.raises(CompileError, match="runs that end"):

@@ -1,4 +1,4 @@
-"""Loops on Spark: what the driver gives, hop by hop, however long the trigger is."""
+"""Loops on Spark give the results of the test driver, hop by hop, whatever the trigger."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.kstreams.spark.apps import Bench
 pytestmark = pytest.mark.spark
 
 
-def test_each_hop_is_a_batch_that_waits_for_nothing_and_counts_once(bench: Bench) -> None:
+def test_each_hop_is_a_batch_without_wait_and_is_counted_once(bench: Bench) -> None:
     topology = walking(behind_edge=True)
     walks = [(key, steps) for key in KEYS for steps in (0, 2, 4)]
     records = [Record(key, steps, 5 + n) for n, (key, steps) in enumerate(walks)]
@@ -29,14 +29,14 @@ def test_each_hop_is_a_batch_that_waits_for_nothing_and_counts_once(bench: Bench
     with TopologyTestDriver(topology, partitions=2) as driver:
         driver.pipe_batch(IN, records)
         assert driver.store_contents(TOTALS) == visits(walks)
-        told = [(record.key, record.value) for record in driver.read(OUT)]
+        driver_results = [(record.key, record.value) for record in driver.read(OUT)]
     for key in KEYS:
         own = [value for found, value in bench.records(OUT) if found == key]
-        assert own == [value for found, value in told if found == key]
+        assert own == [value for found, value in driver_results if found == key]
     assert [report.looped for report in bench.reports] == [12, 12, 6, 6, 0]
     assert bench.last_commit(topology).loops == ()
 
-    # A walk that is too long fails the app, with the loop and the key; nothing of it is lost.
+    # A walk with too many hops fails the app with loop and key, and loses nothing.
     bench.emit(IN, [Record("k0", 5, 100), Record("k3", 1, 100)])
     with pytest.raises(LoopError, match=r"loop 'again' for the 4\. time.*the result has key 'k4'"):
         bench.run(walking(3, behind_edge=True))

@@ -1,4 +1,4 @@
-"""An app on Spark whose log, checkpoint or description is not what it was; and an older one's."""
+"""An app on Spark with a changed log, checkpoint or description, or those of an older version."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tests.kstreams.spark.apps import (
 pytestmark = pytest.mark.spark
 
 OLDER = Path(__file__).parent / "data" / "format_3"
-"""What an app wrote before there were checksums: six batches of k0 to k9."""
+"""Files written by an app before checksums: six batches of k0 to k9."""
 KEYS = [(f"k{number}", "w") for number in range(10)]
 
 
@@ -41,7 +41,7 @@ class Older:
     def __init__(self, home: Path, spark: SparkSession) -> None:
         shutil.copytree(OLDER, home, dirs_exist_ok=True)
         for topic, count in ((WORDS.name, 2), (TOTALS.name, 4)):
-            for partition in range(count):  # empty directories, which a repository does not keep
+            for partition in range(count):  # git does not keep empty directories
                 for part in (str(partition), f".staged/{partition}"):
                     (home / "topics" / topic / part).mkdir(parents=True, exist_ok=True)
         self.bench = Bench(home, spark)
@@ -61,12 +61,12 @@ def older(tmp_path: Path, spark: SparkSession) -> Any:
 
 
 def check(bench: Bench, rounds: int) -> None:
-    """Check that all of some rounds was counted, each record once."""
+    """Check that the records of all rounds were counted once."""
     assert bench.store(counting(), COUNTS) == Counter({key: rounds for key, _ in KEYS})
     assert Counter(bench.records(TOTALS)) == expected_totals(KEYS * rounds)
 
 
-def test_a_checkpoint_from_before_checksums_is_adopted_and_goes_on(older: Older) -> None:
+def test_checkpoint_without_checksums_is_adopted_and_continued(older: Older) -> None:
     bench = older.bench
     bench.emit(WORDS, KEYS)
     bench.run(counting())
@@ -106,7 +106,7 @@ def last_commits_gone(older: Older) -> None:
     ],
     ids=lambda given: getattr(given, "__name__", ""),
 )
-def test_what_such_a_checkpoint_lacks_is_found_before_it_is_adopted(
+def test_damage_in_checkpoint_without_checksums_is_found_before_adoption(
     older: Older, damage: Callable[[Older], None], problem: str
 ) -> None:
     damage(older)
@@ -116,7 +116,7 @@ def test_what_such_a_checkpoint_lacks_is_found_before_it_is_adopted(
     assert (older.bench.checkpoint / "app.json").read_text() == before
 
 
-def test_sixty_records_are_never_counted_as_ten(bench: Bench) -> None:
+def test_app_whose_log_or_description_is_missing_is_rejected(bench: Bench) -> None:
     bench.create(WORDS)
     with bench.app(counting()) as app:
         app.open()

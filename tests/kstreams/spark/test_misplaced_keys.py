@@ -1,4 +1,4 @@
-"""Topics whose producers place keys by another rule are told by name, with a way on."""
+"""Topics with keys placed by another partitioner are rejected with a hint."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from kstreams import TEXT, App, Kafka, Topic, Topology, TopologyBuilder
 from kstreams.errors import MisplacedKeyError, PartitionCountError
 from kstreams.partitioner import partition_of
 from kstreams.topic import Misplaced
-from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.apps import COUNTS, TOTALS, Bench, Count
+from tests.packages.kstreams_kafka.samples import read_all
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -38,7 +38,7 @@ def meeting(left: str, right: str, misplaced: Misplaced = "fail", sink: str = ""
     return builder.build()
 
 
-def test_on_embedded_topics_a_misplaced_key_stops_the_app_and_a_fixed_topic_goes_on(
+def test_misplaced_key_on_embedded_topic_stops_app_and_corrected_topic_is_read(
     bench: Bench,
 ) -> None:
     left, right = Topic("left", TEXT, TEXT), Topic("right", TEXT, TEXT)
@@ -68,7 +68,7 @@ def test_on_embedded_topics_a_misplaced_key_stops_the_app_and_a_fixed_topic_goes
 
 
 @pytest.mark.kafka
-def test_on_kafka_a_topic_written_by_librdkafkas_default_is_told_as_such(
+def test_error_on_kafka_names_librdkafka_default_partitioner(
     broker: KafkaBroker, spark: SparkSession, tmp_path: Path, topic_name: str
 ) -> None:
     names = [f"{topic_name}-{side}" for side in ("left", "right", "fixed", "out")]

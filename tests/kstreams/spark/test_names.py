@@ -1,4 +1,4 @@
-"""Names that come from outside lead an app nowhere but to its own places."""
+"""Names from outside cannot lead an app to foreign files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from kstreams import App, Embedded, TopologyBuilder
-from kstreams.batch.embedded.io import EmbeddedIO
+from kstreams.batch.io.embedded.topic_io import EmbeddedIO
 from kstreams.checkpoint.planning.plans import Slice
 from kstreams.errors import ForeignDirectoryError, InvalidNameError, StateCorruptError
 from kstreams_rocksdb import RocksDB
@@ -28,28 +28,28 @@ NAMES = ["../../out", "/etc/out", "a/b", ".."]
 
 
 @pytest.mark.parametrize("app_id", [*NAMES, "a\0b", "a\n2026-01-01 INFO all is well", ".a"])
-def test_an_apps_id_that_leads_elsewhere_is_refused_where_it_enters(app_id: str) -> None:
+def test_app_id_that_leads_elsewhere_is_rejected(app_id: str) -> None:
     with pytest.raises(InvalidNameError, match="an app's id cannot be") as caught:
         App(counting(), Embedded("topics"), app_id=app_id)
     assert caught.value.message.isprintable()
 
 
 @pytest.mark.parametrize("topic", ["../other", "a/b", ".."])
-def test_a_plan_cannot_name_a_file_elsewhere(tmp_path: Path, topic: str) -> None:
+def test_plan_cannot_name_file_elsewhere(tmp_path: Path, topic: str) -> None:
     segment = f"{0:020d}-1-5-{'0' * 16}-0.parquet"
     forged = Slice.from_json(["in", topic, 0, 0, 1, segment])
     with pytest.raises(StateCorruptError, match=r"a plan names .*which is no segment"):
         EmbeddedIO(Embedded(tmp_path / "topics")).read([forged])
 
 
-def test_a_plan_cannot_name_a_path_as_a_partition() -> None:
+def test_plan_cannot_name_path_as_partition() -> None:
     with pytest.raises(ValueError, match="the partition of a slice is"):
         Slice.from_json(["in", "a", "../../other/0", 0, 1, ""])
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("name", ["../../out", "a/b"])
-def test_files_of_an_older_topology_with_any_node_names_stay_in_the_checkpoint(
+def test_files_of_older_topology_with_any_node_names_stay_in_checkpoint(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setattr("kstreams.graph.building.builder_base.name_problem", lambda _: "")
@@ -72,7 +72,7 @@ def test_files_of_an_older_topology_with_any_node_names_stay_in_the_checkpoint(
 
 
 @pytest.mark.spark
-def test_working_copies_in_the_temporary_folder_are_for_their_user_alone(
+def test_working_copies_in_temporary_folder_are_private_to_user(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shared = bench.home / "tmp"

@@ -1,4 +1,4 @@
-"""Policies for failing records, interceptors, batch processors and nulls, on Spark."""
+"""Error policies, interceptors, batch processors and nulls on Spark."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _fragile(value: int) -> int:
 
 
 @pytest.mark.parametrize("policy", ["skip", "dead-letter"])
-def test_failing_records_go_where_the_policy_says(bench: Bench, policy: str) -> None:
+def test_failing_records_are_handled_by_policy(bench: Bench, policy: str) -> None:
     on_error: Any = DeadLetter("letters") if policy == "dead-letter" else policy
     builder = TopologyBuilder("policies", on_error=on_error)
     numbers = builder.add_source("numbers", NUMBERS)
@@ -76,7 +76,7 @@ class Noting:
         return noted
 
 
-def test_interceptors_stand_around_each_processor(bench: Bench) -> None:
+def test_interceptors_wrap_each_processor_in_order(bench: Bench) -> None:
     path = bench.home / "noted"
     bench.create(WORDS, partitions=1)
     bench.emit(WORDS, [("a", "x"), ("b", "x")])
@@ -95,7 +95,7 @@ class AddOne(FixedKeyBatchProcessor[str, int, int]):
         self.context.forward(table.set_column(place, "value", pc.add(table.column("value"), 1)))
 
 
-def test_batch_processors_get_whole_tables(bench: Bench) -> None:
+def test_batch_processors_receive_complete_tables(bench: Bench) -> None:
     builder = TopologyBuilder("batches")
     more = builder.add_processor("add", AddOne, builder.add_source("numbers", NUMBERS))
     builder.add_sink("sums", SUMS, summing(builder, "sum", more))

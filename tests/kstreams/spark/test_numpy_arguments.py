@@ -1,4 +1,4 @@
-"""NumPy's values are arguments of the JVM as PySpark makes them."""
+"""NumPy values passed to the JVM are converted by PySpark."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kstreams.spark.numpy_arguments import spare_imports
 pytestmark = pytest.mark.spark
 
 
-def test_numpy_arguments_are_converted_by_pyspark(spark: SparkSession) -> None:
+def test_numpy_values_are_converted_by_pyspark(spark: SparkSession) -> None:
     spare_imports()
     spare_imports()
     row = spark.range(1).select(lit(np.int64(5)), lit(np.array([1.5, 2.5]))).first()

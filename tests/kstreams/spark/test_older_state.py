@@ -1,4 +1,4 @@
-"""An app goes on from a checkpoint of an older release, with every kind of store in it."""
+"""An app continues from a checkpoint of an older release, with every kind of store in it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.kstreams.spark.every_kind import NUMBERS, OUTPUTS, RECORDS, every_kin
 pytestmark = pytest.mark.spark
 
 OLDER = Path(__file__).parent / "data" / "every_kind"
-"""What an app of the older release wrote: three batches of ten records, and its topics."""
+"""Files written by an app of the older release: three batches of ten records, and its topics."""
 
 Rows = dict[str, list[tuple[bytes, bytes]]]
 
@@ -42,7 +42,7 @@ def outputs(bench: Bench) -> dict[str, list[tuple[bytes | None, bytes | None, in
 
 
 def state(bench: Bench) -> Rows:
-    """Return the rows of each store of the one task, as the last commit has them."""
+    """Return the rows of each store of the only task, as of the last commit."""
     topology = every_kind()
     name = query_name(topology.pipelines()[0])
     ((task, text),) = bench.last_commit(topology).tasks.items()
@@ -53,11 +53,11 @@ def state(bench: Bench) -> Rows:
     return {each: list(store.scan(each, b"", None)) for each in sorted(pointer.stores)}
 
 
-def test_an_app_goes_on_from_an_older_checkpoint_as_if_it_had_begun_today(
+def test_app_continues_from_older_checkpoint_like_a_new_app(
     tmp_path: Path, spark: SparkSession
 ) -> None:
     shutil.copytree(OLDER, tmp_path / "older")
-    for topic in (NUMBERS, *OUTPUTS.values()):  # a repository keeps no empty directories
+    for topic in (NUMBERS, *OUTPUTS.values()):  # git does not keep empty directories
         for part in ("0", ".staged/0"):
             (tmp_path / "older" / "topics" / topic.name / part).mkdir(parents=True, exist_ok=True)
     older, fresh = Bench(tmp_path / "older", spark), Bench(tmp_path / "fresh", spark)

@@ -1,4 +1,4 @@
-"""On workers, which serve batch after batch, nothing kept of one batch acts in another."""
+"""Objects that a worker keeps from one batch cannot act in another batch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.spark
 
 
 class Keeping(Count):
-    """Counts; uses what it has kept of an earlier batch where a value says so."""
+    """Counts; uses an object kept from an earlier batch if a value requests it."""
 
     kept: Any = None
 
@@ -33,7 +33,7 @@ class Keeping(Count):
 
 
 def keeping() -> Topology:
-    """Build words -> count -> totals; what fails is skipped, as Spark would try it elsewhere."""
+    """Return a topology: words -> count -> totals; failures are skipped and so not retried."""
     builder = TopologyBuilder("counting")
     words = builder.add_source("words", WORDS, on_error="skip")
     count = builder.add_processor("count", Keeping, words, stores=[COUNTS])
@@ -41,7 +41,7 @@ def keeping() -> Topology:
     return builder.build()
 
 
-def test_what_is_kept_of_a_batch_is_refused_in_the_next(bench: Bench) -> None:
+def test_object_kept_from_batch_is_rejected_in_next_batch(bench: Bench) -> None:
     bench.create(WORDS, partitions=1)
     bench.emit(WORDS, [("a", "x")])
     with bench.app(keeping(), parallelism=1) as app:

@@ -1,4 +1,4 @@
-"""A kind of store from outside of the package on Spark: run, seen, forked, upgraded, restored."""
+"""A custom store kind on Spark: run, viewed, forked, upgraded and restored."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def on_driver(topology: Topology) -> Counter[tuple[str, int]]:
         return Counter((record.key, record.value) for record in driver.read(RANKS))
 
 
-def test_it_runs_is_seen_saved_forked_and_upgraded(bench: Bench) -> None:
+def test_custom_store_is_run_viewed_saved_forked_and_upgraded(bench: Bench) -> None:
     logged = SCORES.with_changelog("scores-log")
     bench.create(GAMES, RANKS)
     bench.emit(GAMES, RESULTS)

@@ -1,4 +1,4 @@
-"""Which modules are the user's own."""
+"""Detection and shipping of the user's own modules."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _shipped(session: Any) -> set[str]:
         return set(archive.namelist())
 
 
-def test_the_users_modules_are_found_and_nothing_else(project: Path) -> None:
+def test_own_packages_are_modules_of_user_only(project: Path) -> None:
     found = set(own_packages())
     assert {"user_package", "user_namespace", "user_module"} <= found
     assert not found & {
@@ -70,7 +70,7 @@ def test_the_users_modules_are_found_and_nothing_else(project: Path) -> None:
     assert not found & set(sys.builtin_module_names)
 
 
-def test_what_is_shipped_can_be_imported(project: Path) -> None:
+def test_shipped_modules_can_be_imported(project: Path) -> None:
     session: Any = _Session()
     (name,) = ship(session, ["user_package", "user_namespace", "user_module"])
     assert session.sparkContext.archives[0].endswith(f"#{name}")
@@ -82,20 +82,20 @@ def test_what_is_shipped_can_be_imported(project: Path) -> None:
     }
 
 
-def test_modules_can_be_named_by_themselves(project: Path) -> None:
+def test_modules_can_be_given_by_name(project: Path) -> None:
     session: Any = _Session()
     ship(session, [sys.modules["user_package"]])
     assert _shipped(session) == {"user_package/__init__.py", "user_package/deep/data.txt"}
 
 
 @pytest.mark.parametrize("by_name", [True, False])
-def test_a_part_of_a_package_stands_for_the_package(project: Path, by_name: bool) -> None:
+def test_submodule_ships_its_package(project: Path, by_name: bool) -> None:
     session: Any = _Session()
     ship(session, ["user_namespace.part" if by_name else sys.modules["user_namespace.part"]])
     assert _shipped(session) == {"user_namespace/part.py"}
 
 
-def test_a_name_that_begins_like_the_librarys_is_the_users(
+def test_name_with_prefix_of_library_is_users_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "kstreams_orders.py").write_text("")
@@ -105,26 +105,28 @@ def test_a_name_that_begins_like_the_librarys_is_the_users(
     assert {"kstreams_orders"} == {n for n in own_packages() if n.startswith("kstreams")}
 
 
-def test_archives_of_other_contents_have_other_names(project: Path) -> None:
+def test_archives_of_different_contents_have_different_names(project: Path) -> None:
     session: Any = _Session()
     names = [ship(session, [name]) for name in ("user_module", "user_package", "user_module")]
     assert names[0] == names[2] != names[1]
 
 
-def test_files_older_than_zip_knows_are_shipped(project: Path) -> None:
+def test_files_older_than_zip_epoch_are_shipped(project: Path) -> None:
     os.utime(project / "user_module.py", (0, 0))
     session: Any = _Session()
     ship(session, ["user_module"])
     assert _shipped(session) == {"user_module.py"}
 
 
-def test_shipping_a_builtin_module_without_files_is_refused() -> None:
+def test_builtin_module_without_files_is_rejected() -> None:
     session: Any = _Session()
     with pytest.raises(CompileError, match="no files"):
         ship(session, ["sys"])
 
 
-def test_too_much_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_archive_above_size_limit_is_rejected(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (project / "user_package" / "big").write_bytes(b"x" * 2_000)
     monkeypatch.setattr("kstreams.spark.package_archive._MAX_BYTES", 1_000)
     session: Any = _Session()
@@ -134,19 +136,19 @@ def test_too_much_is_refused(project: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert session.sparkContext.archives == []
 
 
-def test_an_unknown_package_is_a_typed_error() -> None:
+def test_unknown_package_raises_typed_error() -> None:
     session: Any = _Session()
     with pytest.raises(CompileError, match="no_such_package"):
         ship(session, ["no_such_package"])
 
 
-def test_nothing_is_shipped_when_nothing_is_the_users() -> None:
+def test_nothing_is_shipped_without_own_modules() -> None:
     session: Any = _Session()
     assert ship(session, []) == ()
     assert session.sparkContext.archives == []
 
 
-def test_what_goes_and_what_is_left_out_is_logged(
+def test_shipped_and_left_out_files_are_logged(
     project: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in (".env", "key.pem"):
@@ -163,7 +165,7 @@ def test_what_goes_and_what_is_left_out_is_logged(
     )
 
 
-def test_archives_go_with_the_process_that_made_them(project: Path, tmp_path: Path) -> None:
+def test_archives_are_deleted_with_process_that_made_them(project: Path, tmp_path: Path) -> None:
     program = (
         "import sys; from tests.kstreams.spark.test_packages import _Session;"
         "from kstreams.spark.packages import ship; session = _Session();"

@@ -1,4 +1,4 @@
-"""An app imports pandas in none of its processes, and a processor that does has it whole."""
+"""No process of an app imports pandas, and a processor that imports it gets all of it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ print([name for name in ("pandas", "unittest") if name in sys.modules])
 """
 
 
-def test_pandas_is_imported_by_who_uses_it(tmp_path: Path) -> None:
+def test_pandas_is_imported_only_by_processor_that_uses_it(tmp_path: Path) -> None:
     arguments = [sys.executable, "-c", _APP, str(tmp_path)]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr

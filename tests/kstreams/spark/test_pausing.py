@@ -1,4 +1,4 @@
-"""A paused app reads nothing, whoever starts it; resumed, it reads all of it once."""
+"""A paused app reads nothing, also after a restart; a resumed app reads each record once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 LINES = [(f"k{n % 7}", "x") for n in range(20)]
 
 
-def test_a_pause_holds_through_restarts_and_loses_nothing(bench: Bench) -> None:
+def test_pause_lasts_through_restarts_and_loses_nothing(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, LINES)
     bench.run(counting())

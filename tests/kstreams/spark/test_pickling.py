@@ -1,4 +1,4 @@
-"""What goes to workers by value."""
+"""Pickling of functions and classes by value for workers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kstreams.spark.pickling import dumped
 from kstreams_json import json_serde
 
 
-def test_a_class_of_a_programs_own_goes_with_a_serde_that_has_looked_at_it() -> None:
+def test_class_of_program_is_pickled_with_serde_that_uses_it() -> None:
     line = make_dataclass("Line", [("item", str)])
     order = make_dataclass("Order", [("lines", list[line])])  # type: ignore[valid-type]
     serde: Serde[Any] = json_serde(order)

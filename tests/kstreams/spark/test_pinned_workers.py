@@ -1,4 +1,4 @@
-"""A part of a job comes to the worker of its number, job after job."""
+"""Each part of a job runs on the worker of its number, job after job."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from kstreams.spark.session import executor_cores
 pytestmark = pytest.mark.spark
 
 PAUSES = ((0.0, 0.05), (0.05, 0.0), (0.0, 0.0))
-"""Whichever ends first."""
+"""Pauses of both workers; either one ends first."""
 
 
 def worked(items: Iterable[tuple[int, float]]) -> Iterator[tuple[int, int]]:
-    """Take some time; tell who did it."""
+    """Pause, and return item, worker and process."""
     for number, pause in items:
         time.sleep(pause)
         yield number, os.getpid()
 
 
-def test_each_part_has_a_worker_of_its_own(spark: SparkSession) -> None:
+def test_each_part_has_its_own_worker(spark: SparkSession) -> None:
     own = PinnedWorkers(spark.sparkContext)
     workers: dict[int, set[int]] = {}
     for first, second in PAUSES * 3:
@@ -41,18 +41,18 @@ def test_each_part_has_a_worker_of_its_own(spark: SparkSession) -> None:
 
 
 def sent(items: Iterable[tuple[int, float]]) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Send what was done to three places."""
+    """Send the results to three parts."""
     for number, pid in worked(items):
         yield from ((place, (number, pid)) for place in range(3))
 
 
 def passed(pairs: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-    """Pass pairs on, back to where they come from, and tell who did it."""
-    for place, said in list(pairs):
-        yield said[0], (place, os.getpid(), *said)
+    """Return pairs to their origin, with the process that handled them."""
+    for place, earlier in list(pairs):
+        yield earlier[0], (place, os.getpid(), *earlier)
 
 
-def test_later_stages_have_the_workers_of_their_numbers(spark: SparkSession) -> None:
+def test_later_stages_run_on_workers_of_same_numbers(spark: SparkSession) -> None:
     own = PinnedWorkers(spark.sparkContext)
     workers: dict[int, set[int]] = {}
     for first, second in PAUSES * 2:
@@ -69,11 +69,11 @@ def test_later_stages_have_the_workers_of_their_numbers(spark: SparkSession) -> 
     assert [place for _, (place, *_) in alone] == [0, 1, 2]
 
 
-def test_nothing_is_left_in_the_context(spark: SparkSession) -> None:
+def test_run_leaves_environment_of_context_unchanged(spark: SparkSession) -> None:
     before = dict(spark.sparkContext.environment)
     PinnedWorkers(spark.sparkContext).run({0: [(0, 0.0)]}, sent, passed, width=2)
     assert spark.sparkContext.environment == before
 
 
-def test_a_local_session_has_all_cores_in_one_executor(spark: SparkSession) -> None:
+def test_local_session_has_all_cores_in_one_executor(spark: SparkSession) -> None:
     assert executor_cores(spark) == 2

@@ -1,4 +1,4 @@
-"""Batches run one after the other, and those of Spark stand for them."""
+"""Batches that run in a loop, within few micro-batches of Spark."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ pytestmark = pytest.mark.spark
 
 
 class Batches:
-    """Batches that run as they are let; how many have, and what ends them.
+    """Batches that run on request, with a count and a final failure.
 
     Attributes:
-        ran: How many.
-        most: How many there are, as the query is to stop then.
-        fails: Raised after the last one.
+        ran: Number of batches that have run.
+        most: Number of batches after which the query stops.
+        fails: Exception raised after the last batch.
     """
 
     def __init__(self, most: int) -> None:
@@ -45,7 +45,7 @@ class Slow(Batches):
         return super().__call__(spark)
 
 
-def test_a_batch_of_spark_stands_for_many(spark: SparkSession) -> None:
+def test_one_spark_batch_contains_many_batches(spark: SparkSession) -> None:
     batches = Slow(1_000)
     turns = BatchTurns(batches, "turns")
     found = []
@@ -57,7 +57,7 @@ def test_a_batch_of_spark_stands_for_many(spark: SparkSession) -> None:
     assert found == sorted(set(found))
 
 
-def test_a_batch_of_spark_waits_for_one(spark: SparkSession) -> None:
+def test_spark_batch_waits_for_one_batch(spark: SparkSession) -> None:
     let = threading.Event()
     batches = Batches(1)
     over = threading.Event()
@@ -74,7 +74,7 @@ def test_a_batch_of_spark_waits_for_one(spark: SparkSession) -> None:
     turns.end(60)
 
 
-def test_failure_of_a_batch_after_the_stop_is_logged(
+def test_failure_of_batch_after_stop_is_logged(
     spark: SparkSession, caplog: pytest.LogCaptureFixture
 ) -> None:
     let = threading.Event()
@@ -91,7 +91,7 @@ def test_failure_of_a_batch_after_the_stop_is_logged(
     assert "the callback failed" in caplog.text
 
 
-def test_spark_is_told_that_there_will_be_none(spark: SparkSession) -> None:
+def test_end_of_batches_is_reported_to_spark(spark: SparkSession) -> None:
     batches = Batches(1)
     turns = BatchTurns(batches, "turns")
     assert not turns.stand(spark.sparkContext), "at once: it need not note that one"
@@ -99,7 +99,7 @@ def test_spark_is_told_that_there_will_be_none(spark: SparkSession) -> None:
     turns.end(60)
 
 
-def test_a_failure_reaches_spark_and_none_follows(spark: SparkSession) -> None:
+def test_failure_is_raised_in_spark_batch_and_no_batch_follows(spark: SparkSession) -> None:
     batches = Batches(1)
     batches.fails = ValueError("no more")
     turns = BatchTurns(batches, "turns")
@@ -109,7 +109,7 @@ def test_a_failure_reaches_spark_and_none_follows(spark: SparkSession) -> None:
     assert batches.ran == 1
 
 
-def test_jobs_are_of_the_querys_group_and_of_no_batch_of_spark(spark: SparkSession) -> None:
+def test_jobs_belong_to_group_of_query_and_to_no_spark_batch(spark: SparkSession) -> None:
     context = spark.sparkContext
     found: list[str | None] = []
 
@@ -130,7 +130,7 @@ def test_jobs_are_of_the_querys_group_and_of_no_batch_of_spark(spark: SparkSessi
     assert found == ["the-query", None, None]
 
 
-def test_no_batch_begins_after_the_end(spark: SparkSession) -> None:
+def test_no_batch_begins_after_end(spark: SparkSession) -> None:
     batches = Slow(1_000)
     turns = BatchTurns(batches, "turns")
     assert turns.stand(spark.sparkContext)

@@ -1,4 +1,4 @@
-"""The app reports when tasks move to another worker, and what each topic took and gave."""
+"""Reported moves of tasks to other workers, and record and byte counts of topics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PATIENCE = timedelta(seconds=90)
 
 
 @pytest.mark.spark
-def test_a_worker_that_dies_moves_its_tasks_and_bytes_count_once(bench: Bench) -> None:
+def test_death_of_worker_moves_its_tasks_and_bytes_are_counted_once(bench: Bench) -> None:
     trap = Trap(bench.home / "trap", times=1)
     bench.create(WORDS)
     bench.emit(WORDS, GOOD)
@@ -55,7 +55,7 @@ def test_a_worker_that_dies_moves_its_tasks_and_bytes_count_once(bench: Bench) -
 
 
 @pytest.mark.spark
-def test_a_listener_that_raises_stops_the_app(bench: Bench) -> None:
+def test_failing_listener_stops_app(bench: Bench) -> None:
     def fails(moves: Sequence[TaskMove]) -> None:
         raise ValueError("no")
 

@@ -1,4 +1,4 @@
-"""A batch that runs again, after a crash or because a task failed, leaves one truth."""
+"""Batches retried after a crash or a failed task have the same results as without it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from kstreams.batch.embedded import feed as embedded_feed
-from kstreams.batch.embedded import io as embedded_io
+from kstreams.batch.io.embedded import feed as embedded_feed
+from kstreams.batch.io.embedded import topic_io as embedded_io
 from kstreams.checkpoint.checkpoint import query_name
 from kstreams.errors import ExecutionError, KStreamsError
 from kstreams.state import Memory
@@ -41,13 +41,13 @@ THIRD = [("a", "3"), ("b", "3"), ("d", "3")]
 
 
 def _forget_end_of(bench: Bench, batch: int) -> None:
-    """Take the note of a batch's end away, as if its driver had died before it."""
+    """Remove the note of a batch's end, as if its driver had crashed before it."""
     name = query_name(marking().pipelines()[0])
     (bench.checkpoint / "queries" / name / "done" / str(batch)).unlink()
 
 
 def check_one_truth(bench: Bench, written: Sequence[tuple[str, str]]) -> None:
-    """Check that stores and topics of both groups tell of the same marks, each once."""
+    """Check that stores and topics of both groups have the same marks, each once."""
     marks = bench.records(MARKS)
     assert Counter((k, v.split(":")[0]) for k, v in marks) == Counter(written)
     assert Counter((f"{k}'", v) for k, v in marks) == Counter(bench.records(LATER))
@@ -56,7 +56,7 @@ def check_one_truth(bench: Bench, written: Sequence[tuple[str, str]]) -> None:
 
 
 def _begin(bench: Bench) -> int:
-    """Run an app over some words; return the number of its last batch."""
+    """Run an app on some words; return the number of its last batch."""
     bench.create(WORDS)
     with bench.app(marking()) as app:
         app.open()
@@ -66,20 +66,20 @@ def _begin(bench: Bench) -> int:
     return bench.reports[-1].batch
 
 
-def _go_on(bench: Bench) -> None:
+def _run_again(bench: Bench) -> None:
     bench.emit(WORDS, THIRD)
     bench.run(marking())
     check_one_truth(bench, [*FIRST, *SECOND, *THIRD])
 
 
-def test_a_commit_that_was_not_noted_counts(bench: Bench) -> None:
+def test_commit_without_note_is_valid(bench: Bench) -> None:
     last = _begin(bench)
     check_one_truth(bench, [*FIRST, *SECOND])
     before = bench.raw(MARKS), bench.raw(LATER)
     _forget_end_of(bench, last)
     bench.run(marking())
     assert (bench.raw(MARKS), bench.raw(LATER)) == before
-    _go_on(bench)
+    _run_again(bench)
 
 
 def _raise_once(module: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def _raise_once(module: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(module, name, fail)
 
 
-def test_a_crash_between_commit_and_publish_loses_nothing(
+def test_crash_between_commit_and_publish_loses_nothing(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.create(WORDS)
@@ -104,10 +104,10 @@ def test_a_crash_between_commit_and_publish_loses_nothing(
     with pytest.raises(ExecutionError, match="Input/output error"):
         bench.run(marking())
     assert MARKS.name not in bench.connection.admin().topics() or not bench.raw(MARKS)
-    _go_on(bench)
+    _run_again(bench)
 
 
-def test_a_crash_amid_publishing_repeats_nothing(
+def test_crash_during_publish_repeats_nothing(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench.create(WORDS)
@@ -122,10 +122,10 @@ def test_a_crash_amid_publishing_repeats_nothing(
     monkeypatch.setattr(embedded_feed, "publish", half)
     with pytest.raises(ExecutionError, match="Input/output error"):
         bench.run(marking())
-    _go_on(bench)
+    _run_again(bench)
 
 
-def test_a_crash_between_publish_and_sparks_commit_repeats_nothing(bench: Bench) -> None:
+def test_crash_between_publish_and_spark_commit_repeats_nothing(bench: Bench) -> None:
     def fail(_: object) -> None:
         raise ValueError("a listener's own mistake")
 
@@ -137,10 +137,10 @@ def test_a_crash_between_publish_and_sparks_commit_repeats_nothing(bench: Bench)
         bench.run(marking(), on_batch=fail)
     assert "fix the function" in str(caught.value)
     check_one_truth(bench, [*FIRST, *SECOND])
-    _go_on(bench)
+    _run_again(bench)
 
 
-def test_a_deleted_output_topic_does_not_stop_a_restart(bench: Bench) -> None:
+def test_deleted_output_topic_does_not_prevent_restart(bench: Bench) -> None:
     _begin(bench)
     bench.connection.admin().delete(LATER.name)
     bench.emit(WORDS, THIRD)
@@ -148,7 +148,7 @@ def test_a_deleted_output_topic_does_not_stop_a_restart(bench: Bench) -> None:
     assert Counter(k for k, _ in bench.records(LATER)) == Counter(f"{k}'" for k, _ in THIRD)
 
 
-def test_a_task_that_fails_twice_leaves_one_truth(bench: Bench) -> None:
+def test_task_that_fails_twice_has_same_results(bench: Bench) -> None:
     trap = Trap(bench.home / "trap", times=2)
     bench.create(WORDS)
     bench.emit(WORDS, FIRST)
@@ -158,7 +158,7 @@ def test_a_task_that_fails_twice_leaves_one_truth(bench: Bench) -> None:
     check_one_truth(bench, FIRST)
 
 
-def test_a_task_that_fails_after_staging_its_output_leaves_one_truth(bench: Bench) -> None:
+def test_task_that_fails_after_staging_output_has_same_results(bench: Bench) -> None:
     trap = Trap(bench.home / "trap", times=2)
     bench.create(WORDS)
     bench.emit(WORDS, FIRST)
@@ -169,7 +169,7 @@ def test_a_task_that_fails_after_staging_its_output_leaves_one_truth(bench: Benc
     assert bench.store(counting(), COUNTS) == Counter(key for key, _ in FIRST)
 
 
-def test_a_task_that_fails_too_often_leaves_nothing(bench: Bench) -> None:
+def test_task_that_fails_too_often_leaves_no_results(bench: Bench) -> None:
     trap = Trap(bench.home / "trap")
     bench.create(WORDS)
     bench.emit(WORDS, FIRST)
@@ -179,10 +179,10 @@ def test_a_task_that_fails_too_often_leaves_nothing(bench: Bench) -> None:
     assert trap.sprung == 3
     trap.disarm()
     bench.emit(WORDS, SECOND)
-    _go_on(bench)
+    _run_again(bench)
 
 
-def test_local_state_that_is_gone_is_restored(bench: Bench) -> None:
+def test_lost_local_state_is_restored(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, FIRST)
     local = bench.home / "local"

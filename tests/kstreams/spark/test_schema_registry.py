@@ -1,4 +1,4 @@
-"""Apps whose topics have schemas in a registry: two versions of one, and an outage."""
+"""Apps with schemas in a registry: two versions of a schema, and an outage."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NewOrder:
 def topology(
     kind: type[Any], registry: SchemaRegistry, names: tuple[str, str], **options: Any
 ) -> Topology:
-    """Return what keeps the last order of a key, and passes it on."""
+    """Return a topology that stores and forwards the last order of each key."""
     serde = confluent(json_schema(json_serde(kind)), registry, **options)
     orders: Topic[str, Any] = Topic(names[0], TEXT, serde)
     builder = TopologyBuilder("last-orders", on_error="skip")
@@ -57,7 +57,7 @@ def last(kind: type[Any]) -> Any:
 
 @pytest.mark.kafka
 @pytest.mark.slow
-def test_two_versions_of_a_schema_go_through_a_registry(
+def test_two_schema_versions_are_read_through_registry(
     broker: KafkaBroker, registry_url: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     registry, kafka = SchemaRegistry(registry_url), Kafka(broker.bootstrap)
@@ -114,7 +114,7 @@ def fake() -> Iterator[FakeRegistry]:
         yield running
 
 
-def test_an_outage_in_mid_batch_fails_the_batch_and_skips_no_record(
+def test_registry_outage_fails_batch_and_skips_no_record(
     fake: FakeRegistry, spark: SparkSession, tmp_path: Path
 ) -> None:
     registry = SchemaRegistry(fake.url, attempts=2)

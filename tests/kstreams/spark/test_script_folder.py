@@ -1,4 +1,4 @@
-"""A script started from another folder, with modules next to it."""
+"""A script started from another folder, with modules in the script's folder."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ print(INT64.deserialize(record.value))
 
 @pytest.mark.spark
 @pytest.mark.timeout(300)
-def test_a_script_started_from_another_folder_uses_modules_next_to_it(tmp_path: Path) -> None:
+def test_script_started_from_another_folder_uses_modules_of_its_folder(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
     (project / "main.py").write_text(_SCRIPT)

@@ -1,4 +1,4 @@
-"""Nothing that a run writes, when it fails, shows a secret of its connection or its storage."""
+"""The output of a failing run contains no secret of its connection or storage."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from kstreams import TEXT, Emitter, Kafka, Topic
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 
-TOKEN = "hunter2/session+token"  # of nobody
+TOKEN = "hunter2/session+token"  # a made-up secret
 
 
-def test_a_run_that_fails_shows_no_secret(
+def test_failing_run_shows_no_secret(
     broker: KafkaBroker, bucket: Bucket, topic_name: str, tmp_path: Path
 ) -> None:
     options = {

@@ -1,4 +1,4 @@
-"""Settings of a session that an app makes."""
+"""Spark settings of a session created by an app."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _no_options(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)
 
 
-def test_session_settings_turn_off_the_log_of_spark() -> None:
+def test_session_settings_turn_off_log_of_spark() -> None:
     settings = session_settings({"a": "b"})
     assert (settings["a"], settings["spark.log.level"]) == ("b", "FATAL")
     _, _, place = jvm_options(settings).partition(_LOG4J)
@@ -27,13 +27,13 @@ def test_session_settings_turn_off_the_log_of_spark() -> None:
 
 
 @pytest.mark.parametrize("own", [{"spark.log.level": "INFO"}, {OPTIONS: "-Dlog4j2.x=y"}])
-def test_session_settings_leave_a_log_that_the_user_has_set_up(own: dict[str, str]) -> None:
+def test_session_settings_keep_log_configured_by_user(own: dict[str, str]) -> None:
     settings = session_settings(own)
     assert own.items() <= settings.items()
     assert "log4j2.configurationFile" not in jvm_options(settings)
 
 
-def test_session_settings_leave_a_log_that_the_environment_has_set_up(
+def test_session_settings_keep_log_configured_by_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Dlog4j2.configurationFile=own.properties")

@@ -1,4 +1,4 @@
-"""An app that reads Kafka and files, and writes Kafka, PostgreSQL and a table of Delta."""
+"""An app that reads Kafka and files, and writes Kafka, PostgreSQL and a Delta table."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from kstreams_postgres import PostgresTable
 from tests.connectors.kstreams_delta.reading import rows_of
 from tests.connectors.kstreams_postgres.tables import Place, total_row
 from tests.connectors.lakes import Total
-from tests.kstreams.kafka.samples import read_all
 from tests.kstreams.spark.test_file_logs import write
+from tests.packages.kstreams_kafka.samples import read_all
 from tests.word_counter import COUNTS, CountWords
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 
 
 class Shop:
-    """Where the app reads and writes."""
+    """The sources and sinks of the app."""
 
     def __init__(self, home: Path, kafka: Kafka, tables: Place) -> None:
         self.files, self.lake = home / "files", str(home / "lake")
@@ -57,7 +57,7 @@ class Shop:
         return builder.build()
 
     def run(self, spark: SparkSession, step: int) -> None:
-        """Put a file and records there, and run the app to their end, in small batches."""
+        """Add a file and records, and run the app to their end in small batches."""
         write(self.files, step, "\n".join(f"a b{n % 3}" for n in range(15)))
         with Emitter(self.words, self.kafka) as emitter:
             emitter.emit_many([("a", None), (f"d{step}", None)])
@@ -78,7 +78,7 @@ def _split(_: None, line: str) -> Iterator[tuple[str, None]]:
     return ((word, None) for word in line.split())
 
 
-def test_each_result_is_once_in_each_place(
+def test_each_result_is_once_in_each_sink(
     broker: KafkaBroker, database: str, spark: SparkSession, tmp_path: Path
 ) -> None:
     shop = Shop(tmp_path, Kafka(broker.bootstrap, delivery="exactly-once"), Place(database))

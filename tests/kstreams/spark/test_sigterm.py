@@ -1,4 +1,4 @@
-"""SIGTERM in the middle of a commit: the batch is finished, and the next start goes on."""
+"""SIGTERM during a commit: the batch is finished, and the next start continues."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.05)
 
 
-def test_sigterm_between_commit_and_publication_ends_behind_the_batch_and_loses_nothing(
+def test_sigterm_between_commit_and_publish_finishes_batch_and_loses_nothing(
     bench: Bench,
 ) -> None:
     words = [(f"k{n % 7}", "x") for n in range(150)]

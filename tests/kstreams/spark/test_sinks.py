@@ -1,4 +1,4 @@
-"""Sinks that are no topics, and topics chosen by record."""
+"""Sinks that are not topics, and topics chosen by record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from tests.kstreams.spark.summing import NUMBERS, SUMS
 pytestmark = pytest.mark.spark
 
 
-def test_sinks_that_are_no_topics(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sinks_that_are_not_topics_receive_results(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
     seen = bench.home / "seen"
     builder = TopologyBuilder("sinks")
     numbers = builder.add_source("numbers", NUMBERS)
@@ -38,7 +40,7 @@ def _noting(path: Path) -> Callable[[Record[str, int]], None]:
     return note
 
 
-def test_topics_chosen_by_record_come_into_being_and_headers_stay(bench: Bench) -> None:
+def test_topics_chosen_by_record_are_created_and_keep_headers(bench: Bench) -> None:
     builder = TopologyBuilder("by-record")
     numbers = builder.add_source("numbers", NUMBERS)
     builder.add_sink("by", topic_by(_topic_of, key=TEXT, value=INT64), numbers)

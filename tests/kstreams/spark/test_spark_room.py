@@ -1,4 +1,4 @@
-"""`kstreams.spark` holds nothing but Spark."""
+"""Modules in `kstreams.spark` must need Spark."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ WITHOUT_SPARK = {
     "type_hints": "sends the types of classes to Spark's workers",
     "warm_up": "has those classes archived before they are needed",
 }
-"""Modules that import neither pyspark nor py4j, and why they are here all the same.
+"""Modules that import neither pyspark nor py4j, with the reason why they are in the package.
 
-Those of `frames/` are not asked: they are the functions that Spark's operators call.
+Modules of `frames/` are excluded: they are the functions that Spark's operators call.
 """
 
 
 def imported(path: Path) -> Iterator[str]:
-    """Yield the top-level packages that a module imports, wherever in it."""
+    """Yield the top-level packages that a module imports anywhere."""
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
@@ -42,7 +42,7 @@ def imported(path: Path) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def test_a_module_of_the_spark_package_is_about_spark_or_its_jvm() -> None:
+def test_module_of_spark_package_uses_spark_or_its_jvm() -> None:
     without = {
         path.stem
         for path in ROOM.glob("*.py")

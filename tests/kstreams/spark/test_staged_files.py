@@ -1,4 +1,4 @@
-"""What attempts that do not count have staged is removed, and nothing of another writer."""
+"""Staged files of failed attempts are removed, and no files of other writers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def killed(*_: Any) -> Any:
     raise ExecutionError("killed before the commit")
 
 
-def test_a_restart_removes_what_a_killed_attempt_staged_and_leaves_that_of_others(
+def test_restart_removes_staged_files_of_killed_attempt_only(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     topics = Embedded(tmp_path / "topics", default_partitions=2)

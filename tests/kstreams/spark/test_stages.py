@@ -1,4 +1,4 @@
-"""Stages of one batch, topics between queries, and where reading starts."""
+"""Stages of one batch, topics between queries, and start positions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from kstreams.durations import milliseconds
 from kstreams.io import topic_by
 from kstreams.operators import reduce
 from kstreams.stores import timestamped_store, window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import HoppingWindows, Windowed, windowed_aggregate
 from kstreams_json import json_serde
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.spark.apps import COUNTS, WORDS, Bench, counting
 from tests.kstreams.spark.summing import NUMBERS, SUMS, store, summing
 
@@ -40,7 +40,7 @@ MORE = Topic("more", TEXT, INT64)
 
 
 def chain() -> Topology:
-    """Build three stages: sources at the first and the last, and an edge past the second."""
+    """Return a topology of three stages: sources in the first and last, an edge that skips one."""
     builder = TopologyBuilder("chain")
     one = summing(builder, "one", builder.add_source("numbers", NUMBERS))
     builder.add_sink("at-one", Topic("at-one", TEXT, INT64), one)
@@ -66,7 +66,7 @@ def _half(key: str, value: int) -> str:
     return f"half{value % 2}"
 
 
-def test_three_stages_in_one_batch_give_what_the_driver_gives(bench: Bench) -> None:
+def test_three_stages_in_one_batch_give_results_of_test_driver(bench: Bench) -> None:
     topology = chain()
     assert [len(groups) for groups in topology.pipelines()] == [3]
     batches = [
@@ -88,8 +88,8 @@ def test_three_stages_in_one_batch_give_what_the_driver_gives(bench: Bench) -> N
         for name in ("one", "two", "three"):
             assert bench.store(topology, store(name)) == driver.store_contents(store(name))
             out = Topic(f"at-{name}", TEXT, INT64)
-            told = [(record.key, record.value) for record in driver.read(out)]
-            assert by_key(bench.records(out)) == by_key(told)
+            driver_results = [(record.key, record.value) for record in driver.read(out)]
+            assert by_key(bench.records(out)) == by_key(driver_results)
     assert [report.batch for report in bench.reports] == [0, 1, 2]
     assert [report.source_records for report in bench.reports] == [13, 2, 1]
 
@@ -100,7 +100,7 @@ BY_WINDOW = timestamped_store("greatest", key=INT64, value=PAIR)
 
 
 def greatest() -> Topology:
-    """Build counts of hopping windows, and the greatest of each window: two stages by columns."""
+    """Return a topology of two stages by columns: counts of hopping windows, and their maxima."""
 
     def by_window(key: Windowed[str], count: int) -> tuple[int, tuple[int, str]]:
         return key.start_ms, (count, key.key)
@@ -119,7 +119,7 @@ def greatest() -> Topology:
     return builder.build()
 
 
-def test_the_greatest_of_windows_are_what_the_driver_gives(bench: Bench) -> None:
+def test_maxima_of_windows_equal_results_of_test_driver(bench: Bench) -> None:
     topology = greatest()
     assert topology.describe().count("execution: columns") == 3
     batches = [[(f"k{n * n % 7}", n, n) for n in range(start, start + 40)] for start in (0, 30)]
@@ -132,10 +132,10 @@ def test_the_greatest_of_windows_are_what_the_driver_gives(bench: Bench) -> None
                 driver.pipe_batch(NUMBERS, [Record(*row) for row in batch])
                 app.drain()
         assert bench.store(topology, BY_WINDOW) == driver.store_contents(BY_WINDOW)
-        told = [(str(record.key), record.value) for record in driver.read(GREATEST)]
+        driver_results = [(str(record.key), record.value) for record in driver.read(GREATEST)]
         found = [(str(key), value) for key, value in bench.records(GREATEST)]
-        assert by_key(found) == by_key(told)
-        assert len(told) > 10
+        assert by_key(found) == by_key(driver_results)
+        assert len(driver_results) > 10
 
 
 def by_key(records: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
@@ -146,7 +146,7 @@ def by_key(records: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
 
 
 def relay() -> Topology:
-    """Build two queries; the first feeds the second through a topic."""
+    """Return a topology of two queries; the first feeds the second through a topic."""
     builder = TopologyBuilder("relay")
     between = Topic("between", TEXT, INT64)
     builder.add_sink(
@@ -156,7 +156,7 @@ def relay() -> Topology:
     return builder.build()
 
 
-def test_a_run_to_the_end_goes_through_topics_between_queries(bench: Bench) -> None:
+def test_run_to_end_processes_topics_between_queries(bench: Bench) -> None:
     topology = relay()
     assert len(topology.pipelines()) == 2
     bench.create(NUMBERS, Topic("between", TEXT, INT64))
@@ -166,7 +166,7 @@ def test_a_run_to_the_end_goes_through_topics_between_queries(bench: Bench) -> N
     assert {report.query for report in bench.reports} == {"numbers", "again"}
 
 
-def test_a_cycle_of_topics_goes_on_until_it_is_quiet(bench: Bench) -> None:
+def test_cycle_of_topics_runs_until_no_records_are_left(bench: Bench) -> None:
     builder = TopologyBuilder("cycle")
     source = builder.add_source("numbers", NUMBERS)
     less = builder.add_processor("less", map_values(_one_less), source)
@@ -190,7 +190,7 @@ def _positive(key: str, value: int) -> bool:
 # ------------------------------------------------------------------- bounds and starts
 
 
-def test_batches_stay_within_their_bound(bench: Bench) -> None:
+def test_batches_stay_within_record_limit(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, [(f"k{n % 5}", "x") for n in range(40)])
     bench.run(counting(), max_records_per_batch=15)
@@ -199,7 +199,7 @@ def test_batches_stay_within_their_bound(bench: Bench) -> None:
     assert bench.store(counting(), COUNTS) == {f"k{n}": 8 for n in range(5)}
 
 
-def test_sources_start_where_they_say_and_then_go_on(bench: Bench) -> None:
+def test_sources_begin_at_configured_start_and_continue_from_there(bench: Bench) -> None:
     def topology() -> Topology:
         builder = TopologyBuilder("starts")
         for name, start in (

@@ -1,4 +1,4 @@
-"""A job stands for many batches, ends for others, and says what made a batch fail."""
+"""One long Spark job runs many batches, yields to other jobs, and reports failures of batches."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ GROUP = "standing"
 
 
 def work(turns: Turns) -> None:
-    """Answer with the batch, the message and the process; do what a message asks for before."""
-    drop_spark_archives()  # or each job begins slowly
+    """Perform the action of a message; answer with batch, message and process."""
+    drop_spark_archives()  # otherwise each job starts slowly
     while (given := turns.next()) is not None:
         turn, messages = given
-        said = []
+        answers = []
         for number, message in messages:
             if message == b"fail":
                 raise ValueError(f"batch {turn.batch} failed")
@@ -45,12 +45,12 @@ def work(turns: Turns) -> None:
                 time.sleep(float(message[4:]))
             while message.startswith(b"until ") and not Path(os.fsdecode(message[6:])).exists():
                 time.sleep(0.01)
-            said.append((number, b"%d %d %s" % (turn.batch, os.getpid(), message)))
-        turns.answer(said)
+            answers.append((number, b"%d %d %s" % (turn.batch, os.getpid(), message)))
+        turns.answer(answers)
 
 
-class Standing:
-    """A standing job of two workers, and the jobs that Spark has had for it."""
+class LongJob:
+    """A long job of two workers, with a count of Spark jobs."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._context = spark.sparkContext
@@ -67,56 +67,56 @@ class Standing:
         return len(set(self._ids()) - self._before)
 
     def ran(self, *messages: bytes, only: Sequence[int] = (0, 1)) -> dict[int, list[bytes]]:
-        """Run a batch with these messages for each worker; return its number, process, message."""
+        """Run a batch with these messages for each worker; return number, process and message."""
         self._batch += 1
         parts = {number: [(number, message) for message in messages] for number in only}
-        said = self.job.run(f"batch {self._batch}", Turn(self._batch, {}, {}), parts)
-        assert all(answer.startswith(b"%d " % self._batch) for _, answer in said)
-        return {number: answer.split(b" ", 2)[1:] for number, answer in said}
+        answers = self.job.run(f"batch {self._batch}", Turn(self._batch, {}, {}), parts)
+        assert all(answer.startswith(b"%d " % self._batch) for _, answer in answers)
+        return {number: answer.split(b" ", 2)[1:] for number, answer in answers}
 
 
 @pytest.fixture
-def standing(spark: SparkSession) -> Iterator[Standing]:
-    made = Standing(spark)
+def long_job(spark: SparkSession) -> Iterator[LongJob]:
+    made = LongJob(spark)
     yield made
     made.job.close()
     spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
 
 
-def test_a_job_has_many_batches_and_each_part_a_worker_of_its_own(standing: Standing) -> None:
-    answers = [standing.ran(b"a", b"b") for _ in range(20)]
+def test_one_job_runs_many_batches_with_one_worker_for_each_part(long_job: LongJob) -> None:
+    answers = [long_job.ran(b"a", b"b") for _ in range(20)]
     assert {answer[number][1] for answer in answers for number in (0, 1)} == {b"b"}
     workers = [{answer[number][0] for answer in answers} for number in (0, 1)]
     assert [len(pids) for pids in workers] == [1, 1]
     assert workers[0] != workers[1]
-    assert standing.ran(b"alone", only=[1]).keys() == {1}
-    assert standing.jobs < 5
+    assert long_job.ran(b"alone", only=[1]).keys() == {1}
+    assert long_job.jobs < 5
 
 
-def test_workers_are_the_same_in_the_next_job(standing: Standing) -> None:
-    first = standing.ran(b"a")
-    standing.job.rest()
-    assert standing.ran(b"a") == first
-    assert standing.jobs == 2
+def test_next_job_uses_same_workers(long_job: LongJob) -> None:
+    first = long_job.ran(b"a")
+    long_job.job.rest()
+    assert long_job.ran(b"a") == first
+    assert long_job.jobs == 2
 
 
-def test_other_jobs_get_cores_while_batches_come(standing: Standing, spark: SparkSession) -> None:
+def test_other_jobs_get_cores_between_batches(long_job: LongJob, spark: SparkSession) -> None:
     found: list[int] = []
 
     def count() -> None:
         found.append(spark.sparkContext.parallelize(range(10), 2).count())
 
-    standing.ran(b"a")
+    long_job.ran(b"a")
     other = threading.Thread(target=count)
     other.start()
     end = time.monotonic() + 30
     while other.is_alive() and time.monotonic() < end:
-        standing.ran(b"wait0.01")
+        long_job.ran(b"wait0.01")
     assert found == [10]
     other.join()
 
 
-def test_one_free_core_is_enough(standing: Standing, spark: SparkSession) -> None:
+def test_long_job_starts_with_one_free_core(long_job: LongJob, spark: SparkSession) -> None:
     context = spark.sparkContext
     started, ended = threading.Event(), threading.Event()
 
@@ -129,51 +129,49 @@ def test_one_free_core_is_enough(standing: Standing, spark: SparkSession) -> Non
     started.wait()
     time.sleep(1)
     for _ in range(2):
-        assert standing.ran(b"a").keys() == {0, 1}
+        assert long_job.ran(b"a").keys() == {0, 1}
     assert not ended.wait(0)
     assert ended.wait(60)
 
 
-def test_a_batch_that_fails_says_why_and_the_next_one_runs(standing: Standing) -> None:
-    standing.ran(b"a")
+def test_failure_of_batch_has_its_reason_and_next_batch_runs(long_job: LongJob) -> None:
+    long_job.ran(b"a")
     with pytest.raises(Py4JError, match="batch 2 failed"):
-        standing.ran(b"fail", only=[1])
-    assert standing.ran(b"a").keys() == {0, 1}
+        long_job.ran(b"fail", only=[1])
+    assert long_job.ran(b"a").keys() == {0, 1}
 
 
-def test_a_task_is_tried_again_as_spark_does_it(standing: Standing) -> None:
-    assert standing.ran(b"fail once", only=[1])[1][1] == b"fail once"
-    assert standing.jobs == 1
-    assert standing.ran(b"a").keys() == {0, 1}
+def test_failed_task_is_retried_like_by_spark(long_job: LongJob) -> None:
+    assert long_job.ran(b"fail once", only=[1])[1][1] == b"fail once"
+    assert long_job.jobs == 1
+    assert long_job.ran(b"a").keys() == {0, 1}
 
 
-def test_the_worker_that_fails_is_heard_before_one_that_works(
-    standing: Standing, tmp_path: Path
-) -> None:
+def test_failure_is_reported_before_other_worker_ends(long_job: LongJob, tmp_path: Path) -> None:
     done = tmp_path / "done"
     parts = {0: [(0, b"until %s" % bytes(done))], 1: [(1, b"fail")]}
     with pytest.raises(Py4JError, match="batch 7 failed"):
-        standing.job.run("batch 7", Turn(7, {}, {}), parts)
+        long_job.job.run("batch 7", Turn(7, {}, {}), parts)
     done.touch()
-    assert standing.ran(b"a").keys() == {0, 1}
+    assert long_job.ran(b"a").keys() == {0, 1}
 
 
-def test_a_dead_worker_is_told_by_its_part(standing: Standing) -> None:
-    standing.ran(b"a")
+def test_death_of_worker_is_reported_with_its_part(long_job: LongJob) -> None:
+    long_job.ran(b"a")
     with pytest.raises(Py4JError) as raised:
-        standing.ran(b"die", only=[1])
+        long_job.ran(b"die", only=[1])
     plan: Any = SimpleNamespace(tasks={})
     context: Any = None
     deaths = WorkerDeaths("q", 2, ["g"], width=2)
     assert deaths.add(raised.value, context, plan, [[], []]) is not None
     assert "Task 1 in stage" in str(raised.value)
-    assert standing.ran(b"a").keys() == {0, 1}
+    assert long_job.ran(b"a").keys() == {0, 1}
 
 
-def test_a_worker_that_died_between_batches_is_another_one(standing: Standing) -> None:
-    first = standing.ran(b"a")
+def test_worker_that_died_between_batches_is_replaced(long_job: LongJob) -> None:
+    first = long_job.ran(b"a")
     os.kill(int(first[0][0]), signal.SIGKILL)
-    second = standing.ran(b"a")
+    second = long_job.ran(b"a")
     assert second[0] != first[0]
     assert second[1] == first[1]
 
@@ -187,7 +185,9 @@ def _temporary(folder: Path) -> Iterator[None]:
         tempfile.tempdir = before
 
 
-def test_there_is_none_where_no_socket_can_be_made(spark: SparkSession, tmp_path: Path) -> None:
+def test_long_job_is_not_available_without_unix_sockets(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
     with _temporary(deep), pytest.raises(OSError, match="AF_UNIX"):

@@ -1,4 +1,4 @@
-"""An app whose state is durable on a real S3 server alone."""
+"""An app with durable state only on a real S3 server."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from devtools.servers.fault_proxy import FaultProxy, Refuse
 from devtools.servers.s3 import SECRET_KEY, Bucket, S3Server
 from kstreams import INT64, TEXT, Topic, View
 from kstreams.app import ForkSource, Migration
-from kstreams.checkpoint.admin.changelog_restore import ChangelogRestore
-from kstreams.checkpoint.admin.reset import reset
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.checkpoint.storage.named_home import home_of
@@ -24,6 +22,8 @@ from kstreams.clock import SystemClock
 from kstreams.errors import KStreamsError
 from kstreams.state import Memory
 from kstreams.state.log.traffic import Traffic
+from kstreams_admin.changelog_restore import ChangelogRestore
+from kstreams_admin.reset import reset
 from kstreams_rocksdb import RocksDB
 from kstreams_s3 import BucketMissingError, CredentialsExpiredError
 from tests.kstreams.spark.apps import (
@@ -48,13 +48,13 @@ THIRD = [(word, "3") for word in ["the", "end"]]
 
 
 def _traffic(bench: Bench) -> Traffic:
-    """Return what was asked of the log since the last call."""
+    """Return the requests to the log since the last call."""
     found = sum((report.log for report in bench.reports), Traffic())
     bench.reports.clear()
     return found
 
 
-def test_an_empty_machine_goes_on_from_s3_and_a_warm_one_reads_no_state(
+def test_empty_machine_restores_from_s3_and_warm_machine_reads_no_state(
     bench: Bench, bucket: Bucket, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, "kstreams")
@@ -73,7 +73,7 @@ def test_an_empty_machine_goes_on_from_s3_and_a_warm_one_reads_no_state(
     written = bucket.keys(f"{prefix}/")
     deltas = [key for key in written if key.endswith(".delta")]
     assert len(deltas) == 4  # two tasks, two batches
-    assert (warm.gets, warm.puts) == (0, 3)  # of each task one, and a commit
+    assert (warm.gets, warm.puts) == (0, 3)  # one for each task, and a commit
     assert not (bench.checkpoint / "state").exists()
 
     bench.emit(WORDS, THIRD)
@@ -86,7 +86,7 @@ def test_an_empty_machine_goes_on_from_s3_and_a_warm_one_reads_no_state(
     assert SECRET_KEY not in caplog.text
 
 
-def test_a_missing_bucket_stops_an_app_before_it_reads(bench: Bench, bucket: Bucket) -> None:
+def test_missing_bucket_stops_app_before_it_reads(bench: Bench, bucket: Bucket) -> None:
     bench.create(WORDS, TOTALS)
     bench.emit(WORDS, FIRST)
     missing = Bucket.__new__(Bucket)
@@ -97,10 +97,10 @@ def test_a_missing_bucket_stops_an_app_before_it_reads(bench: Bench, bucket: Buc
     assert bench.reports == []
 
 
-def test_a_running_app_outlasts_throttling_and_loses_nothing_by_credentials_that_expire(
+def test_app_survives_throttling_and_expired_credentials_without_loss(
     bench: Bench, bucket: Bucket, s3_server: S3Server
 ) -> None:
-    """Expired for the tasks' writes, then for the driver's commit alone; each time renewed."""
+    """Credentials expire for writes of tasks, then for the driver's commit, and are renewed."""
     bench.create(WORDS, TOTALS)
     expired = Refuse(400, "ExpiredToken", f"{SECRET_KEY} has expired")
     with FaultProxy(s3_server.address) as proxy:
@@ -111,7 +111,7 @@ def test_a_running_app_outlasts_throttling_and_loses_nothing_by_credentials_that
             bench.emit(WORDS, FIRST)
             app.drain(timeout=timedelta(seconds=90))
             proxy.heal()
-            proxy.inject(Refuse(503, "SlowDown"), times=16)  # more than boto3 tries by itself
+            proxy.inject(Refuse(503, "SlowDown"), times=16)  # more than boto3 retries
             bench.emit(WORDS, SECOND)
             app.drain(timeout=timedelta(seconds=90))
             assert proxy.count("PUT") > 16
@@ -143,17 +143,17 @@ def test_a_running_app_outlasts_throttling_and_loses_nothing_by_credentials_that
         assert dict(view.items()) == Counter(key for key, _ in everything)
 
 
-def test_a_running_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
+def test_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
     bench: Bench, bucket: Bucket
 ) -> None:
-    """One life: of state on S3 alone, beside another app's on the same prefix."""
+    """The state is only on S3, with another app on the same prefix."""
     prefix = f"life-{uuid.uuid4().hex[:8]}"
     log = bucket.settings(prefix)
     state = RocksDB(directory=str(bench.home / "local"), log=log)
     logged = counting(LoggedCount, store=LOGGED)
     changelog = Topic("counts-log", TEXT, INT64)
     bench.create(WORDS, TOTALS, changelog)
-    bench.emit(changelog, [("stale", 9)])  # of an earlier life
+    bench.emit(changelog, [("stale", 9)])  # of an earlier epoch
     with bench.app(logged, state=state) as app:
         app.open()
         bench.emit(WORDS, FIRST)
@@ -178,7 +178,7 @@ def test_a_running_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
     )
     assert last_values(changes) == counts[1]
 
-    # A fork of the savepoint, upgraded on its way: half counts, on the records that follow.
+    # A fork of the savepoint with an upgrade: half counts for the records that follow.
     bench.run(
         counting(HalfCount, store=HALVES, totals=Topic("fork-totals", TEXT, INT64)),
         state=state,
@@ -190,7 +190,7 @@ def test_a_running_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
     with View(bench.home / "fork", HALVES, log=log) as forked:
         assert dict(forked.items()) == {key: n / 2 for key, n in counts[1].items()}
 
-    # All objects of the original's state are lost: its changelog brings the store back.
+    # All objects of the original's state are lost; its changelog restores the store.
     commit = Checkpoint.load(home_of(bench.checkpoint)).commits("words", log.open()).last()
     assert commit is not None
     log.open().delete(ref.name for p in commit.pointers().values() for ref in p.objects())
@@ -211,7 +211,7 @@ def test_a_running_app_on_s3_is_viewed_forked_upgraded_rebuilt_and_reset(
     with View(bench.checkpoint, COUNTS, log=log) as view:
         assert dict(view.items()) == Counter(key for key, _ in everything)
 
-    # A reset takes the app's objects, and not those of the fork beside them.
+    # A reset removes the app's objects, and none of the fork.
     forks = [key for key in bucket.keys(f"{prefix}/") if "fork." in key]
     removed = reset("counting", checkpoint=bench.checkpoint, state=state)
     assert removed.objects > 0

@@ -1,4 +1,4 @@
-"""An app that is closed in its own callbacks, in other threads, twice, and by exceptions."""
+"""An app closed in its own callbacks, in other threads, twice, and by exceptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECORDS = [(f"k{n}", "x") for n in range(40)]
 
 
 class Closed:
-    """An app of one record a batch at most, whose callback does something with it."""
+    """An app with at most one record in a batch, and a callback that acts on the app."""
 
     def __init__(self, bench: Bench, act: Callable[[App], object], **options: Any) -> None:
         bench.create(WORDS)
@@ -50,16 +50,16 @@ def _close(app: App) -> None:
     app.close()
 
 
-def test_close_in_on_batch_stops_run_after_the_batch(bench: Bench) -> None:
+def test_close_in_on_batch_stops_run_after_batch(bench: Bench) -> None:
     closed = Closed(bench, _close)
     closed.app.run(until="end", timeout=timedelta(seconds=60))
     assert (closed.batches, closed.raised) == ([0], [])
     assert closed.app.state is AppState.STOPPED
-    bench.run(counting())  # the checkpoint is free, and nothing is lost
+    bench.run(counting())  # the checkpoint is unlocked, and nothing is lost
     assert sum(report.source_records for report in bench.reports) == len(RECORDS) - closed.records
 
 
-def test_close_in_on_batch_closes_an_app_that_runs_in_the_background(bench: Bench) -> None:
+def test_close_in_on_batch_closes_app_running_in_background(bench: Bench) -> None:
     closed = Closed(bench, _close)
     stopped = threading.Event()
     closed.app.on_state_change(lambda _, new: stopped.set() if new is AppState.STOPPED else None)
@@ -70,7 +70,7 @@ def test_close_in_on_batch_closes_an_app_that_runs_in_the_background(bench: Benc
     closed.app.close()
 
 
-def test_close_in_on_batch_closes_an_app_that_drains(bench: Bench) -> None:
+def test_close_in_on_batch_closes_draining_app(bench: Bench) -> None:
     closed = Closed(bench, _close)
     with closed.app as app:
         app.open()
@@ -80,7 +80,7 @@ def test_close_in_on_batch_closes_an_app_that_drains(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("state", list(AppState)[1:5])
-def test_close_in_a_listener_stops_the_app(bench: Bench, state: AppState) -> None:
+def test_close_in_listener_stops_app(bench: Bench, state: AppState) -> None:
     closed = Closed(bench, lambda app: None)
     states: list[AppState] = []
 
@@ -95,7 +95,7 @@ def test_close_in_a_listener_stops_the_app(bench: Bench, state: AppState) -> Non
 
 
 @pytest.mark.parametrize("call", ["run", "drain", "open"])
-def test_a_callback_that_runs_the_app_is_refused_with_what_to_call(bench: Bench, call: str) -> None:
+def test_callback_that_runs_the_app_is_rejected_with_hint(bench: Bench, call: str) -> None:
     def act(app: App) -> None:
         getattr(app, call)()
 
@@ -106,7 +106,7 @@ def test_a_callback_that_runs_the_app_is_refused_with_what_to_call(bench: Bench,
     assert "close()" in closed.raised[0].hint
 
 
-def test_close_in_another_thread_ends_run_and_returns_when_the_app_is_closed(bench: Bench) -> None:
+def test_close_in_another_thread_ends_run_and_returns_when_app_is_closed(bench: Bench) -> None:
     seen: list[AppState] = []
 
     def close() -> None:
@@ -121,7 +121,7 @@ def test_close_in_another_thread_ends_run_and_returns_when_the_app_is_closed(ben
     assert len(closed.batches) < len(RECORDS)
 
 
-def test_close_in_many_threads_at_once_closes_once(bench: Bench) -> None:
+def test_concurrent_close_calls_close_app_once(bench: Bench) -> None:
     closed = Closed(bench, lambda app: None)
     states: list[AppState] = []
     closed.app.on_state_change(lambda _, new: states.append(new))
@@ -134,7 +134,7 @@ def test_close_in_many_threads_at_once_closes_once(bench: Bench) -> None:
     assert states == list(AppState)[1:5]
 
 
-def test_an_exception_in_a_with_block_closes_the_app_and_is_raised(bench: Bench) -> None:
+def test_exception_in_with_block_closes_app_and_is_raised(bench: Bench) -> None:
     closed = Closed(bench, lambda app: None)
 
     def fail() -> None:
@@ -147,7 +147,7 @@ def test_an_exception_in_a_with_block_closes_the_app_and_is_raised(bench: Bench)
     assert closed.app.state is AppState.STOPPED
 
 
-def test_a_callback_that_waits_for_a_thread_that_closes_delays_the_stop_and_no_more(
+def test_callback_that_waits_for_closing_thread_delays_stop_until_timeout(
     bench: Bench,
 ) -> None:
     refused: list[str] = []
@@ -170,7 +170,7 @@ def test_a_callback_that_waits_for_a_thread_that_closes_delays_the_stop_and_no_m
     assert (closed.batches, closed.raised) == ([0], [])
 
 
-def test_close_with_a_timeout_returns_while_a_callback_takes_longer(bench: Bench) -> None:
+def test_close_with_timeout_returns_while_callback_takes_longer(bench: Bench) -> None:
     ended = threading.Event()
     closer: list[threading.Thread] = []
 
@@ -182,7 +182,7 @@ def test_close_with_a_timeout_returns_while_a_callback_takes_longer(bench: Bench
 
     closed = Closed(bench, act)
     closed.app.open()
-    closed.app._run.run()  # as run() does, which calls close() too
+    closed.app._run.run()  # like run(), which calls close() too
     try:
         closer[0].join(20)
         assert not closer[0].is_alive()

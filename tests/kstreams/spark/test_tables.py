@@ -1,4 +1,4 @@
-"""Tables on Spark: at each commit a join is that of both tables, and rows go when they expire."""
+"""Tables on Spark: joins are exact at each commit, and rows expire."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def pair(one: str | None, other: str | None) -> str:
 
 
 def joined() -> Topology:
-    """Build two tables, one of which forgets, their join, and counts of the right values in it."""
+    """Return a topology: two tables (one with time to live), their join, counts of right values."""
     builder = TopologyBuilder("t")
     lefts = builder.add_table("lefts", LEFT, store=LEFTS, ttl=milliseconds(TTL))
     rights = builder.add_table("rights", RIGHT, store=RIGHTS)
@@ -50,7 +50,7 @@ def joined() -> Topology:
 
 
 def writes(number: int) -> Writes:
-    """Return a batch: most rows change, some go, some lefts are left alone until they expire."""
+    """Return a batch: most rows change, some are deleted, some left rows stay until they expire."""
     found: Writes = []
     for place, key in enumerate(KEYS):
         time = 25 * number + place
@@ -64,7 +64,7 @@ def writes(number: int) -> Writes:
 
 
 def contents(checkpoint: Path) -> list[dict[Any, Any]]:
-    """Return what views show of both tables, the join and the counts."""
+    """Return the contents of both tables, the join and the counts, as seen by views."""
     found: list[dict[Any, Any]] = []
     for store in STORES:
         with View(checkpoint, store) as view:
@@ -72,10 +72,10 @@ def contents(checkpoint: Path) -> list[dict[Any, Any]]:
     return found
 
 
-def test_at_each_commit_all_tables_fit_together_and_rows_expire_as_on_the_driver(
+def test_tables_are_consistent_at_each_commit_and_rows_expire_as_on_test_driver(
     bench: Bench,
 ) -> None:
-    """Restarted half-way, on another machine: rows of before expire behind records of after."""
+    """The app is restarted half-way on another machine; earlier rows expire after later records."""
     topology = joined()
     looked: list[str] = []
 
@@ -97,9 +97,9 @@ def test_at_each_commit_all_tables_fit_together_and_rows_expire_as_on_the_driver
             bench.run(topology, state=state, max_records_per_batch=25, on_batch=look)
         assert len(looked) > 8
         assert set(looked) == {""}
-        for store in STORES[:3]:  # what groups pass on the way depends on the cuts
+        for store in STORES[:3]:  # intermediate results of groups depend on the cuts
             assert bench.store(topology, store) == driver.store_contents(store)
-        told = [(row.key, row.value, row.timestamp) for row in driver.read(OUT)]
+        driver_rows = [(row.key, row.value, row.timestamp) for row in driver.read(OUT)]
     found = [
         (
             (row.key or b"").decode(),
@@ -109,7 +109,9 @@ def test_at_each_commit_all_tables_fit_together_and_rows_expire_as_on_the_driver
         for row in bench.raw(OUT)
     ]
     for key in KEYS:
-        assert [row for row in found if row[0] == key] == [row for row in told if row[0] == key]
+        assert [row for row in found if row[0] == key] == [
+            row for row in driver_rows if row[0] == key
+        ]
     written = {record.timestamp for number in range(8) for _, record in writes(number)}
-    expired = [row for row in told if row[2] - TTL in written and row[2] not in written]
-    assert len(expired) > 4  # or the test shows little
+    expired = [row for row in driver_rows if row[2] - TTL in written and row[2] not in written]
+    assert len(expired) > 4  # otherwise the test has no effect

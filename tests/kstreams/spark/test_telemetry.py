@@ -1,4 +1,4 @@
-"""What an app on Spark tells of itself, while it runs and after it has failed."""
+"""Telemetry of an app on Spark, during a run and after a failure."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
+from kstreams.batch.messages.worker_times import TASK_PHASES
 from kstreams.batch.progress import BATCH_PHASES
-from kstreams.batch.worker_times import TASK_PHASES
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import ProcessingError
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.operators import map_values
 from kstreams.task.progress.drop_sample import DropSample
-from kstreams.telemetry.reader import TelemetryReader
 from kstreams.topology import OnError
+from kstreams_admin.telemetry_reader import TelemetryReader
 from tests.kstreams.spark.apps import Bench
 
 pytestmark = pytest.mark.spark
@@ -44,7 +44,7 @@ def topology(policy: OnError) -> Topology:
     return builder.build()
 
 
-def test_an_app_tells_of_its_batches_and_of_its_end(bench: Bench) -> None:
+def test_app_reports_its_batches_and_its_end(bench: Bench) -> None:
     bench.create(IN, OUT)
     bench.emit(IN, [(f"k{n}", "v") for n in range(20)])
     bench.emit(IN, [("k0", SECRET)])
@@ -58,8 +58,12 @@ def test_an_app_tells_of_its_batches_and_of_its_end(bench: Bench) -> None:
     assert ("work", "again") in outline.edges
 
     (report,) = reader.reports("in")
-    (told,) = bench.reports
-    assert (report.records, report.nodes, report.tasks) == (told.records, told.nodes, told.tasks)
+    (expected,) = bench.reports
+    assert (report.records, report.nodes, report.tasks) == (
+        expected.records,
+        expected.nodes,
+        expected.tasks,
+    )
     assert report.dropped == {"skipped-ProcessingError": 1}
     assert [sample[:3] for sample in report.samples] == [
         ("in", "skipped-ProcessingError", bench_place(bench))

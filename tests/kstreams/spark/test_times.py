@@ -1,4 +1,4 @@
-"""Hostile times and clocks: nothing stops, nothing is late for ever, nothing stays dead."""
+"""Hostile times and clocks stop no app and delay no later record."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def counted_sessions() -> Topology:
     return builder.build()
 
 
-def test_times_that_are_none_are_set_aside_and_later_records_are_in_time(bench: Bench) -> None:
+def test_invalid_times_become_dead_letters_and_later_records_are_not_late(bench: Bench) -> None:
     bench.create(WORDS, partitions=1)
     bench.create(RESULTS, LETTERS, partitions=1)
     hostile = [Record("a", "x", time) for time in (1_000, (1 << 63) - 1, 1 << 62)]
@@ -58,7 +58,7 @@ def test_times_that_are_none_are_set_aside_and_later_records_are_in_time(bench: 
 
 
 class Ticks(FixedKeyProcessor[str, str, int]):
-    """Forwards how often it was called by the wall clock."""
+    """Forwards the number of calls by the wall clock."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         super().init(context)
@@ -83,7 +83,7 @@ def ticking() -> Topology:
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["running", "restarted"])
-def test_a_clock_that_was_ten_years_ahead_leaves_no_punctuator_dead(
+def test_clock_that_was_ten_years_ahead_does_not_disable_punctuator(
     bench: Bench, restarted: bool
 ) -> None:
     bench.create(WORDS, partitions=1)

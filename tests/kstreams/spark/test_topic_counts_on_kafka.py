@@ -1,4 +1,4 @@
-"""Bytes by topic of an app on a broker."""
+"""Record and byte counts of topics of an app on a broker."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kstreams.app import BatchReport, TopicCounts
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.timeout(300)]
 
 
-def test_counts_are_those_of_the_topics_on_a_broker(
+def test_counts_equal_records_and_bytes_in_topics_on_broker(
     broker: KafkaBroker, topic_name: str, tmp_path: Path, spark: SparkSession
 ) -> None:
     clicks = Topic(topic_name, key=TEXT, value=INT64)

@@ -1,4 +1,4 @@
-"""Annotations of a script's classes, in the script and in processes that do not know it."""
+"""Annotations of a script's classes, in the script and in processes without it."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ T = TypeVar("T")
 
 @dataclass
 class Leaf(Generic[T]):
-    """A class that others name."""
+    """A generic class used by the others."""
 
     value: T
 
 
 @dataclass
 class Tree:
-    """A class that names itself and others."""
+    """A class with annotations of itself and of other classes."""
 
     kind: ClassVar[int] = 1
     given: InitVar[int]
@@ -64,7 +64,7 @@ class Tree:
     weight: Decimal
 
 
-def test_resolved_annotations_are_types_where_names_are_known_and_text_elsewhere() -> None:
+def test_resolved_annotations_are_types_for_known_names_and_text_for_others() -> None:
     found = resolved_annotations(Tree)
     assert found["leaf"] == Annotated[Leaf[int], "kept"]
     assert found["below"] == list[Tree] | None
@@ -73,7 +73,7 @@ def test_resolved_annotations_are_types_where_names_are_known_and_text_elsewhere
     assert list(found) == ["kind", "given", "leaf", "below", "weight"]
 
 
-def test_resolved_annotations_of_a_derived_class_are_its_own() -> None:
+def test_resolved_annotations_of_derived_class_leave_out_base_class() -> None:
     class Oak(Leaf[int]):
         height: int
 
@@ -81,7 +81,7 @@ def test_resolved_annotations_of_a_derived_class_are_its_own() -> None:
     assert resolved_annotations(type("Bare", (), {})) == {}
 
 
-def test_resolved_annotations_of_a_class_whose_module_is_gone_come_from_its_methods() -> None:
+def test_resolved_annotations_of_class_without_module_come_from_its_methods() -> None:
     names: dict[str, object] = {"__name__": "gone"}
     exec("class A: pass\nclass B:\n  a: 'A'\n  def use(self): pass", names)  # noqa: S102
     made = names["B"]
@@ -99,7 +99,7 @@ def _run(way: str, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_serdes_of_nested_types_are_read_in_a_process_that_does_not_know_the_script(
+def test_serdes_of_nested_types_are_read_in_process_without_the_script(
     way: str,
 ) -> None:
     assert _run(way).endswith(": 14 serdes\n")
@@ -108,7 +108,7 @@ def test_serdes_of_nested_types_are_read_in_a_process_that_does_not_know_the_scr
 @pytest.mark.spark
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("way", ["script", "run_path"])
-def test_an_app_of_a_script_with_nested_types_reads_and_writes_by_all_serdes(
+def test_app_of_script_with_nested_types_reads_and_writes_by_all_serdes(
     way: str, tmp_path: Path
 ) -> None:
     assert _run(way, str(tmp_path)).endswith(": 14 serdes\n")

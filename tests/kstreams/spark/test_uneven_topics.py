@@ -1,4 +1,4 @@
-"""Topics of unequal partition counts in one group: the driver and Spark give one result."""
+"""Topics of unequal partition counts in one group: test driver and Spark agree."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLICKS_SENT = [(f"click-{number}", number) for number in range(30)]
 
 
 def topology() -> Topology:
-    """Count words of a small topic and of an edge; one sink also has clicks of a large topic."""
+    """Count words of a small topic and a repartition; one sink also gets a large topic's clicks."""
     builder = TopologyBuilder("uneven")
     words, clicks = builder.add_source("words", WORDS), builder.add_source("clicks", CLICKS)
     more = builder.add_source("more", MOVED)
@@ -34,7 +34,7 @@ def topology() -> Topology:
     return builder.build()
 
 
-def test_spark_and_driver_agree_on_topics_of_unequal_partition_counts(bench: Bench) -> None:
+def test_spark_and_test_driver_agree_on_topics_of_unequal_partition_counts(bench: Bench) -> None:
     for topic in (WORDS, CLICKS, MOVED, TOTALS, AUDIT):
         bench.create(topic, partitions=COUNTS_OF[topic.name])
     with TopologyTestDriver(topology(), partitions=COUNTS_OF) as driver:
@@ -56,7 +56,7 @@ def test_spark_and_driver_agree_on_topics_of_unequal_partition_counts(bench: Ben
         assert found == driver.store_contents(COUNTS)
 
 
-def test_growth_of_the_smaller_topic_is_refused_where_a_store_depends_on_it(bench: Bench) -> None:
+def test_growth_of_smaller_topic_is_rejected_if_a_store_depends_on_it(bench: Bench) -> None:
     for topic in (WORDS, CLICKS, MOVED, TOTALS, AUDIT):
         bench.create(topic, partitions=COUNTS_OF[topic.name])
     bench.emit(WORDS, WORDS_SENT)

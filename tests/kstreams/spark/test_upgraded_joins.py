@@ -1,4 +1,4 @@
-"""A table that comes to an app which has run: it is read first, and said to be."""
+"""A table added to an app that has run: it is read first, and logged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = [f"user-{number}" for number in range(50)]
 
 
 def joined() -> Topology:
-    """Count as before, and name who said what."""
+    """Count as before, and add the name of each word's user."""
     builder = TopologyBuilder("counting")
     words = builder.add_source("words", WORDS)
     builder.add_sink(
@@ -31,7 +31,7 @@ def joined() -> Topology:
     return builder.build()
 
 
-def test_a_table_that_is_added_is_read_before_the_stream_goes_on(
+def test_added_table_is_read_before_stream_continues(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     bench.create(WORDS, USERS)

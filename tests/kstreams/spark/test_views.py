@@ -1,4 +1,4 @@
-"""A running app seen from outside; savepoints, forks and upgrades of real apps."""
+"""A running app viewed from outside; savepoints, forks and upgrades of real apps."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def save(bench: Bench, name: str) -> None:
 
 
 @pytest.mark.parametrize("backend", ["memory", "rocksdb"])
-def test_a_view_follows_a_running_app(bench: Bench, backend: str) -> None:
+def test_view_follows_running_app(bench: Bench, backend: str) -> None:
     state = Memory() if backend == "memory" else RocksDB(directory=str(bench.home / "local"))
     bench.create(WORDS)
     with bench.app(counting(), state=state) as app:
@@ -70,7 +70,7 @@ def test_a_view_follows_a_running_app(bench: Bench, backend: str) -> None:
         assert view.get("k0") == 3 * EXPECTED["k0"]
 
 
-def test_an_app_begins_on_a_fork_and_leaves_the_original_alone(bench: Bench) -> None:
+def test_app_begins_with_fork_and_leaves_original_unchanged(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, LINES)
     bench.run(counting())
@@ -85,7 +85,7 @@ def test_an_app_begins_on_a_fork_and_leaves_the_original_alone(bench: Bench) -> 
             assert dict(view.items()) == {key: 2 * n for key, n in EXPECTED.items()}
 
 
-def test_a_fork_on_other_topics_begins_at_a_time(bench: Bench) -> None:
+def test_fork_on_other_topics_begins_at_time(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, LINES)
     bench.run(counting())
@@ -104,14 +104,14 @@ def test_a_fork_on_other_topics_begins_at_a_time(bench: Bench) -> None:
         assert view.get("k1") == EXPECTED["k1"]
 
 
-def test_a_topic_created_again_stops_an_app_and_a_fork_goes_on_with_it(bench: Bench) -> None:
+def test_recreated_topic_stops_app_and_fork_reads_it(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, LINES)
     bench.run(counting())
     save(bench, "before")
     bench.connection.admin().delete(WORDS.name)
     bench.create(WORDS)
-    bench.emit(WORDS, [*LINES, *LINES])  # a copy of what was read, and more
+    bench.emit(WORDS, [*LINES, *LINES])  # a copy of the records read before, and more
     with pytest.raises(TopicRecreatedError, match="created again") as caught:
         bench.run(counting())
     assert caught.value.where.topic == WORDS.name
@@ -123,7 +123,7 @@ def test_a_topic_created_again_stops_an_app_and_a_fork_goes_on_with_it(bench: Be
 
 
 def next_topology() -> Topology:
-    """Build the next version: a source more, a store of other values, a group more."""
+    """Return the next version: another source, a store with other values, another group."""
     builder = TopologyBuilder("counting")
     words = builder.add_source("words", WORDS)
     kept = builder.add_processor("all", filter_(lambda key, value: True), words)
@@ -136,7 +136,7 @@ def next_topology() -> Topology:
     return builder.build()
 
 
-def test_a_changed_topology_is_refused_told_and_goes_on(bench: Bench) -> None:
+def test_changed_topology_is_rejected_and_accepted_with_migration(bench: Bench) -> None:
     bench.create(WORDS, MORE)
     bench.emit(WORDS, LINES)
     bench.run(counting())
@@ -153,7 +153,7 @@ def test_a_changed_topology_is_refused_told_and_goes_on(bench: Bench) -> None:
     assert totals == Counter((key, n + 1) for key in EXPECTED for n in range(2 * EXPECTED[key]))
 
 
-def test_a_stateless_change_just_starts(bench: Bench) -> None:
+def test_stateless_change_is_accepted(bench: Bench) -> None:
     bench.create(WORDS)
     bench.emit(WORDS, LINES)
     bench.run(counting())

@@ -1,4 +1,4 @@
-"""What a reused Python worker keeps on its import path."""
+"""Import path and garbage of a reused Python worker."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ pytestmark = pytest.mark.spark
 
 def _importers_left(_: Iterable[int]) -> Iterator[str]:
     drop_spark_archives()
-    importlib.import_module("pyspark.sql.plot")  # which nothing has imported before
+    importlib.import_module("pyspark.sql.plot")  # not imported before
     drop_spark_archives()
     for entry, importer in sys.path_importer_cache.items():
         if isinstance(importer, zipimport.zipimporter):
             yield entry
 
 
-def test_no_archive_is_left_to_be_read_at_each_task(spark: SparkSession) -> None:
+def test_no_archive_is_reread_at_each_task(spark: SparkSession) -> None:
     found = spark.sparkContext.parallelize([1], 1).mapPartitions(_importers_left).collect()
     assert found == []
 
@@ -40,15 +40,15 @@ class _Cycle:
 
 
 def _left_in_cycles(given: Iterable[int]) -> Iterator[tuple[bool, bool]]:
-    """Tell whether an earlier task of this worker has been here, and whether its cycle is still."""
-    list(given)  # a worker that has not read its input to the end is not used again
+    """Return whether an earlier task ran in this worker, and whether its cycle still exists."""
+    list(given)  # a worker that has not read all of its input is not reused
     shorten_collections()
     before = getattr(importlib, "_cycle_of_a_task", None)
     yield before is not None, before is not None and before() is not None
     importlib._cycle_of_a_task = weakref.ref(_Cycle())  # type: ignore[attr-defined]  # this worker's
 
 
-def test_what_a_task_leaves_in_cycles_is_gone_by_the_next(spark: SparkSession) -> None:
+def test_reference_cycles_of_task_are_collected_before_next_task(spark: SparkSession) -> None:
     one = spark.sparkContext.parallelize([1], 1)
     found = [one.mapPartitions(_left_in_cycles).collect()[0] for _ in range(8)]
     assert any(was_here for was_here, _ in found), "no worker was used again"
@@ -56,13 +56,13 @@ def test_what_a_task_leaves_in_cycles_is_gone_by_the_next(spark: SparkSession) -
 
 
 def _collections(given: Iterable[int]) -> Iterator[tuple[int, int]]:
-    """Tell which worker this is, and how often all of its objects were collected."""
+    """Return the worker's process and its number of full collections."""
     list(given)
     shorten_collections()
     yield os.getpid(), gc.get_stats()[2]["collections"]
 
 
-def test_spark_has_a_worker_go_through_its_young_objects_alone(spark: SparkSession) -> None:
+def test_spark_worker_collects_young_objects_only(spark: SparkSession) -> None:
     one = spark.sparkContext.parallelize([1], 1)
     found = [one.mapPartitions(_collections).collect()[0] for _ in range(8)]
     for worker in {worker for worker, _ in found}:

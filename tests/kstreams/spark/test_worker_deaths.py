@@ -1,4 +1,4 @@
-"""A worker that dies is told by group, partition and the offsets under way, and how often."""
+"""Death of a worker: the error names group, partition, offsets and number of attempts."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from kstreams import (
     key_value_store,
     rekey,
 )
-from kstreams.batch.envelope import Envelope
-from kstreams.batch.task_call import TaskCall
+from kstreams.batch.messages.envelope import Envelope
+from kstreams.batch.messages.task_call import TaskCall
 from kstreams.checkpoint.planning.plans import Plan, Slice
 from kstreams.errors import ProcessingError, WorkerDiedError
 from kstreams.partitioner import partition_of
@@ -47,11 +47,11 @@ BROKEN = "java.io.IOException: Broken pipe"
 
 
 JAVAS: Any = type("Py4JJavaError", (Py4JError,), {})
-"""Stands for an exception of Java's, which needs a JVM."""
+"""A fake of a Java exception, which would need a JVM."""
 
 
 def failed(reason: str, *, part: int = 0, stage: int = 7, times: int = 1) -> Py4JError:
-    """Return what a call of Spark's raises when a job fails, with a frame of Java's."""
+    """Return the exception that Spark raises for a failed job, with a Java stack frame."""
     task = f"Task {part} in stage {stage}.0 failed {times} times, most recent failure: "
     lost = f"Lost task {part}.0 in stage {stage}.0 (TID 5) (localhost executor driver): {reason}"
     text = f"Job aborted due to stage failure: {task}{lost}\n\tat org.apache.Spark(S)"
@@ -85,7 +85,7 @@ class Batch(WorkerDeaths):
 
 
 @pytest.mark.parametrize("reason", [CRASHED, LOST, BROKEN])
-def test_a_death_names_the_query_the_task_and_the_offsets_under_way(reason: str) -> None:
+def test_error_of_dead_worker_names_query_task_and_offsets_in_process(reason: str) -> None:
     found = Batch().of(failed(reason))
     assert found is not None
     assert (found.deaths, found.under_way) == (1, (("w", 0, 5, 9),))
@@ -97,7 +97,7 @@ def test_a_death_names_the_query_the_task_and_the_offsets_under_way(reason: str)
     assert "Spark" not in found.message
 
 
-def test_sparks_own_attempts_and_repeats_are_counted() -> None:
+def test_spark_attempts_and_retries_are_counted() -> None:
     counted = Batch()
     first = counted.of(failed(CRASHED, part=1, times=2))
     assert first is not None
@@ -108,7 +108,7 @@ def test_sparks_own_attempts_and_repeats_are_counted() -> None:
 
 
 class Tracked:
-    """Answers as Spark's status tracker: the last job's stages have the numbers 6 and 7."""
+    """A fake of Spark's status tracker: the stages of the last job are 6 and 7."""
 
     def __init__(self) -> None:
         stages = {3: [7, 6], 2: [5]}
@@ -118,7 +118,7 @@ class Tracked:
         self.getJobInfo = lambda job: SimpleNamespace(stageIds=stages[job])
 
 
-def test_below_an_edge_all_of_the_batch_is_under_way() -> None:
+def test_error_after_repartition_names_all_offsets_of_batch() -> None:
     tracked: Any = Tracked()
     found = Batch("g", "h").of(failed(CRASHED, part=1, stage=7), tracked)
     assert found is not None
@@ -139,7 +139,7 @@ def test_below_an_edge_all_of_the_batch_is_under_way() -> None:
     ],
     ids=["python", "java", "jvm", "other"],
 )
-def test_other_failures_are_no_deaths(other: Exception) -> None:
+def test_other_failures_are_not_deaths_of_workers(other: Exception) -> None:
     assert Batch().of(other) is None
 
 
@@ -147,7 +147,7 @@ def test_other_failures_are_no_deaths(other: Exception) -> None:
 
 
 class DyingCount(Count):
-    """Counts; at the key `bad` its process dies."""
+    """Counts; kills its process at the key `bad`."""
 
     def __init__(self, trap: Trap, *, killed: bool = False) -> None:
         self.trap, self.killed = trap, killed
@@ -161,7 +161,7 @@ class DyingCount(Count):
 
 
 @pytest.mark.spark
-def test_a_record_that_kills_its_worker_ends_the_app_with_the_facts(bench: Bench) -> None:
+def test_record_that_kills_its_worker_stops_app_with_details(bench: Bench) -> None:
     trap = Trap(bench.home / "trap")
     bench.create(WORDS)
     bench.emit(WORDS, GOOD)
@@ -173,7 +173,7 @@ def test_a_record_that_kills_its_worker_ends_the_app_with_the_facts(bench: Bench
     error = caught.value
     begin, end = offset_of_bad(GOOD), offset_of_bad(GOOD + MORE)
     assert error.under_way == (("words", BAD_PARTITION, begin, end),)
-    assert error.deaths == trap.sprung == 3  # this session's Spark tries a task three times
+    assert error.deaths == trap.sprung == 3  # this session retries a task twice
     assert (error.where.app, error.where.group) == ("counting", "words")
     assert error.where.partition == BAD_PARTITION
     assert "Java" not in str(error)
@@ -189,7 +189,7 @@ def _other(key: str, value: str) -> str:
 
 
 @pytest.mark.spark
-def test_a_worker_that_dies_below_an_edge_names_its_group(bench: Bench) -> None:
+def test_error_of_worker_killed_after_repartition_names_its_group(bench: Bench) -> None:
     trap = Trap(bench.home / "trap")
     builder = TopologyBuilder("edged")
     moved = builder.add_processor("move", rekey(_other), builder.add_source("words", WORDS))
@@ -246,7 +246,7 @@ for times in (2, 1_000):
 @pytest.mark.spark
 @pytest.mark.kill
 @pytest.mark.timeout(300)
-def test_where_spark_tries_nothing_twice_the_batch_runs_again_up_to_three_deaths(
+def test_batch_is_retried_up_to_three_deaths_if_spark_does_not_retry(
     bench: Bench,
 ) -> None:
     for times in (2, 1_000):
@@ -271,11 +271,11 @@ def test_where_spark_tries_nothing_twice_the_batch_runs_again_up_to_three_deaths
 
 
 class Exit(BaseException):
-    """An exit of the user's own."""
+    """An exit exception of the user."""
 
 
 class ExitingCount(Count):
-    """Counts; at the key `bad` it exits, in the way that the value says."""
+    """Counts; exits at the key `bad`, in the way given by the value."""
 
     def process(self, record: Record[str, str]) -> None:
         super().process(record)
@@ -297,7 +297,7 @@ class ExitingCount(Count):
 
 
 class Mute(Exception):
-    """Has no text."""
+    """An exception without text."""
 
     def __str__(self) -> str:
         raise SystemExit(5)
@@ -314,7 +314,7 @@ def exiting(policy: Any) -> Topology:
 
 
 @pytest.mark.spark
-def test_exits_are_failures_of_their_records_on_workers_too(bench: Bench) -> None:
+def test_exits_on_workers_are_failures_of_their_records(bench: Bench) -> None:
     bench.create(WORDS)
     bad = [("bad", how) for how in ("exit", "own", "generator", "mute", "surrogate")]
     bench.emit(WORDS, [*GOOD, *bad])

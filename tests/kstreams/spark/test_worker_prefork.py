@@ -1,4 +1,4 @@
-"""Daemons of Spark's workers come from the nursery, or start by themselves where they cannot."""
+"""Spark's worker daemons are forked from a prepared process, or start normally."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _PLACE = "spark.executorEnv.KSTREAMS_NURSERY"
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The socket of a worker_prefork."""
+    """The socket path of a prefork process."""
     for name in os.environ:
         if name.startswith(("SPARK_", "PYSPARK_", "JAVA_TOOL", "JDK_JAVA")):
             monkeypatch.delenv(name)
     monkeypatch.setattr(worker_prefork, "_running", None)
     settings = session_settings({})
-    told = nursery_settings(settings)
+    made = nursery_settings(settings)
     begun = worker_prefork._running
     assert begun is not None
-    assert nursery_settings(settings) == told
-    yield Path(told[_PLACE])
+    assert nursery_settings(settings) == made
+    yield Path(made[_PLACE])
     assert begun.process.stdin is not None
     begun.process.stdin.close()
     assert begun.process.wait(30) == 0
 
 
 def daemon_at(place: Path, tmp_path: Path, **variables: str) -> subprocess.Popen[bytes]:
-    """What Spark does, with the variables that it sets."""
+    """Start a daemon like Spark, with the environment variables that Spark sets."""
     return subprocess.Popen(
         [sys.executable, "-m", "kstreams_daemon", "pyspark.worker"],
         env={
@@ -50,7 +50,9 @@ def daemon_at(place: Path, tmp_path: Path, **variables: str) -> subprocess.Popen
             "OMP_NUM_THREADS": "1",
             "PYTHONHASHSEED": "0",
             "PYTHON_UNIX_DOMAIN_ENABLED": "true",
-            "PYTHON_WORKER_FACTORY_SOCK_DIR": str(place.parent),  # paths of sockets are short
+            "PYTHON_WORKER_FACTORY_SOCK_DIR": str(
+                place.parent
+            ),  # socket paths are limited in length
             **variables,
         },
         stdin=subprocess.PIPE,
@@ -61,7 +63,7 @@ def daemon_at(place: Path, tmp_path: Path, **variables: str) -> subprocess.Popen
 
 
 def wait_for_worker(process: subprocess.Popen[bytes]) -> int:
-    """Connect as Spark does; return the worker's process."""
+    """Connect like Spark; return the worker's process id."""
     assert process.stdout is not None
     size = int.from_bytes(process.stdout.read(4), "big")
     with socket.socket(socket.AF_UNIX) as sock:
@@ -73,7 +75,9 @@ def parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
-def test_it_forks_daemons_whatever_else_is_said_to_it(place: Path, tmp_path: Path) -> None:
+def test_prefork_process_forks_daemons_and_ignores_invalid_messages(
+    place: Path, tmp_path: Path
+) -> None:
     assert worker_prefork._running is not None
     assert place.parent.stat().st_mode & 0o077 == 0
     for noise in (b"", b"\xff\xff\xff\xff", b"\0\0\0\2{]"):
@@ -88,14 +92,14 @@ def test_it_forks_daemons_whatever_else_is_said_to_it(place: Path, tmp_path: Pat
         assert "PYTHON_WORKER_FACTORY_SOCK_DIR" not in os.environ
     killed.send_signal(signal.SIGTERM)
     for each in (ended, killed):
-        each.communicate(timeout=30)  # closes its input, as Spark's end does
+        each.communicate(timeout=30)  # closes its input, like Spark's end
         assert each.returncode == 0
-    while list(place.parent.glob(".*.sock")):  # it takes its socket away
+    while list(place.parent.glob(".*.sock")):  # the prefork process removes its socket
         time.sleep(0.01)
 
 
 @pytest.mark.parametrize("variables", [{"OMP_NUM_THREADS": "3"}, {"KSTREAMS_NURSERY": "/none"}])
-def test_a_daemon_that_is_another_starts_by_itself(
+def test_daemon_with_other_settings_starts_normally(
     place: Path, tmp_path: Path, variables: dict[str, str]
 ) -> None:
     process = daemon_at(place, tmp_path, **variables)
@@ -103,7 +107,7 @@ def test_a_daemon_that_is_another_starts_by_itself(
     process.communicate(timeout=30)
 
 
-def test_a_nursery_ends_with_its_driver() -> None:
+def test_prefork_process_ends_with_its_driver() -> None:
     program = (
         "from kstreams.spark import worker_prefork as n\n"
         "from kstreams.spark.session_settings import session_settings\n"
@@ -134,7 +138,7 @@ def test_a_nursery_ends_with_its_driver() -> None:
         ({}, {"SPARK_HOME": "/opt/spark"}),
     ],
 )
-def test_other_sessions_have_none(
+def test_session_with_other_settings_has_no_prefork_process(
     monkeypatch: pytest.MonkeyPatch, config: dict[str, str], environment: dict[str, str]
 ) -> None:
     monkeypatch.delenv("SPARK_SUBMIT_OPTS", raising=False)

@@ -1,4 +1,4 @@
-"""Processors that fail, or change their minds, when a file says so; for tests on workers."""
+"""Processors that fail, or change their output, while a file exists; for tests on workers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SEEN = key_value_store("seen", key=TEXT, value=TEXT)
 
 @dataclass(frozen=True)
 class Trap:
-    """A file whose presence makes something fail; so often at most."""
+    """A file whose presence causes a failure, up to a number of times."""
 
     path: Path
     times: int = 1_000
@@ -47,7 +47,7 @@ class Trap:
         return sum(1 for _ in self.path.iterdir())
 
     def spring(self) -> bool:
-        """Tell whether to fail now; counted over all processes."""
+        """Return whether to fail now; counted over all processes."""
         if not self.path.exists() or self.sprung >= self.times:
             return False
         (self.path / uuid4().hex).touch()
@@ -55,7 +55,7 @@ class Trap:
 
 
 class FailingCount(Count):
-    """Counts and forwards; then raises at the key `bad`."""
+    """Counts and forwards, then raises at the key `bad`."""
 
     def __init__(self, trap: Trap) -> None:
         self.trap = trap
@@ -67,7 +67,7 @@ class FailingCount(Count):
 
 
 class WrongCount(Count):
-    """Forwards text where a number is due, at the key `bad`."""
+    """Forwards text instead of a number at the key `bad`."""
 
     def __init__(self, trap: Trap) -> None:
         self.trap = trap
@@ -80,7 +80,7 @@ class WrongCount(Count):
 
 
 class WrongStore(Count):
-    """Puts text where a number is due, at the key `bad`."""
+    """Puts text instead of a number at the key `bad`."""
 
     def __init__(self, trap: Trap) -> None:
         self.trap = trap
@@ -93,7 +93,7 @@ class WrongStore(Count):
 
 
 class Mark(FixedKeyProcessor[str, str, str]):
-    """Gives each record a mark that no other run would give, and keeps the last."""
+    """Gives each record a mark unique to the run, and stores the last one."""
 
     def __init__(self, store: Any = LAST, trap: Trap | None = None) -> None:
         self.spec = store
@@ -111,7 +111,7 @@ class Mark(FixedKeyProcessor[str, str, str]):
 
 
 class MarkedAbove(FixedKeyProcessor[str, str, str]):
-    """Keeps and forwards the mark that a record was given above."""
+    """Stores and forwards the mark given to a record before."""
 
     def init(self, context: ProcessorContext[str, str]) -> None:
         self.context, self.seen = context, context.store(SEEN)
@@ -126,7 +126,7 @@ def _other_key(key: str, value: str) -> str:
 
 
 def marking(trap: Trap | None = None) -> Topology:
-    """Build words -> mark -> marks, and on over an edge -> keep -> later."""
+    """Return a topology: words -> mark -> marks, and over a repartition -> keep -> later."""
     builder = TopologyBuilder("marking")
     words = builder.add_source("words", WORDS)
     marks = builder.add_processor("mark", lambda: Mark(LAST, trap), words, stores=[LAST])
@@ -139,7 +139,7 @@ def marking(trap: Trap | None = None) -> Topology:
 
 
 class FailingStore(MemoryStore):
-    """Cannot write while a trap is armed."""
+    """A store that fails to write while a trap is armed."""
 
     trap: Trap
 
@@ -151,7 +151,7 @@ class FailingStore(MemoryStore):
 
 @dataclass(frozen=True)
 class FailingMemory(Memory):
-    """A backend of failing stores."""
+    """A backend of `FailingStore`."""
 
     trap: Trap = Trap(Path("nowhere"))
 

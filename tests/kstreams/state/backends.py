@@ -1,4 +1,4 @@
-"""Both backends for tests of typed stores, and commits half-way."""
+"""Both backends for tests of typed stores, and commits between changes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BACKENDS = pytest.mark.parametrize(
 
 
 class Held:
-    """A store that is committed and made again between batches."""
+    """A store that is committed and reopened between batches."""
 
     def __init__(self, spec: StoreSpec[Any], base: Any, times: Times | None) -> None:
         self._spec = spec

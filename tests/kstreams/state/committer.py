@@ -1,7 +1,7 @@
-"""A process that commits version after version, until it is killed.
+"""A process that commits version after version until it is killed.
 
-Its arguments are a backend, a directory and the pointer to begin with. Prints `ready` when it
-begins, then a pointer a line, each once it is committed.
+Arguments: a backend, a directory and the pointer to begin with. Prints `ready` first, then one
+    pointer in each line, as soon as it is committed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BACKGROUND = BackgroundUpkeep()
 
 
 def versions(backend: str, root: Path) -> TaskVersions:
-    """Return the task's versions; small snapshots, so that a kill may hit one."""
+    """Return the versions of a task, with small snapshots, so that a kill may hit one."""
     return TaskVersions(
         Memory() if backend == "memory" else RocksDB(),
         root / "local",
@@ -38,7 +38,7 @@ def versions(backend: str, root: Path) -> TaskVersions:
 
 
 def changes(version: int) -> dict[str, StoreChanges]:
-    """Return what the commit that leads to a version changes."""
+    """Return the changes of the commit that leads to a version."""
     keys = [b"%06d" % key for key in range(version % 5, KEYS, 5)]
     values = [None if key % 50 == version % 5 else b"%d" % version for key in range(len(keys))]
     pairs: list[tuple[bytes, bytes | None]] = list(zip(keys, values, strict=True))
@@ -46,7 +46,7 @@ def changes(version: int) -> dict[str, StoreChanges]:
 
 
 def say(line: str) -> None:
-    """Write a line at once."""
+    """Write a line and flush it."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

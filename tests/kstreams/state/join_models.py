@@ -1,4 +1,4 @@
-"""Plain models of the stores of joins."""
+"""Models of the stores of joins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plain model of a store is, and the keys and spans that models draw from."""
+"""The interface of a store model, and the keys and time spans of models."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ RETENTION = 10
 HeldBack = tuple[tuple[int, int, BufferedState[int]], ...]
 
 
-"""Start and end of windows, and what is held back of each."""
+"""Start and end of windows, and the buffered states of each."""
 
 
 class Model(Protocol):
-    """One store's contents, as plain as can be."""
+    """The expected contents of a store."""
 
     spec: StoreSpec[Any]
 
     def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
-        """Do one thing to the live store and to the model."""
+        """Apply one operation to the live store and to the model."""
         ...
 
     def check(self, live: Any, times: Times) -> None:
-        """Compare everything that can be read."""
+        """Compare all readable contents."""
         ...

@@ -1,7 +1,7 @@
-"""Plain models of the store kinds: each drives a live store and its model side by side.
+"""Models of the store kinds; each operates on a live store and its model together.
 
-`MODELS` has one of each kind. A step is an action's number, a key and two small numbers;
-what a call returns is compared at once, what the store holds by `check`.
+`MODELS` has one model of each kind. A step is the number of an action, a key and two small numbers.
+Results of calls are compared immediately, contents of the store by `check`.
 """
 
 from __future__ import annotations
@@ -168,5 +168,5 @@ class Lists:
 
 
 def copied(found: list[Model]) -> list[Model]:
-    """Return models of the same contents."""
+    """Return models with the same contents."""
     return deepcopy(found)

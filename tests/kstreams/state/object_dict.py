@@ -1,4 +1,4 @@
-"""An object store in a dictionary, which counts what it is asked."""
+"""An object store in a dictionary that counts requests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kstreams.errors import ObjectMissingError
 
 
 class ObjectDict:
-    """Objects in memory, which tests may damage; counts what is asked of it."""
+    """Objects in memory that tests may damage; counts requests."""
 
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}

@@ -1,4 +1,4 @@
-"""Whatever is wrong in the durable log is named; nothing is silently lost."""
+"""Any damage in the durable log raises an error that names the object."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UPKEEP = Upkeep(merge_count=3, floor_bytes=1700, small_bytes=0, chunk_bytes=200
 
 
 class _History:
-    """A task with a snapshot of several chunks, a merged delta and plain ones."""
+    """A task with a snapshot of several chunks, a merged delta and plain deltas."""
 
     def __init__(self, home: Path) -> None:
         self.log = ObjectDict()
@@ -61,7 +61,7 @@ def history(tmp_path_factory: pytest.TempPathFactory) -> _History:
 
 @pytest.fixture
 def damaged(history: _History) -> _History:
-    """The history, with objects that a test may damage."""
+    """Return a copy of the history with objects that a test may damage."""
     copy = object.__new__(_History)
     copy.__dict__.update(history.__dict__)
     copy.model = dict(history.model)
@@ -70,11 +70,11 @@ def damaged(history: _History) -> _History:
     return copy
 
 
-def test_the_undamaged_log_gives_the_state_back(history: _History, tmp_path: Path) -> None:
+def test_undamaged_log_restores_state(history: _History, tmp_path: Path) -> None:
     assert history.restore(tmp_path) == history.model
 
 
-def test_a_flipped_bit_anywhere_is_found(damaged: _History, tmp_path: Path) -> None:
+def test_flipped_bit_anywhere_is_detected(damaged: _History, tmp_path: Path) -> None:
     for ref in damaged.pointer.objects():
         good = damaged.log.objects[ref.name]
         step = max(1, len(good) // 60)
@@ -89,7 +89,7 @@ def test_a_flipped_bit_anywhere_is_found(damaged: _History, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("length", [0, 1, 4, 8, 40, -33, -32, -1])
-def test_a_truncated_object_is_found(damaged: _History, tmp_path: Path, length: int) -> None:
+def test_truncated_object_is_detected(damaged: _History, tmp_path: Path, length: int) -> None:
     for ref in damaged.pointer.objects():
         good = damaged.log.objects[ref.name]
         damaged.log.objects[ref.name] = good[:length]
@@ -98,7 +98,7 @@ def test_a_truncated_object_is_found(damaged: _History, tmp_path: Path, length: 
         damaged.log.objects[ref.name] = good
 
 
-def test_a_missing_object_is_found(damaged: _History, tmp_path: Path) -> None:
+def test_missing_object_is_detected(damaged: _History, tmp_path: Path) -> None:
     for ref in damaged.pointer.objects():
         good = damaged.log.objects.pop(ref.name)
         with pytest.raises(StateCorruptError, match="missing"):
@@ -106,14 +106,14 @@ def test_a_missing_object_is_found(damaged: _History, tmp_path: Path) -> None:
         damaged.log.objects[ref.name] = good
 
 
-def test_another_attempts_object_in_its_place_is_found(damaged: _History, tmp_path: Path) -> None:
+def test_object_of_another_attempt_is_detected(damaged: _History, tmp_path: Path) -> None:
     last, other = damaged.pointer.deltas[-1], damaged.pointer.deltas[-2]
     damaged.log.objects[last.name] = damaged.log.objects[other.name]
     with pytest.raises(StateCorruptError, match="not the one that was committed"):
         damaged.restore(tmp_path)
 
 
-def test_a_failed_restore_leaves_nothing_behind(damaged: _History, tmp_path: Path) -> None:
+def test_failed_restore_leaves_no_files(damaged: _History, tmp_path: Path) -> None:
     last = damaged.pointer.deltas[-1].name
     good = damaged.log.objects.pop(last)
     with pytest.raises(StateCorruptError):
@@ -123,7 +123,7 @@ def test_a_failed_restore_leaves_nothing_behind(damaged: _History, tmp_path: Pat
     assert damaged.restore(tmp_path) == damaged.model
 
 
-def test_damage_met_while_merging_is_mended_by_a_snapshot(
+def test_damage_found_during_merge_is_repaired_by_snapshot(
     damaged: _History, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     damaged.home = tmp_path / "warm"
@@ -149,6 +149,6 @@ def test_damage_met_while_merging_is_mended_by_a_snapshot(
         '{"f":1,"v":1,"l":"","b":""}',
     ],
 )
-def test_what_is_no_pointer_is_refused(text: str) -> None:
+def test_text_that_is_no_pointer_is_rejected(text: str) -> None:
     with pytest.raises(StateCorruptError):
         Pointer.from_json(text)

@@ -1,11 +1,11 @@
-"""A directory keeps the contract of object stores."""
+"""The directory store fulfils the contract of object stores."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from kstreams.state.log.directory import DirectoryObjectStore
-from kstreams.testing.object_store import ObjectStoreContract
+from kstreams_testing.object_store import ObjectStoreContract
 
 
 class TestDirectory(ObjectStoreContract):

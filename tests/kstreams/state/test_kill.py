@@ -1,4 +1,4 @@
-"""A process is killed in the middle of a commit; the last pointer is as good as ever."""
+"""A process is killed during a commit; the last pointer remains valid."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _model(version: int) -> _Model:
 
 
 def _commit_until_killed(backend: str, root: Path, pointer: Pointer, random: Random) -> Pointer:
-    """Run the committer, kill it, and return the last pointer that it gave out."""
+    """Run the committer, kill it, and return the last pointer it printed."""
     with Forked(committer.main, backend, str(root), pointer.to_json()) as process:
         assert process.stdout.readline() == "ready\n"
         lines = [process.stdout.readline() for _ in range(random.randrange(4))]
@@ -46,7 +46,7 @@ def _commit_until_killed(backend: str, root: Path, pointer: Pointer, random: Ran
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("backend", ["memory", "rocksdb"])
-def test_a_kill_at_any_moment_loses_nothing(backend: str, tmp_path: Path) -> None:
+def test_kill_at_any_moment_loses_no_commit(backend: str, tmp_path: Path) -> None:
     random, pointer = Random(3), Pointer.empty()
     for _ in range(_KILLS):
         pointer = _commit_until_killed(backend, tmp_path, pointer, random)

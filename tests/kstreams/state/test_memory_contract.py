@@ -1,9 +1,9 @@
-"""The backend in memory keeps the contract of working stores."""
+"""The in-memory backend fulfils the contract of working stores."""
 
 from __future__ import annotations
 
 from kstreams.state.backend.memory import Memory
-from kstreams.testing.working_store import WorkingStoreContract
+from kstreams_testing.working_store import WorkingStoreContract
 
 
 class TestMemory(WorkingStoreContract):

@@ -1,4 +1,4 @@
-"""The tests' own object store keeps the contract of object stores."""
+"""The test helper `ObjectDict` fulfils the contract of object stores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kstreams.testing.object_store import ObjectStoreContract
+from kstreams_testing.object_store import ObjectStoreContract
 from tests.kstreams.state.object_dict import ObjectDict
 
 

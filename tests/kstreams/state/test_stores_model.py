@@ -1,4 +1,4 @@
-"""Every kind of store on every backend against plain models, through whole lives of a task."""
+"""Every store kind on every backend, compared with models through all events of a task."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _TASK = TaskKey("app", "group", 0)
 _UPKEEP = Upkeep(merge_count=3, max_deltas=5, floor_bytes=2000, small_bytes=4000, chunk_bytes=300)
 _KINDS = len(models())
 _Step = tuple[int, int, str, int, int]
-"""Which store, an action, a key and two small numbers."""
+"""The store, the action, a key and two small numbers."""
 
 _STEPS = st.lists(
     st.tuples(
@@ -65,7 +65,7 @@ _STEPS = st.lists(
 
 @dataclass(frozen=True)
 class Committed:
-    """One version, and what it holds."""
+    """A committed version with its expected contents."""
 
     pointer: Pointer
     models: list[Model]
@@ -76,7 +76,7 @@ class Committed:
 
 
 class StoresMachine(RuleBasedStateMachine):
-    """One attempt after another at a task that has a store of every kind."""
+    """Consecutive attempts of a task that has a store of every kind."""
 
     backend: StateBackend
     new_log: Callable[[], ObjectStore] = ObjectDict
@@ -144,19 +144,19 @@ class StoresMachine(RuleBasedStateMachine):
 
     @rule()
     def look(self) -> None:
-        """Read everything in the middle of a batch."""
+        """Read all contents in the middle of a batch."""
         self._check()
 
     @rule(stream=st.integers(0, 6), wall=st.integers(0, 6))
     def time_passes(self, stream: int, wall: int) -> None:
-        """Let both clocks go on."""
+        """Advance both clocks."""
         self.stream += stream
         self.wall += wall
         self._tell_time()
 
     @rule(steps=_STEPS, cached=st.booleans(), wins=st.sampled_from((True, True, False)))
     def commit(self, steps: list[_Step], cached: bool, wins: bool) -> None:
-        """End the batch, or only the attempt; the next begins with the rows it knew, or without."""
+        """End the batch or only the attempt; the next one begins with or without cached rows."""
         self._do(self.models, steps)
         pointer = self.checkout.commit(self.overlay.changes(), {"time": self.stream})
         if cached:
@@ -169,7 +169,7 @@ class StoresMachine(RuleBasedStateMachine):
 
     @rule(steps=_STEPS)
     def abort(self, steps: list[_Step]) -> None:
-        """Let the attempt fail."""
+        """Fail the attempt."""
         self._do(self.models, steps)
         self.checkout.abort()
         self._checkout()
@@ -177,7 +177,7 @@ class StoresMachine(RuleBasedStateMachine):
 
     @rule(steps=_STEPS, disk=st.booleans())
     def die(self, steps: list[_Step], disk: bool) -> None:
-        """Go on in another process: on this machine, or on an empty one."""
+        """Continue in another process, on this machine or on an empty one."""
         self._do(self.models, steps)
         self.background.drain()
         self.checkout.store.close()
@@ -190,12 +190,12 @@ class StoresMachine(RuleBasedStateMachine):
 
     @rule()
     def snapshots_are_done(self) -> None:
-        """Let the snapshots finish that are made beside the commits."""
+        """Wait until background snapshots are finished."""
         self.background.drain()
 
     @rule(kind=st.integers(0, _KINDS - 1), back=st.sampled_from((0, 0, 0, 1, 3)))
     def view(self, kind: int, back: int) -> None:
-        """Read a committed version from outside, while the attempt is under way."""
+        """Read a committed version from outside during an attempt."""
         seen = self.versions[max(0, len(self.versions) - 1 - back)]
         if kind not in self.replicas:
             home = self.root / "views" / str(kind)
@@ -228,17 +228,15 @@ class StoresMachine(RuleBasedStateMachine):
         pytest.param(RocksDB(), 10, 40, id="rocksdb", marks=pytest.mark.slow),
     ],
 )
-def test_every_kind_of_store_equals_its_model(
-    backend: StateBackend, examples: int, steps: int
-) -> None:
+def test_each_store_kind_equals_its_model(backend: StateBackend, examples: int, steps: int) -> None:
     check(backend, examples, steps)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_every_kind_of_store_equals_its_model_on_s3(bucket: Bucket) -> None:
+def test_each_store_kind_equals_its_model_on_s3(bucket: Bucket) -> None:
     store = bucket.settings("stores-model").open()
-    list(store.list(""))  # its client is made before the clock of an example runs
+    list(store.list(""))  # the client is created before the clock of an example runs
     runs = itertools.count()
 
     def new_log() -> ObjectStore:

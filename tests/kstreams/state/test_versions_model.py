@@ -1,4 +1,4 @@
-"""Versions of a task's state against a plain dictionary for each pointer."""
+"""Versions of a task's state, compared with a dictionary for each pointer."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ class _Open:
 
 @dataclass(frozen=True)
 class Staying(Memory):
-    """The backend in memory as one that stays open."""
+    """An in-memory backend whose versions stay open."""
 
     open_bytes: int = 20_000
 
     def branch(self, source: Path, target: Path) -> bool:
-        """Copy."""
+        """Copy the version."""
         return self.copy(source, target)
 
 
 class VersionsMachine(RuleBasedStateMachine):
-    """Attempts at one task; Spark is played by `committed`, which picks whose pointer counts."""
+    """Attempts of one task; `committed` simulates Spark's choice of the pointer that counts."""
 
     backend: StateBackend
     new_log: Callable[[], ObjectStore] = ObjectDict
@@ -116,7 +116,7 @@ class VersionsMachine(RuleBasedStateMachine):
 
     @rule()
     def snapshots_are_done(self) -> None:
-        """Let snapshots finish that are made beside the commits."""
+        """Wait until background snapshots are finished."""
         if self.background is not None:
             self.background.drain()
 
@@ -127,7 +127,7 @@ class VersionsMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.open) < 3)
     @rule(back=st.sampled_from((0, 0, 0, 0, 1, 2)), process=st.sampled_from((1, 1, 1, 2, 0)))
     def attempt(self, back: int, process: int) -> None:
-        """Start an attempt from the last pointer, or a zombie's from an older one."""
+        """Start an attempt from the last pointer, or a stale attempt from an older one."""
         pointer, model = self.committed[max(-1 - back, -len(self.committed))]
         on = self.processes[process % len(self.processes)]
         self.open.append(_Open(self.checkout(pointer, on), model, on))
@@ -137,7 +137,7 @@ class VersionsMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.open)
     @rule(pick=st.integers(0, 2), changes=CHANGES, number=st.integers())
     def commit(self, pick: int, changes: dict[str, StoreChanges], number: int) -> None:
-        """Finish an attempt; whether it counts is decided later."""
+        """Finish an attempt; a later step decides whether it counts."""
         attempt = self.open.pop(pick % len(self.open))
         pointer = attempt.checkout.commit(changes, {"n": number})
         pointer = Pointer.from_json(pointer.to_json())
@@ -154,7 +154,7 @@ class VersionsMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.offered)
     @rule(pick=st.integers(0, 5))
     def choose(self, pick: int) -> None:
-        """Let Spark commit one of the attempts that finished; the others have lost."""
+        """Commit one of the finished attempts; the others have lost."""
         last, _ = self.committed[-1]
         found = [o for o in self.offered if o[0].version in (last.version, last.version + 1)]
         if found:
@@ -163,7 +163,7 @@ class VersionsMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """Go on in a new process: what was open is dead, memory is lost."""
+        """Continue in a new process, without open versions and memory."""
         self.snapshots_are_done()
         if self.background is not None:
             self.background = BackgroundUpkeep(clock=self.clock)
@@ -173,7 +173,7 @@ class VersionsMachine(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 2))
     def kill(self, number: int) -> None:
-        """Kill one process; the other goes on."""
+        """Kill one process; the other continues."""
         number %= len(self.processes)
         process = self.processes[number]
         for attempt in [each for each in self.open if each.process is process]:
@@ -189,13 +189,13 @@ class VersionsMachine(RuleBasedStateMachine):
     @precondition(lambda self: not self.open)
     @rule()
     def lose_local_disk(self) -> None:
-        """Go on on another machine."""
+        """Continue on another machine."""
         self.restart()
         shutil.rmtree(self.root / "local", ignore_errors=True)
 
     @rule(hours=st.sampled_from((0.5, 2)), kept=st.integers(3, 5))
     def collect(self, hours: float, kept: int) -> None:
-        """Remove what no kept pointer names, while attempts are under way."""
+        """Remove objects without a retained pointer during attempts."""
         self.clock.advance(timedelta(hours=hours))
         del self.committed[:-kept]
         keep = {_TASK: [pointer for pointer, _ in self.committed]}
@@ -204,7 +204,7 @@ class VersionsMachine(RuleBasedStateMachine):
 
     @invariant()
     def pointers_stay_readable(self) -> None:
-        """Every kept pointer names objects that exist."""
+        """Assert that each retained pointer refers to existing objects."""
         present = set(self.log.list(""))
         for pointer, _ in [*self.committed, *self.offered]:
             assert {ref.name for ref in pointer.objects()} <= present
@@ -247,7 +247,7 @@ def _contents(store: WorkingStore) -> Model:
 
 
 def _looked_up(store: WorkingStore, model: Model) -> Model:
-    """Return the same by looking keys up and by scanning back, in parts."""
+    """Look up all keys and scan backwards in parts; return the contents."""
     found: Model = {}
     for name in _STORES:
         keys = [b"", b"never", *sorted(model[name])]
@@ -271,7 +271,7 @@ def _looked_up(store: WorkingStore, model: Model) -> Model:
         pytest.param(RocksDB(open_bytes=20_000), 15, 40, id="rocksdb", marks=pytest.mark.slow),
     ],
 )
-def test_every_pointer_gives_back_its_own_state(
+def test_each_pointer_restores_its_own_state(
     backend: StateBackend, examples: int, steps: int, beside: bool
 ) -> None:
     check(backend, examples, steps, beside=beside)
@@ -279,9 +279,9 @@ def test_every_pointer_gives_back_its_own_state(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_every_pointer_gives_back_its_own_state_from_s3(bucket: Bucket) -> None:
+def test_each_pointer_restores_its_own_state_from_s3(bucket: Bucket) -> None:
     store = bucket.settings("versions-model").open()
-    list(store.list(""))  # its client is made before the clock of an example runs
+    list(store.list(""))  # the client is created before the clock of an example runs
     runs = itertools.count()
 
     def new_log() -> ObjectStore:

@@ -1,4 +1,4 @@
-"""Plain models of stores that know times."""
+"""Models of stores with times."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Sessions:
 
 
 class VersionedPuts:
-    """All puts that counted, by key and time, and what follows from them."""
+    """All valid puts by key and time, and the expected contents."""
 
     def __init__(self, keys: tuple[Any, ...]) -> None:
         self.puts: dict[Any, dict[int, int | None]] = {key: {} for key in keys}
@@ -263,7 +263,7 @@ class EmitBuffers:
         self.taken = -1
 
     def step(self, live: Any, action: int, key: str, a: int, b: int, times: Times) -> None:
-        handle = max(b, self.taken + 1), a, a + 10, key  # nothing is put where all was taken
+        handle = max(b, self.taken + 1), a, a + 10, key  # an empty list is not stored
         rows: EmitBufferRows[str, int] = EmitBufferRows.of(live)
         match action % 4:
             case 0 | 1:

@@ -1,4 +1,4 @@
-"""One task of a topology, driven by hand: raw records in, decoded records out."""
+"""One task of a topology, driven directly: raw records in, decoded records out."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ IN = Topic("in", TEXT, INT64)
 OUT = Topic("out", TEXT, INT64)
 
 Raw = tuple[Any, Any, int]
-"""Key (text or bytes), value (a number or bytes), timestamp; either may be None."""
+"""Key (text or bytes), value (number or bytes) and timestamp; key and value may be None."""
 
 
 def queue_of(
@@ -36,7 +36,7 @@ def queue_of(
     offsets: Sequence[int] | None = None,
     headers: Sequence[Headers] | None = None,
 ) -> Queue:
-    """Make a queue of raw rows; text and numbers are encoded as TEXT and INT64."""
+    """Return a queue of raw rows; text and numbers are encoded by TEXT and INT64."""
     columns = [
         pa.array(offsets or range(len(rows)), pa.int64()),
         pa.array([time for _, _, time in rows], pa.int64()),
@@ -54,7 +54,7 @@ def _bytes(item: Any) -> bytes | None:
 
 
 class OneTask:
-    """A task that commits after each batch; `renew` makes it again, as after a restart."""
+    """A task that commits after each batch; `renew` recreates it, as after a restart."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class OneTask:
         self.renew(wall_ms)
 
     def renew(self, wall_ms: int = 0) -> None:
-        """Make the task from what is committed."""
+        """Recreate the task from its committed state."""
         self.meta = TaskMeta.from_json(json.loads(self.saved))
         self.overlay = Overlay(self.base)
         self.task = Task(
@@ -118,7 +118,7 @@ def records(table: pa.Table | None, topic: Topic[Any, Any] = OUT) -> list[Record
 
 
 def values(output: TaskOutput, sink: str = "out") -> list[Any]:
-    """Return the values that went to a sink."""
+    """Return the values written to a sink."""
     return [record.value for record in records(output.sinks.get(sink))]
 
 
@@ -130,7 +130,7 @@ def one_node(
     sink: Any = OUT,
     on_error: Any = "fail",
 ) -> Topology:
-    """Build `in` -> `node` -> `out`."""
+    """Return a topology: `in` -> `node` -> `out`."""
     builder = TopologyBuilder("t", on_error=on_error)
     above = builder.add_source("in", source)
     node = builder.add_processor("node", supplier, above, stores=stores)
@@ -139,7 +139,7 @@ def one_node(
 
 
 class Calls(Processor[Any, Any, Any, Any]):
-    """Calls a function with context and record; forwards what comes."""
+    """Calls a function with context and record, then forwards the record."""
 
     def __init__(
         self,

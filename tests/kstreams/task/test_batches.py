@@ -1,4 +1,4 @@
-"""Batch processors: what tables they get, cut where, in which order."""
+"""Batch processors: contents, boundaries and order of their tables."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STREAM = PunctuationType.STREAM_TIME
 
 
 class Tables(BatchProcessor[Any, Any, Any, Any]):
-    """Keeps the tables it gets, and forwards what a function makes of them."""
+    """Keeps its tables, and forwards the result of a function of each."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ def times_of(tables: list[pa.Table]) -> list[list[int]]:
     return [table.column("timestamp").to_pylist() for table in tables]
 
 
-def test_a_table_has_the_serdes_types_positions_and_headers() -> None:
+def test_table_has_types_positions_and_headers_of_source() -> None:
     seen: list[pa.Table] = []
     source = Topic("in", TEXT, INT32, nulls="pass")
     data = [("a", INT32.serialize(1), 5), ("b", None, 6)]
@@ -83,7 +83,7 @@ def test_a_table_has_the_serdes_types_positions_and_headers() -> None:
     ]  # fmt: skip
 
 
-def test_no_table_is_empty_and_none_is_without_records() -> None:
+def test_batch_processor_receives_no_empty_table() -> None:
     seen: list[pa.Table] = []
     task = OneTask(one_node(lambda: Tables(seen, lambda table: table.slice(0, 0))))
     assert task.run(queue_of([]), queue_of([(None, 1, 0)])).sinks == {}
@@ -93,7 +93,7 @@ def test_no_table_is_empty_and_none_is_without_records() -> None:
 
 
 @pytest.mark.parametrize("mixed", [False, True], ids=["tables alone", "with a record sibling"])
-def test_tables_are_cut_behind_each_record_that_makes_a_punctuator_due(mixed: bool) -> None:
+def test_tables_end_after_each_record_that_makes_a_punctuator_due(mixed: bool) -> None:
     seen: list[pa.Table] = []
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
@@ -111,7 +111,7 @@ def test_tables_are_cut_behind_each_record_that_makes_a_punctuator_due(mixed: bo
 
 
 @pytest.mark.parametrize("mixed", [False, True], ids=["tables alone", "with a record sibling"])
-def test_two_sources_are_merged_in_the_order_of_records(mixed: bool) -> None:
+def test_two_sources_are_merged_in_order_of_records(mixed: bool) -> None:
     seen: list[pa.Table] = []
     order: list[int] = []
     builder = TopologyBuilder("t")
@@ -131,7 +131,7 @@ def test_two_sources_are_merged_in_the_order_of_records(mixed: bool) -> None:
         assert order == [1, 4, 5, 2, 3, 6]
 
 
-def test_each_batch_processor_gets_its_own_sources_only() -> None:
+def test_batch_processor_receives_its_own_sources_only() -> None:
     left_seen: list[pa.Table] = []
     both_seen: list[pa.Table] = []
     builder = TopologyBuilder("t")
@@ -147,7 +147,7 @@ def test_each_batch_processor_gets_its_own_sources_only() -> None:
     assert values(output) == [1, 3, 2, 1, 2]
 
 
-def test_records_and_rows_of_one_batch_processor_keep_the_order_of_forwarding() -> None:
+def test_records_and_tables_of_batch_processor_keep_order_of_forwarding() -> None:
     seen: list[pa.Table] = []
     builder = TopologyBuilder("t")
     source = builder.add_source("in", Topic("in", TEXT, INT32))
@@ -169,7 +169,7 @@ def test_records_and_rows_of_one_batch_processor_keep_the_order_of_forwarding() 
     assert [r.headers for r in records(output.sinks["out"])][:2] == [(("h", b"x"),), ()]
 
 
-def test_a_mutable_value_that_is_changed_after_forwarding_stays_as_it_was() -> None:
+def test_mutable_value_changed_after_forwarding_is_forwarded_unchanged() -> None:
     seen: list[pa.Table] = []
     builder = TopologyBuilder("t")
     source = builder.add_source("in", Topic("in", TEXT, Json()))
@@ -186,7 +186,7 @@ def test_a_mutable_value_that_is_changed_after_forwarding_stays_as_it_was() -> N
 
 
 @pytest.mark.parametrize("values_in", [[None, None], [None, 5], [1, 5]])
-def test_the_columns_types_do_not_depend_on_the_values(values_in: list[int | None]) -> None:
+def test_column_types_do_not_depend_on_values(values_in: list[int | None]) -> None:
     seen: list[pa.Table] = []
 
     class Optional(BatchProcessor[str, int | None, str, int]):
@@ -213,7 +213,7 @@ def test_undecodable_rows_are_left_out_by_policy() -> None:
 
 
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
-def test_a_batch_processor_that_fails_fails_the_batch(on_error: Any) -> None:
+def test_failing_batch_processor_fails_batch(on_error: Any) -> None:
     def fail(_: pa.Table) -> pa.Table:
         raise ArithmeticError("no")
 
@@ -236,7 +236,7 @@ def test_a_batch_processor_that_fails_fails_the_batch(on_error: Any) -> None:
     ],
     ids=["no time", "null time", "value type", "key type", "fraction"],
 )
-def test_a_table_that_does_not_fit_a_sink_names_it(table: dict[str, Any], message: str) -> None:
+def test_error_of_table_unfit_for_sink_names_it(table: dict[str, Any], message: str) -> None:
     topology = one_node(lambda: Tables(None, lambda _: pa.table(table)))
     with pytest.raises(SerializationError, match=message) as caught:
         OneTask(topology).run(queue_of([("a", 1, 5)]))
@@ -244,7 +244,7 @@ def test_a_table_that_does_not_fit_a_sink_names_it(table: dict[str, Any], messag
     assert (where.node, where.target, where.topic) == ("out", "out", None)
 
 
-def test_what_makes_no_column_names_the_batch_processor() -> None:
+def test_error_of_records_unfit_for_columns_names_batch_processor() -> None:
     class Numbers(BatchProcessor[str, int, str, int]):
         def process_batch(self, table: pa.Table) -> None:
             raise AssertionError(table)
@@ -269,7 +269,7 @@ def tree(*sinks: tuple[str, Any]) -> Topology:
     return builder.build()
 
 
-def test_a_table_goes_to_children_of_every_kind() -> None:
+def test_table_is_forwarded_to_children_of_every_kind() -> None:
     seen: list[Record[Any, Any]] = []
     builder = TopologyBuilder("t")
     node = builder.add_processor("node", lambda: Tables(), builder.add_source("in", IN))
@@ -288,14 +288,14 @@ def test_a_table_goes_to_children_of_every_kind() -> None:
     assert output.lines == ["lines: 'a' -> 1 @5 {'h': b'1'}"]
 
 
-def test_a_topic_chosen_per_record_takes_no_tables() -> None:
+def test_topic_chosen_per_record_rejects_tables() -> None:
     target = topic_by(lambda record: "x", key=TEXT, value=INT64)
     with pytest.raises(SerializationError, match="cannot take tables") as caught:
         OneTask(tree(("out", target))).run(queue_of([("a", 1, 5)]))
     assert caught.value.where.node == "out"
 
 
-def test_bytes_serdes_hand_on_bytes_undecoded() -> None:
+def test_bytes_serdes_pass_bytes_undecoded() -> None:
     seen: list[pa.Table] = []
     topic = Topic("in", BYTES, Json())
     topology = one_node(lambda: Tables(seen), source=topic, sink=topic)
@@ -304,7 +304,7 @@ def test_bytes_serdes_hand_on_bytes_undecoded() -> None:
     assert output.sinks["out"].column("value").to_pylist() == [b"{not looked at"]
 
 
-def test_a_batch_processor_forwards_to_a_child_by_name() -> None:
+def test_batch_processor_forwards_to_child_by_name() -> None:
     class Picks(Tables):
         def process_batch(self, table: pa.Table) -> None:
             self.context.forward_to("b", table)
@@ -319,6 +319,6 @@ def test_a_batch_processor_forwards_to_a_child_by_name() -> None:
         task.run(queue_of([("a", 1, 5)]))
 
 
-def test_errors_of_tables_are_the_librarys() -> None:
+def test_errors_of_tables_are_library_errors() -> None:
     with pytest.raises(KStreamsError):
         OneTask(one_node(lambda: Tables(None, lambda _: None))).run(queue_of([("a", 1, 5)]))

@@ -1,4 +1,4 @@
-"""Processors that call each other deeper than Python lets functions do."""
+"""Chains of processors deeper than Python's recursion limit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ IN, OUT = Topic("in", TEXT, INT64), Topic("out", TEXT, INT64)
 
 
 class PassThrough(FixedKeyProcessor[str, int, int]):
-    """Forwards by some frames of its own, and by way of C."""
+    """Forwards through additional Python and C frames."""
 
     frames = 5
 
@@ -49,13 +49,13 @@ class PassThrough(FixedKeyProcessor[str, int, int]):
 
 
 class Wasteful(PassThrough):
-    """Takes more frames to forward than are set aside."""
+    """Uses more frames to forward than are reserved."""
 
     frames = 40
 
 
 class Nested(FixedKeyProcessor[str, int, int]):
-    """Goes as deep as the value says, and needs nearly all that Python gives a program."""
+    """Recurses as deep as its value, nearly to the default limit of Python."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.context = context
@@ -70,7 +70,7 @@ class Nested(FixedKeyProcessor[str, int, int]):
 def chain(
     depth: int, *below: Callable[[], Any], each: Callable[[], Any], on_error: OnError = "skip"
 ) -> TopologyBuilder:
-    """Build a chain of equal processors, and others at its end."""
+    """Build a chain of equal processors that ends with the given ones."""
     builder = TopologyBuilder("deep", on_error=on_error)
     node: Any = builder.add_source("in", IN)
     for number in range(depth):
@@ -89,42 +89,42 @@ def results(builder: TopologyBuilder, *values: int) -> tuple[list[int], dict[str
 
 
 @pytest.mark.parametrize("on_error", ["skip", "fail"])
-def test_a_record_passes_through_a_thousand_processors(on_error: OnError) -> None:
+def test_record_passes_through_a_thousand_processors(on_error: OnError) -> None:
     builder = chain(1_000, each=map_values(lambda v: v + 1), on_error=on_error)
     assert results(builder, 1, 2) == ([1_001, 1_002], {})
 
 
-def test_processors_may_call_functions_of_their_own_and_of_c_at_the_largest_depth() -> None:
+def test_processors_may_call_python_and_c_functions_at_largest_depth() -> None:
     assert results(chain(MAX_DEPTH - 2, each=PassThrough), 7) == ([7], {})
 
 
 @pytest.mark.parametrize("depth", [0, 40, 1_500])
-def test_the_last_processor_of_a_chain_has_as_much_of_the_stack_as_the_first(depth: int) -> None:
+def test_last_processor_of_chain_has_as_much_stack_as_first(depth: int) -> None:
     enough = sys.getrecursionlimit() - 150
     builder = chain(depth, Nested, each=PassThrough)
     assert results(builder, enough, 10**6) == ([enough], {"skipped-ProcessingError": 1})
 
 
-def test_a_chain_that_runs_out_of_stack_is_no_records_fault() -> None:
+def test_chain_without_stack_left_is_not_reported_as_failed_record() -> None:
     with pytest.raises(LimitError, match="more of the stack") as caught:
         results(chain(500, each=Wasteful), 1)
     assert caught.value.where.node is not None
     assert "setrecursionlimit" in caught.value.hint
 
 
-def test_a_record_that_nests_too_deep_is_its_own_fault_whatever_the_chain() -> None:
+def test_record_nested_too_deeply_is_failed_record_in_any_chain() -> None:
     with pytest.raises(ProcessingError, match="RecursionError") as caught:
         results(chain(300, Nested, each=PassThrough, on_error="fail"), 10**6)
     assert caught.value.where.node == "below-0"
 
 
-def test_a_chain_deeper_than_the_limit_is_refused_when_the_topology_is_built() -> None:
+def test_chain_above_depth_limit_is_rejected_by_build() -> None:
     builder = chain(MAX_DEPTH, each=map_values(lambda v: v))
     with pytest.raises(TopologyError, match=f"chain of {MAX_DEPTH + 2:,} nodes, down to 'out'"):
         builder.build()
 
 
-def test_a_repartition_edge_begins_a_chain_again() -> None:
+def test_repartition_starts_new_chain() -> None:
     builder = TopologyBuilder("deep")
     node: Any = builder.add_source("in", IN)
     for number in range(MAX_DEPTH + 100):
@@ -136,7 +136,7 @@ def test_a_repartition_edge_begins_a_chain_again() -> None:
 
 
 class OwnConnection(FixedKeyProcessor[str, int, int]):
-    """Keeps what belongs to the thread that made it."""
+    """Keeps an object bound to the thread that created it."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.context = context
@@ -150,14 +150,14 @@ class OwnConnection(FixedKeyProcessor[str, int, int]):
         self.database.close()
 
 
-def test_a_processor_of_a_deep_chain_is_made_run_and_closed_in_one_thread() -> None:
+def test_processor_of_deep_chain_is_created_run_and_closed_in_one_thread() -> None:
     before = threading.active_count()
     builder = chain(400, OwnConnection, each=map_values(lambda v: v), on_error="fail")
     assert results(builder, 1, 2) == ([2, 3], {})
     assert threading.active_count() == before
 
 
-def test_the_recursion_limit_is_as_before_when_a_batch_is_over() -> None:
+def test_recursion_limit_is_restored_after_batch() -> None:
     before = sys.getrecursionlimit()
     builder = chain(400, Nested, each=map_values(lambda v: v))
     with TopologyTestDriver(builder.build()) as driver:

@@ -1,4 +1,4 @@
-"""A changelog that begins when its store has contents already gets all of them."""
+"""A changelog added to a store with contents gets all of them first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def batch(
     *pairs: tuple[str, int | None],
     topic_id: str = "",
 ) -> list[bytes]:
-    """Commit a batch of puts; return the keys that its changelog gets."""
+    """Commit a batch of puts; return the keys logged in its changelog."""
     spec = PLAIN if topic is None else PLAIN.with_changelog(topic)
     overlay = Overlay(base)
     changelogs = Changelogs([spec], overlay, meta, {"s": 7}, ids={"s": topic_id})
@@ -36,7 +36,7 @@ def batch(
     return list(tables["s"].column("key").to_pylist())
 
 
-def test_all_of_a_store_is_written_once_when_its_changelog_begins() -> None:
+def test_all_rows_are_logged_once_when_changelog_begins() -> None:
     base, meta = MemoryStore(["s"]), TaskMeta()
     assert batch(base, meta, None, ("a", 1), ("b", 1), ("c", 1)) == []
     assert batch(base, meta, "log", ("b", 2), ("c", None)) == [b"a", b"b"]
@@ -45,7 +45,7 @@ def test_all_of_a_store_is_written_once_when_its_changelog_begins() -> None:
     assert batch(base, meta, "log", ("b", 3)) == [b"b"]
 
 
-def test_topics_get_a_deletion_for_each_key_of_a_deleted_range() -> None:
+def test_topic_gets_deletion_for_each_key_of_deleted_range() -> None:
     spec = window_store("s", key=TEXT, value=INT64).with_changelog("log")
     base, meta = MemoryStore(["s"]), TaskMeta()
     written = []
@@ -69,7 +69,7 @@ def test_topics_get_a_deletion_for_each_key_of_a_deleted_range() -> None:
     assert written[2] == [(b"k", 0, False), (b"k", 2, True), (b"k", 3, True)]
 
 
-def test_a_changelog_that_begins_leaves_out_what_a_range_deletes() -> None:
+def test_beginning_changelog_leaves_out_deleted_range() -> None:
     spec = window_store("s", key=TEXT, value=INT64)
     base, meta = MemoryStore(["s"]), TaskMeta()
     overlay = Overlay(base)
@@ -83,14 +83,14 @@ def test_a_changelog_that_begins_leaves_out_what_a_range_deletes() -> None:
     assert [key[-1] for key in keys] == [2]
 
 
-def test_a_batch_without_changes_begins_it_too() -> None:
+def test_changelog_begins_in_batch_without_changes() -> None:
     base, meta = MemoryStore(["s"]), TaskMeta()
     batch(base, meta, None, ("a", 1))
     assert batch(base, meta, "log") == [b"a"]
     assert batch(base, meta, "log") == []
 
 
-def test_another_topic_and_one_that_was_left_for_a_while_begin_again() -> None:
+def test_changelog_begins_again_for_other_topic_and_after_interruption() -> None:
     base, meta = MemoryStore(["s"]), TaskMeta()
     batch(base, meta, "log", ("a", 1))
     assert batch(base, meta, "other", ("b", 1)) == [b"a", b"b"]
@@ -99,7 +99,7 @@ def test_another_topic_and_one_that_was_left_for_a_while_begin_again() -> None:
     assert batch(base, meta, "other") == [b"a", b"b", b"c"]
 
 
-def test_an_attempt_that_does_not_count_begins_nothing() -> None:
+def test_uncommitted_attempt_does_not_begin_changelog() -> None:
     base, before = MemoryStore(["s"]), TaskMeta()
     batch(base, before, None, ("a", 1))
     text = before.to_json()
@@ -107,7 +107,7 @@ def test_an_attempt_that_does_not_count_begins_nothing() -> None:
     assert batch(base, TaskMeta.from_json(text), "log") == [b"a"]
 
 
-def test_a_topic_that_was_created_again_gets_all_of_the_store() -> None:
+def test_recreated_topic_gets_all_rows_of_store() -> None:
     base, meta = MemoryStore(["s"]), TaskMeta()
     assert batch(base, meta, "log", ("a", 1), topic_id="first") == [b"a"]
     meta = TaskMeta.from_json(meta.to_json())
@@ -117,7 +117,7 @@ def test_a_topic_that_was_created_again_gets_all_of_the_store() -> None:
     assert meta.changelogs == {"s": ("log", 7)}
 
 
-def test_a_topic_whose_id_was_not_known_is_taken_to_be_the_same() -> None:
+def test_topic_with_previously_unknown_id_is_continued() -> None:
     base, meta = MemoryStore(["s"]), TaskMeta()
     assert batch(base, meta, "log", ("a", 1)) == [b"a"]
     assert batch(base, meta, "log", ("b", 1), topic_id="first") == [b"b"]

@@ -1,4 +1,4 @@
-"""A time to live goes by the task's own times."""
+"""The time to live of values is measured by the times of the task."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def remembering(clock: TtlClock, seen: list[int | None]) -> Topology:
 
 
 @pytest.mark.parametrize("clock", ["stream", "wall"])
-def test_values_expire_by_stream_or_wall_time(clock: TtlClock) -> None:
-    from kstreams.testing.driver import TopologyTestDriver
+def test_values_expire_by_configured_clock(clock: TtlClock) -> None:
+    from kstreams_testing.driver import TopologyTestDriver
 
     seen: list[int | None] = []
     with TopologyTestDriver(remembering(clock, seen)) as driver:
@@ -54,7 +54,7 @@ def test_values_expire_by_stream_or_wall_time(clock: TtlClock) -> None:
     assert seen == expected
 
 
-def test_a_task_gives_its_times_to_its_stores() -> None:
+def test_task_provides_its_times_to_its_stores() -> None:
     overlay = Overlay(MemoryStore(["last"]))
     group = remembering("stream", []).groups[0]
     Task(group, 0, overlay, TaskMeta(stream_time=7), wall_ms=9)

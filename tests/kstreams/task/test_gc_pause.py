@@ -1,4 +1,4 @@
-"""The garbage collector pauses for a batch, and is as it was after it."""
+"""The garbage collector is paused during a batch, and restored after it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kstreams.errors import ProcessingError
 from tests.kstreams.task.harness import Calls, OneTask, calls, one_node, queue_of
 
 
-def test_the_collector_is_as_it_was_after_a_batch() -> None:
+def test_collector_thresholds_are_restored_after_batch() -> None:
     before = gc.get_threshold()
     seen: list[int] = []
     OneTask(one_node(calls(lambda *_: seen.append(gc.get_threshold()[0])))).run(

@@ -1,4 +1,4 @@
-"""Whatever user code raises is a failure of its record: typed, bounded, and for the policy."""
+"""Any exception of user code is a typed, bounded failure of its record, handled by the policy."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ LETTER = dead_letter_topic(LETTERS)
 
 
 class Exit(BaseException):
-    """An exit of the user's own."""
+    """An exit exception of the user."""
 
 
 class Mute(Exception):
-    """Has no text."""
+    """An exception without text."""
 
     def __str__(self) -> str:
         raise ValueError("no text")
@@ -45,14 +45,14 @@ class Mute(Exception):
 
 
 class Bare(KStreamsError):
-    """A typed error that never called its base."""
+    """A typed error that does not call its base class."""
 
     def __init__(self) -> None:
         pass
 
 
 class Odd(SerializationError):
-    """A typed error whose place is none."""
+    """A typed error with an invalid place."""
 
     def __init__(self) -> None:
         nowhere: Any = 5
@@ -78,7 +78,7 @@ FAILURES: dict[str, BaseException] = {
 
 
 def failing(failure: BaseException, policy: Any) -> Topology:
-    """Build in -> one that raises at the value 0 -> out."""
+    """Return a topology: in -> processor that raises at the value 0 -> out."""
 
     def check(value: int) -> int:
         if value == 0:
@@ -96,7 +96,7 @@ def pipe(driver: TopologyTestDriver) -> None:
 
 
 @pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
-def test_a_failure_of_any_kind_is_typed_and_names_the_record(failure: BaseException) -> None:
+def test_any_exception_becomes_typed_error_that_names_record(failure: BaseException) -> None:
     with TopologyTestDriver(failing(failure, "fail")) as driver:
         with pytest.raises(KStreamsError) as caught:
             pipe(driver)
@@ -110,7 +110,7 @@ def test_a_failure_of_any_kind_is_typed_and_names_the_record(failure: BaseExcept
 
 
 @pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
-def test_a_failure_of_any_kind_can_be_skipped(failure: BaseException) -> None:
+def test_any_exception_can_be_skipped(failure: BaseException) -> None:
     with TopologyTestDriver(failing(failure, "skip")) as driver:
         pipe(driver)
         assert driver.read_values(OUT) == {"a": 1, "b": 2}
@@ -118,7 +118,7 @@ def test_a_failure_of_any_kind_can_be_skipped(failure: BaseException) -> None:
 
 
 @pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
-def test_a_failure_of_any_kind_makes_a_letter_with_small_headers(failure: BaseException) -> None:
+def test_any_exception_makes_dead_letter_with_small_headers(failure: BaseException) -> None:
     with TopologyTestDriver(failing(failure, LETTERS)) as driver:
         pipe(driver)
         assert driver.read_values(OUT) == {"a": 1, "b": 2}
@@ -130,7 +130,7 @@ def test_a_failure_of_any_kind_makes_a_letter_with_small_headers(failure: BaseEx
         assert all(len(text) <= 1_000 for text in headers.values())
 
 
-def test_an_interrupt_reaches_the_one_who_interrupts_and_keeps_nothing() -> None:
+def test_interrupt_is_raised_and_its_batch_has_no_effect() -> None:
     interrupts = iter([KeyboardInterrupt()])
 
     def check(value: int) -> int:
@@ -152,7 +152,7 @@ def test_an_interrupt_reaches_the_one_who_interrupts_and_keeps_nothing() -> None
 
 
 class Exiting(Processor[str, int, str, int]):
-    """Exits where it is asked to."""
+    """Exits on request."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -173,7 +173,7 @@ class Exiting(Processor[str, int, str, int]):
 
 
 @pytest.mark.parametrize("place", ["init", "close"])
-def test_an_exit_outside_of_a_record_names_the_node(place: str) -> None:
+def test_exit_outside_of_record_names_node(place: str) -> None:
     builder = TopologyBuilder("failing")
     node = builder.add_processor("leaves", lambda: Exiting(place), builder.add_source("in", IN))
     builder.add_sink("out", OUT, node)
@@ -185,7 +185,7 @@ def test_an_exit_outside_of_a_record_names_the_node(place: str) -> None:
 
 
 class Leaving(Serde[str]):
-    """Text that leaves at `bad`, read or written."""
+    """Text serde that exits at `bad`, when read or written."""
 
     name = "leaving"
     type_token = str
@@ -203,7 +203,7 @@ class Leaving(Serde[str]):
 
 
 @pytest.mark.parametrize("side", ["read", "written"])
-def test_a_serde_that_exits_fails_its_record_alone(side: str) -> None:
+def test_exit_of_serde_fails_only_its_record(side: str) -> None:
     raw, wanted = Topic("in", TEXT, TEXT), Topic("out", TEXT, TEXT)
     source = Topic("in", TEXT, Leaving()) if side == "read" else raw
     sink = Topic("out", TEXT, Leaving()) if side == "written" else wanted
@@ -216,7 +216,7 @@ def test_a_serde_that_exits_fails_its_record_alone(side: str) -> None:
         assert [record.value for record in driver.read(wanted)] == ["a", "b"]
 
 
-def test_an_extractor_that_exits_fails_its_record_alone() -> None:
+def test_exit_of_time_extractor_fails_only_its_record() -> None:
     def extract(record: Record[str, int]) -> int:
         if record.value == 0:
             raise Exit
@@ -232,7 +232,7 @@ def test_an_extractor_that_exits_fails_its_record_alone() -> None:
 
 @dataclass(frozen=True)
 class Shy:
-    """A value that does not show itself."""
+    """A value whose `repr` fails."""
 
     number: int
 
@@ -241,13 +241,13 @@ class Shy:
 
 
 class ToShy(FixedKeyProcessor[str, int, Any]):
-    """Forwards what cannot be shown."""
+    """Forwards a value that cannot be printed."""
 
     def process(self, record: Record[str, int]) -> None:
         self.context.forward(record.with_value(Shy(record.value)))
 
 
-def test_lines_for_stdout_do_nothing_but_show() -> None:
+def test_lines_for_stdout_are_printable() -> None:
     builder = TopologyBuilder("shy")
     shy = builder.add_processor("shy", ToShy, builder.add_source("in", IN, on_error="skip"))
     builder.add_sink("shown", to_stdout(), shy)

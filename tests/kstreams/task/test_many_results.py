@@ -1,4 +1,4 @@
-"""Many results of few records: bounded memory, the right order, and undo as ever."""
+"""Many results of few records: bounded memory, correct order and rollback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Explode(Processor[Any, Any, Any, Any]):
-    """Forwards as many results as the record says, and fails behind a negative number."""
+    """Forwards as many results as its value, and fails after them if the value is negative."""
 
     def process(self, record: Record[Any, Any]) -> None:
         for number in range(abs(record.value)):
@@ -31,7 +31,7 @@ class Explode(Processor[Any, Any, Any, Any]):
             raise ValueError("no")
 
 
-def test_results_of_one_record_are_all_there_in_order(little_memory: None) -> None:
+def test_results_of_one_record_are_complete_and_in_order(little_memory: None) -> None:
     def many(key: str, count: int) -> Iterator[tuple[str, int]]:
         for number in range(count):
             yield key, number
@@ -41,7 +41,7 @@ def test_results_of_one_record_are_all_there_in_order(little_memory: None) -> No
     assert values(output) == [*range(MANY), 0, 1, 2]
 
 
-def test_memory_is_bounded_while_one_record_gives_many(
+def test_memory_is_bounded_for_many_results_of_one_record(
     little_memory: None,
 ) -> None:
     peaks: list[int] = []
@@ -61,9 +61,7 @@ def test_memory_is_bounded_while_one_record_gives_many(
 
 
 @pytest.mark.parametrize("policy", ["skip", DeadLetter("dead")], ids=["skip", "dead-letter"])
-def test_of_a_record_that_fails_after_many_results_nothing_remains(
-    little_memory: None, policy: Any
-) -> None:
+def test_record_that_fails_after_many_results_leaves_none(little_memory: None, policy: Any) -> None:
     task = OneTask(one_node(Explode, on_error=policy))
     rows = [("a", 100, 1), ("b", -MANY, 2), ("c", 7, 3), ("d", -10, 4), ("e", MANY, 5)]
     output = task.run(queue_of(rows))
@@ -74,7 +72,7 @@ def test_of_a_record_that_fails_after_many_results_nothing_remains(
     )
 
 
-def test_a_result_that_does_not_fit_is_not_blamed_on_another_record() -> None:
+def test_result_unfit_for_sink_is_attributed_to_its_record() -> None:
     def mixed(key: str, count: int) -> Iterator[tuple[str, Any]]:
         for number in range(count):
             yield key, "text" if key == "wrong" and number == 1 else number
@@ -86,7 +84,7 @@ def test_a_result_that_does_not_fit_is_not_blamed_on_another_record() -> None:
     assert caught.value.where.offset is None
 
 
-def test_a_full_disk_fails_the_batch_and_drops_no_record(
+def test_full_disk_fails_batch_and_drops_no_record(
     little_memory: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any, **__: Any) -> Any:
@@ -98,7 +96,7 @@ def test_a_full_disk_fails_the_batch_and_drops_no_record(
         task.run(queue_of([("a", MANY, 1)]))
 
 
-def test_large_results_are_encoded_a_few_at_once(little_memory: None) -> None:
+def test_large_results_are_encoded_in_small_groups(little_memory: None) -> None:
     peaks: list[int] = []
     before = pa.total_allocated_bytes()
 

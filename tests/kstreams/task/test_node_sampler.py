@@ -1,4 +1,4 @@
-"""Which nodes take the time is seen from another thread."""
+"""`NodeSampler` measures the time of nodes from another thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kstreams.task.output.outputs import TaskOutput
 
 
 class Seen:
-    """Counts how often its thread was looked at."""
+    """Counts samples of its thread."""
 
     def __init__(self, places: Places) -> None:
         self.places = places
@@ -29,7 +29,7 @@ class Seen:
         return found
 
 
-def test_time_is_that_of_the_innermost_node() -> None:
+def test_time_is_attributed_to_innermost_node() -> None:
     places = Places()
     seen = Seen(places)
 
@@ -54,7 +54,7 @@ def test_time_is_that_of_the_innermost_node() -> None:
     assert found["inner"] > 0
 
 
-def test_a_task_that_fails_is_watched_no_more() -> None:
+def test_failed_task_is_no_longer_sampled() -> None:
     sampler = NodeSampler(1_000)
 
     def fails() -> TaskOutput:
@@ -65,7 +65,7 @@ def test_a_task_that_fails_is_watched_no_more() -> None:
     assert not sampler._watched
 
 
-def test_nobody_looks_when_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sampler_thread_ends_when_no_task_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kstreams.task.node_sampler._IDLE_S", 0.0)
     sampler = NodeSampler(1_000)
     sampler.run(lambda _: None, TaskOutput)
@@ -75,13 +75,13 @@ def test_nobody_looks_when_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None
     assert not sampler._runs
 
 
-def test_a_look_keeps_nothing_of_what_it_has_seen() -> None:
-    """Not even until a garbage collection: that is seldom, and batches are large."""
+def test_sample_keeps_no_reference_to_sampled_objects() -> None:
+    """References would delay the release of large batches until a garbage collection."""
     seen = Seen(Places())
 
     def task() -> TaskOutput:
         def holding() -> weakref.ref[threading.Event]:
-            held = threading.Event()  # stands for a table
+            held = threading.Event()  # in place of a table
             for _ in range(3):
                 seen.looks.acquire()
             return weakref.ref(held)

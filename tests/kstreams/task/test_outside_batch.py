@@ -1,4 +1,4 @@
-"""What is kept of a processor beyond its batch refuses to forward and to change things."""
+"""Contexts and stores kept beyond their batch reject all effects."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WINDOW = Windowed("a", 0, 1)
 
 
 class Keeper(Processor[str, int, str, int]):
-    """Counts and forwards; others keep its context and its store."""
+    """Counts and forwards; the test keeps its context and its store."""
 
     kept: Any = None
 
@@ -53,7 +53,7 @@ class Keeper(Processor[str, int, str, int]):
 
 
 def keeping(supplier: Callable[[], Keeper] = Keeper, *, twice: bool = False) -> Topology:
-    """Build in -> keep -> out, or two of each."""
+    """Return a topology: in -> keep -> out, or two of each."""
     builder = TopologyBuilder("keeping")
     keep = builder.add_processor("keep", supplier, builder.add_source("in", IN), stores=[COUNTS])
     builder.add_sink("out", OUT, keep)
@@ -76,7 +76,7 @@ EFFECTS: dict[str, Callable[[Any], object]] = {
 
 @pytest.mark.parametrize("twice", [False, True], ids=["one child", "two children"])
 @pytest.mark.parametrize("effect", EFFECTS.values(), ids=EFFECTS)
-def test_a_kept_context_or_store_is_refused_between_batches(
+def test_kept_context_or_store_is_rejected_between_batches(
     effect: Callable[[Any], object], twice: bool
 ) -> None:
     with TopologyTestDriver(keeping(twice=twice)) as driver:
@@ -93,7 +93,7 @@ def test_a_kept_context_or_store_is_refused_between_batches(
         assert not driver.dropped
 
 
-def test_a_schedule_outside_of_a_batch_is_refused() -> None:
+def test_schedule_outside_of_batch_is_rejected() -> None:
     with TopologyTestDriver(keeping()) as driver:
         driver.pipe(IN, "a", 1)
         with pytest.raises(TopologyError, match="schedule outside init"):
@@ -102,7 +102,7 @@ def test_a_schedule_outside_of_a_batch_is_refused() -> None:
             )
 
 
-def test_a_thread_that_outlives_its_batch_is_refused() -> None:
+def test_effects_of_thread_that_outlives_its_batch_are_rejected() -> None:
     class Threaded(Keeper):
         def process(self, record: Record[str, int]) -> None:
             super().process(record)
@@ -129,7 +129,7 @@ def test_a_thread_that_outlives_its_batch_is_refused() -> None:
 
 
 @pytest.mark.parametrize("effect", EFFECTS.values(), ids=EFFECTS)
-def test_a_processor_that_is_closed_can_no_longer_do_anything(
+def test_closed_processor_can_have_no_effect(
     effect: Callable[[Any], object],
 ) -> None:
     class Closing(Keeper):
@@ -141,7 +141,7 @@ def test_a_processor_that_is_closed_can_no_longer_do_anything(
     assert caught.value.where.node == "keep"
 
 
-def test_a_forward_that_was_taken_out_of_its_context_is_found_by_what_it_leaves() -> None:
+def test_forward_kept_outside_of_context_is_detected_by_next_batch() -> None:
     forward = []
 
     class Taking(Keeper):

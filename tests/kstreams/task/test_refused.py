@@ -1,4 +1,4 @@
-"""Results that a topic does not take: the record that makes them is undone, or they go aside."""
+"""Results rejected by their topic: their record is rolled back, or the sink's policy applies."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LIMITS = {"out": TopicLimits(least_time=1)}
 
 
 class Sum(FixedKeyProcessor[str, int, int]):
-    """Adds up each key, in a store; what it forwards has the record's time."""
+    """Sums each key in a store; forwards with the record's timestamp."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.context, self.counts = context, context.store(COUNTS)
@@ -47,7 +47,7 @@ class Sum(FixedKeyProcessor[str, int, int]):
 
 
 class Tables(BatchProcessor[str, int, str, int]):
-    """Forwards tables as they come."""
+    """Forwards tables unchanged."""
 
     def init(self, context: Any) -> None:
         self.context = context
@@ -76,63 +76,66 @@ def run(topology: Topology, *rows: tuple[str, int, int]) -> TaskOutput:
 ROWS = ("a", 1, 5), ("a", 10, 0), ("a", 100, 6)
 
 
-def test_by_default_it_fails_the_batch_and_says_which_result_of_which_sink() -> None:
+def test_rejected_result_fails_batch_with_its_sink_and_key() -> None:
     with pytest.raises(RecordRefusedError, match="0 ms is before 1 ms") as caught:
         run(summing(), *ROWS)
     where = caught.value.where
     assert (where.node, where.target, where.timestamp, where.key) == ("sink", "out", 0, b"a")
-    assert (where.topic, where.offset) == (None, None)  # which record it comes of is not known
+    assert (where.topic, where.offset) == (None, None)  # the source record is not known
     assert "on_refused" in caught.value.hint
 
 
 @pytest.mark.parametrize("on_error", ["skip", DeadLetter("dlq")], ids=["skip", "dead letter"])
-def test_the_record_it_comes_of_is_undone_as_its_source_says(on_error: Any) -> None:
+def test_record_of_rejected_result_is_handled_by_policy_of_source(on_error: Any) -> None:
     output = run(summing(on_error=on_error), *ROWS)
     assert values(output, "sink") == [1, 101]
     kind = "skipped" if on_error == "skip" else "dead-letter"
     assert output.dropped == {f"{kind}-RecordRefusedError": 1}
     if on_error != "skip":
         (letter,) = rows_of(output.dead_letters["dlq"])
-        said = dict(letter.headers)
-        assert said["kstreams-error-node"] == b"sink"
-        assert said["kstreams-error-offset"] == b"1"
+        error_headers = dict(letter.headers)
+        assert error_headers["kstreams-error-node"] == b"sink"
+        assert error_headers["kstreams-error-offset"] == b"1"
         assert letter.value == INT64.serialize(10)
 
 
 @pytest.mark.parametrize("supplier", [Sum, Tables], ids=["records", "tables"])
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
-def test_a_sink_can_leave_results_out_and_count_them(supplier: Any, on_error: Any) -> None:
+def test_sink_can_skip_and_count_rejected_results(supplier: Any, on_error: Any) -> None:
     output = run(summing(supplier, on_error=on_error, on_refused="skip"), *ROWS)
     assert values(output, "sink") == ([1, 111] if supplier is Sum else [1, 100])
     assert output.dropped == {"refused-skip": 1}
 
 
 @pytest.mark.parametrize("supplier", [Sum, Tables], ids=["records", "tables"])
-def test_a_sink_can_set_results_aside(supplier: Any) -> None:
+def test_sink_can_write_rejected_results_to_dead_letter_topic(supplier: Any) -> None:
     output = run(summing(supplier, on_refused=ASIDE), *ROWS)
     (letter,) = rows_of(output.dead_letters["aside"])
     assert (letter.key, letter.timestamp) == (b"a", 0)
     assert letter.value == INT64.serialize(11 if supplier is Sum else 10)
-    said = dict(letter.headers)
-    assert said["kstreams-error-class"] == b"RecordRefusedError"
-    assert (said["kstreams-error-node"], said["kstreams-error-topic"]) == (b"sink", b"out")
+    error_headers = dict(letter.headers)
+    assert error_headers["kstreams-error-class"] == b"RecordRefusedError"
+    assert (error_headers["kstreams-error-node"], error_headers["kstreams-error-topic"]) == (
+        b"sink",
+        b"out",
+    )
     assert output.dropped == {"refused-dead-letter": 1}
 
 
-def test_nothing_is_left_of_a_sink_whose_results_are_all_refused() -> None:
+def test_sink_with_only_rejected_results_has_no_output() -> None:
     output = run(summing(on_refused="skip"), ("a", 1, 0), ("b", 1, -4))
     assert output.sinks == {}
     assert output.dropped == {"refused-skip": 2}
 
 
-def test_tables_that_are_refused_fail_the_batch_whatever_sources_say() -> None:
+def test_rejected_tables_fail_batch_with_any_policy_of_source() -> None:
     with pytest.raises(RecordRefusedError) as caught:
         run(summing(Tables, on_error="skip"), *ROWS)
     assert "on_refused" in caught.value.hint
 
 
 class Ticking(FixedKeyProcessor[str, int, int]):
-    """Forwards at time 0 when stream time has come to 10."""
+    """Forwards at time 0 once stream time reaches 10."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         kind = PunctuationType.STREAM_TIME
@@ -144,7 +147,7 @@ class Ticking(FixedKeyProcessor[str, int, int]):
         self.context.forward(record)
 
 
-def test_results_of_punctuators_go_by_the_sink() -> None:
+def test_rejected_results_of_punctuators_follow_policy_of_sink() -> None:
     rows = ("a", 1, 5), ("a", 2, 30)
     with pytest.raises(RecordRefusedError):
         run(summing(Ticking, on_error="skip"), *rows)
@@ -168,7 +171,7 @@ def only_a(topic: str) -> TopicLimits:
     return NO_LIMITS
 
 
-def test_a_chosen_topic_that_cannot_be_is_the_fault_of_its_record() -> None:
+def test_invalid_chosen_topic_fails_its_record() -> None:
     rows = [("a", 1, 1), ("b", 2, 2), ("a", 3, 3)]
     output = OneTask(chosen("skip"), limits=only_a).run(queue_of(rows))
     assert output.sinks["sink"].column("topic").to_pylist() == ["to-a", "to-a"]
@@ -180,8 +183,8 @@ def test_a_chosen_topic_that_cannot_be_is_the_fault_of_its_record() -> None:
     assert (where.topic, where.partition, where.offset, where.key) == ("in", 0, 1, "b")
 
 
-def test_a_result_that_does_not_go_is_named_besides_the_record_that_it_comes_of() -> None:
-    """The place is the record's, and never the sink's topic with the record's offset."""
+def test_error_of_rejected_result_names_sink_and_source_record() -> None:
+    """The place never combines the sink's topic with the record's offset."""
 
     def place(error: KStreamsError) -> tuple[Any, ...]:
         where = error.where
@@ -207,16 +210,16 @@ def _forward_longer(context: Any, record: Record[Any, Any]) -> None:
     context.forward(Record(f"{record.key}-longer", record.value, 7))
 
 
-def test_a_missing_topic_that_nobody_chose_is_no_records_fault() -> None:
+def test_missing_sink_topic_does_not_fail_a_record() -> None:
     def missing(topic: str) -> TopicLimits:
         raise UnknownTopicError(f"no topic {topic!r}")
 
     output = OneTask(summing(on_error="skip"), limits=missing).run(queue_of(ROWS))
-    assert values(output, "sink") == [1, 11, 111]  # writing them says that it is missing
+    assert values(output, "sink") == [1, 11, 111]  # the write reports that the topic is missing
 
 
 @pytest.mark.parametrize("on_error", ["skip", DeadLetter("dlq")], ids=["skip", "dead letter"])
-def test_the_driver_has_limits_for_tests(on_error: Any) -> None:
+def test_test_driver_supports_topic_limits(on_error: Any) -> None:
     with TopologyTestDriver(summing(on_error=on_error), limits=LIMITS) as driver:
         for key, value, time in ROWS:
             driver.pipe(IN, key, value, timestamp=time)

@@ -1,4 +1,4 @@
-"""A task counts what arrives at its limits."""
+"""`TaskLimits` counts the records that reach the limits of a task."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def group(at_most: int) -> PartitionGroup:
 
 
 def stops(limits: TaskLimits) -> bool:
-    """Tell whether the task stops; a call, so that no type checker takes it as settled."""
+    """Return whether the task stops; a function, because type checkers narrow attributes."""
     return limits.stops
 
 
-def test_admit_lets_records_pass_up_to_the_limit_and_stops_there() -> None:
+def test_admit_passes_records_up_to_limit() -> None:
     meta = TaskMeta()
     limits = TaskLimits(group(5), meta)
     assert [limits.admit("first", count) for count in (1, 3)] == [1, 3]
@@ -38,7 +38,7 @@ def test_admit_lets_records_pass_up_to_the_limit_and_stops_there() -> None:
     assert meta.passed == {"first": 5}
 
 
-def test_back_returns_to_the_mark() -> None:
+def test_back_returns_to_mark() -> None:
     limits = TaskLimits(group(2), TaskMeta())
     limits.admit("first", 1)
     mark = limits.mark()
@@ -49,7 +49,7 @@ def test_back_returns_to_the_mark() -> None:
     assert limits.admit("first", 2) == 1
 
 
-def test_end_refuses_more_records_than_a_share_that_is_not_the_last() -> None:
+def test_end_rejects_more_records_than_share_unless_it_is_last() -> None:
     meta = TaskMeta(passed={"first": 1})
     limits = TaskLimits(group(9), meta)
     limits.begin({"first": Allowance(3, last=False)})
@@ -61,7 +61,7 @@ def test_end_refuses_more_records_than_a_share_that_is_not_the_last() -> None:
     assert meta.passed == {"first": 1}
 
 
-def test_lower_limit_does_not_change_how_many_records_have_passed() -> None:
+def test_lower_limit_does_not_change_number_of_passed_records() -> None:
     meta = TaskMeta(passed={"first": 6, "removed": 2})
     limits = TaskLimits(group(3), meta)
     assert stops(limits)
@@ -70,7 +70,7 @@ def test_lower_limit_does_not_change_how_many_records_have_passed() -> None:
     assert meta.passed == {"first": 6}
 
 
-def test_meta_keeps_the_counts_of_limits_as_json() -> None:
+def test_meta_has_counts_of_limits_as_json() -> None:
     meta = TaskMeta(passed={"first": 6})
     assert TaskMeta.from_json(meta.to_json()) == meta
     assert TaskMeta.from_json({}).passed == {}

@@ -1,4 +1,4 @@
-"""Joins that one record reaches by both inputs, and what is around their nodes."""
+"""Joins that receive one record on both inputs, and interceptors around them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STORE = key_value_store("seen", key=TEXT, value=INT64)
 
 
 class Both(JoinProcessor[str, int, int, str, int]):
-    """Forwards the sums of what came on the left and on the right."""
+    """Forwards the sum of the left and right values."""
 
     log: list[str]
     fails: list[BaseException]
@@ -56,7 +56,7 @@ class Both(JoinProcessor[str, int, int, str, int]):
 
 
 class Around:
-    """An interceptor that notes each record, and does with it what it is told."""
+    """An interceptor that logs each record, and calls a given function with it."""
 
     def __init__(self, log: list[str], does: Callable[[Call, Any], None]) -> None:
         self.log, self.does = log, does
@@ -74,7 +74,7 @@ class Around:
 
 
 def diamond(both: type[Both]) -> Topology:
-    """Build a join of what a record is with twice and three times that."""
+    """Return a topology that joins twice the value of each record with three times the value."""
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
     more = builder.add_processor("more", flat_map_values(lambda v: [2 * v, 3 * v]), source)
@@ -93,18 +93,18 @@ def run(does: Callable[[Call, Any], None], *fails: BaseException) -> tuple[list[
     return values(task.run(queue_of([("k", 1, 5)]))), log
 
 
-def test_interceptors_see_each_record_and_the_join_runs_within_the_last_call() -> None:
+def test_interceptors_see_each_record_and_join_runs_within_last_call() -> None:
     found = run(lambda process, record: process(record))
     assert found == ([1, 5], [">1", "<1", ">2", "<2", ">3", "both", "<3"])
 
 
-def test_what_an_interceptor_changes_is_joined() -> None:
+def test_record_changed_by_interceptor_is_joined() -> None:
     found, _ = run(lambda process, record: process(record.with_value(10 * record.value)))
     assert found == [10, 50]
 
 
 @pytest.mark.parametrize("kept", [2, 3])
-def test_what_an_interceptor_does_not_let_by_is_not_joined(kept: int) -> None:
+def test_record_skipped_by_interceptor_is_not_joined(kept: int) -> None:
     def let(process: Call, record: Record[Any, Any]) -> None:
         if record.value in (1, kept):
             process(record)
@@ -113,7 +113,7 @@ def test_what_an_interceptor_does_not_let_by_is_not_joined(kept: int) -> None:
     assert (found, log.count("both")) == ([1, kept], 1)
 
 
-def test_an_interceptor_that_tries_again_joins_the_same_again() -> None:
+def test_retry_by_interceptor_joins_record_again() -> None:
     def twice(process: Call, record: Record[Any, Any]) -> None:
         with suppress(OSError):
             process(record)
@@ -124,7 +124,7 @@ def test_an_interceptor_that_tries_again_joins_the_same_again() -> None:
     assert (found, log.count("both")) == ([1, 5], 2)
 
 
-def test_what_fails_leaves_nothing_for_the_next_record() -> None:
+def test_failed_record_leaves_no_side_for_next_record() -> None:
     both, log = logging(ValueError("wrong"))
     builder = TopologyBuilder("t", on_error="skip")
     source = builder.add_source("in", IN)
@@ -136,13 +136,13 @@ def test_what_fails_leaves_nothing_for_the_next_record() -> None:
 
 
 class Late(FixedKeyProcessor[str, int, int]):
-    """Gives records a time that is none."""
+    """Gives records an invalid timestamp."""
 
     def process(self, record: Record[str, int]) -> None:
         self.context.forward(Record(record.key, record.value, 2**62))
 
 
-def test_a_time_that_is_none_is_refused_before_the_join() -> None:
+def test_invalid_time_is_rejected_before_join() -> None:
     both, log = logging()
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
@@ -155,7 +155,7 @@ def test_a_time_that_is_none_is_refused_before_the_join() -> None:
 
 
 class AroundTables:
-    """An interceptor around column processors, which counts their rows."""
+    """An interceptor of column processors that counts rows."""
 
     def __init__(self, log: list[str]) -> None:
         self.log = log
@@ -174,7 +174,7 @@ class AroundTables:
         return call
 
 
-def test_a_join_by_columns_runs_within_the_last_call_too() -> None:
+def test_join_by_columns_runs_within_last_call() -> None:
     log: list[str] = []
     left, right = Topic("left", TEXT, TEXT), Topic("right", TEXT, TEXT)
     builder = TopologyBuilder("t")

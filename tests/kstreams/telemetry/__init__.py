@@ -1,3 +1,3 @@
-"""What an app tells those who watch it."""
+"""Tests of `kstreams.telemetry`: reports and live state of an app."""
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Reports of batches, as apps make them."""
+"""Sample batch reports."""
 
 from __future__ import annotations
 
-from kstreams.batch.latency import LATENCY_BOUNDS_MS, Latency
+from kstreams.batch.messages.latency import LATENCY_BOUNDS_MS, Latency
 from kstreams.batch.report import BatchReport, TaskReport
 from kstreams.batch.task_moves import TaskMove
 from kstreams.ids import TaskId, TopicPartition
@@ -15,7 +15,7 @@ __all__ = ("report",)
 
 
 def report(batch: int = 7, *, ms: int = 120_500, query: str = "lines") -> BatchReport:
-    """Return a report with something in each field."""
+    """Return a report with a value in each field."""
     place = TopicPartition("lines", 3)
     return BatchReport(
         query,

@@ -1,4 +1,4 @@
-"""The recorder writes beside the batches, holds none up, and goes on when the disk refuses."""
+"""The recorder writes in the background, delays no batch, and survives disk errors."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from kstreams.clock import FakeClock
 from kstreams.errors import StoreError
 from kstreams.ids import TopicPartition
 from kstreams.log import Kept, LogContents
-from kstreams.made_logs.item_log import ItemLog, items
-from kstreams.made_logs.numbered import NumberedContents
 from kstreams.telemetry import recorder as recording
 from kstreams.telemetry.live import Live
 from kstreams.telemetry.outline import Outline
-from kstreams.telemetry.reader import TelemetryReader
 from kstreams.telemetry.recorder import Recorder
 from kstreams.telemetry.unread import Unread
 from kstreams.telemetry.watching import OpenApp, OpenQuery
 from kstreams.testing import RecordingSink
+from kstreams_admin.telemetry_reader import TelemetryReader
+from kstreams_generated_logs.item_log import ItemLog, items
+from kstreams_generated_logs.numbered import NumberedContents
 from tests.kstreams.telemetry.reported import report
 from tests.kstreams.views.committing import topology
 from tests.kstreams.views.counted import COUNTS
@@ -54,7 +54,9 @@ def until(done: Callable[[], bool]) -> None:
     raise AssertionError("it does not come")
 
 
-def test_an_app_leaves_what_it_did(home: DirectoryHome, recorder: Recorder) -> None:
+def test_recorder_writes_reports_minutes_counters_and_failures(
+    home: DirectoryHome, recorder: Recorder
+) -> None:
     recorder.begin()
     recorder.entered(AppState.RUNNING)
     for batch in (1, 2, 3):
@@ -75,7 +77,7 @@ def test_an_app_leaves_what_it_did(home: DirectoryHome, recorder: Recorder) -> N
     assert [(each.kind, each.message) for each in reader.failures()] == [("StoreError", "no room")]
 
 
-def test_minutes_are_written_when_they_are_over(home: DirectoryHome) -> None:
+def test_minutes_are_written_when_complete(home: DirectoryHome) -> None:
     clock = FakeClock(120_000)
     recorder = Recorder(home, app="shop", run="9f0c", clock=clock)
     for batch, ms in ((1, 120_500), (2, 121_000), (3, 185_000)):
@@ -87,10 +89,10 @@ def test_minutes_are_written_when_they_are_over(home: DirectoryHome) -> None:
     assert [m.start_ms for m in TelemetryReader(home).minutes()] == [120_000, 180_000]
 
 
-def test_what_cannot_be_written_in_time_is_lost_and_counted(
+def test_reports_beyond_queue_limit_are_dropped_and_counted(
     home: DirectoryHome, recorder: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for batch in range(recording._MOST_WAITING + 5):  # nobody writes yet: no call waits
+    for batch in range(recording._MOST_WAITING + 5):  # nothing is written yet, and no call waits
         recorder.committed(report(batch))
     recorder._write(home.telemetry(), ends=False)
     live = TelemetryReader(home).live()
@@ -98,7 +100,7 @@ def test_what_cannot_be_written_in_time_is_lost_and_counted(
     assert live.lost == 5
 
 
-def test_a_disk_that_refuses_fails_nothing(
+def test_disk_error_fails_no_batch_and_is_logged_once(
     home: DirectoryHome, recorder: Recorder, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = home.path / "telemetry"
@@ -113,7 +115,7 @@ def test_a_disk_that_refuses_fails_nothing(
 
 
 class Keeping(ItemLog[str]):
-    """A list whose place fills up until it is committed."""
+    """A list whose storage fills up until a commit."""
 
     def contents(self) -> LogContents:
         return _Kept(self, FakeClock(0))
@@ -124,7 +126,7 @@ class _Kept(NumberedContents):
         return Kept(3_000, 500)
 
 
-def test_it_says_what_is_kept_for_a_log(
+def test_live_state_has_bytes_retained_for_log(
     home: DirectoryHome, recorder: Recorder, tmp_path: Path
 ) -> None:
     builder = TopologyBuilder("keeping")
@@ -144,13 +146,13 @@ def test_it_says_what_is_kept_for_a_log(
     recorder.opened(OpenApp(outline, queries, Embedded(tmp_path / "topics")))
     reader = TelemetryReader(home)
 
-    def told() -> Live | None:
+    def complete_live() -> Live | None:
         live = reader.live()
         known = live is not None and live.queries and live.queries["words"].ends_ms is not None
         return live if known else None
 
-    until(lambda: told() is not None)
-    live = told()
+    until(lambda: complete_live() is not None)
+    live = complete_live()
     assert live is not None
     assert live.queries["words"].partitions == {place: Unread(1, 3)}
     assert {n: query.kept for n, query in live.queries.items()} == {
@@ -165,7 +167,7 @@ def test_it_says_what_is_kept_for_a_log(
     ]
 
 
-def test_it_says_how_far_each_partition_is_behind(
+def test_live_state_has_lag_of_each_partition(
     home: DirectoryHome, recorder: Recorder, tmp_path: Path
 ) -> None:
     graph = topology(COUNTS)

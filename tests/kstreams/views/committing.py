@@ -1,4 +1,4 @@
-"""An app without Spark: commits batches of changes to a store, as the engine does."""
+"""An app without Spark that commits batches of changes to a store, like the engine."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def topology(spec: StoreSpec[Any], key: Serde[Any] = TEXT) -> Topology:
 
 
 class LogInMemory:
-    """A log of this process alone."""
+    """A log in memory of this process."""
 
     def __init__(self) -> None:
         self.objects = ObjectDict()
@@ -48,7 +48,7 @@ class LogInMemory:
 
 
 class Committing:
-    """Group `in` with one store on three partitions."""
+    """An app with a group `in` and a store in three partitions."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class Committing:
         return self.checkpoint.task_key("in", TaskId("in", partition))
 
     def commit(self, change: Callable[[Any, int], object]) -> int:
-        """Let `change(store, partition)` write to each partition, and commit the batch."""
+        """Call `change(store, partition)` for each partition, and commit the batch."""
         self.batch += 1
         for partition, pointer in self.pointers.items():
             versions = TaskVersions(
@@ -93,7 +93,7 @@ class Committing:
         return self.batch
 
     def put(self, pairs: Iterable[tuple[str, float | None]]) -> int:
-        """Commit a batch that puts pairs where their keys belong."""
+        """Commit a batch that puts pairs into the partitions of their keys."""
         pairs = list(pairs)
 
         def change(store: Any, partition: int) -> None:
@@ -104,7 +104,7 @@ class Committing:
         return self.commit(change)
 
     def sweep(self, kept: int, clock: Clock | None = None) -> None:
-        """Clean up as a pipeline does."""
+        """Clean up like a query."""
         commits = self.commits.recent(kept)
         self.commits.forget_before(commits[0].batch)
         keep: dict[TaskKey, list[Pointer]] = {}

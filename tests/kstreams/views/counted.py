@@ -1,4 +1,4 @@
-"""A store of counts that the tests of views look at."""
+"""A store of counts for the tests of views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Versions that are made ready beside the reads: whole, and held as long as they are read."""
+"""Views that advance in the background: complete versions, kept while they are read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _until(condition: Callable[[], bool]) -> None:
     raise AssertionError("it does not happen")
 
 
-def _beside(path: Path, log: Any = None, *, kept: int = 0) -> Reader[Any]:
+def _advancing_reader(path: Path, log: Any = None, *, kept: int = 0) -> Reader[Any]:
     settings_ = ReaderSettings(
         CheckpointSource(home_of(path), log),
         None,
@@ -52,7 +52,7 @@ def _beside(path: Path, log: Any = None, *, kept: int = 0) -> Reader[Any]:
 
 
 @BACKENDS
-def test_a_view_that_advances_sees_what_is_committed(tmp_path: Path, backend: StateBackend) -> None:
+def test_advancing_view_shows_new_commits(tmp_path: Path, backend: StateBackend) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1), ("b", 2)])
     with View(tmp_path, COUNTS, backend=backend, advance_every=_SOON) as view:
@@ -63,7 +63,7 @@ def test_a_view_that_advances_sees_what_is_committed(tmp_path: Path, backend: St
 
 
 class _Slow(ObjectDict):
-    """Holds deltas back from the thread that advances a view, until they are let go."""
+    """Blocks deltas for the thread that advances a view until `go` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class _SlowLog:
         return self.objects
 
 
-def test_no_read_waits_while_a_commit_is_decoded(tmp_path: Path) -> None:
+def test_reads_do_not_wait_while_commit_is_decoded(tmp_path: Path) -> None:
     log = _SlowLog()
     app = Committing(tmp_path, COUNTS, objects=log.objects)
     app.put([("a", 1)])
@@ -105,7 +105,7 @@ def test_no_read_waits_while_a_commit_is_decoded(tmp_path: Path) -> None:
 @pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(changes=CHANGES, held=st.sets(st.integers(0, 13)), sweeps=st.sets(st.integers(0, 13)))
-def test_what_is_held_stays_whatever_is_taken_in(
+def test_pinned_version_is_unchanged_by_later_commits(
     tmp_path_factory: pytest.TempPathFactory,
     changes: list[dict[str, int | None]],
     held: set[int],
@@ -116,7 +116,7 @@ def test_what_is_held_stays_whatever_is_taken_in(
     app.put([])
     model: dict[str, int | None] = {}
     scans: list[tuple[Iterator[tuple[str, int]], list[tuple[str, int | None]]]] = []
-    reader = _beside(app.path, log)
+    reader = _advancing_reader(app.path, log)
 
     def rows(stores: Sequence[Any]) -> list[tuple[str, int]]:
         return sorted(row for store in stores for row in store.range())
@@ -128,7 +128,7 @@ def test_what_is_held_stays_whatever_is_taken_in(
         model = {k: v for k, v in {**model, **change}.items() if v is not None}
         reader.advance()
         assert reader.read(everywhere, rows) == sorted(model.items())
-        if number in held:  # nothing says that it is held but that it is
+        if number in held:  # nothing but the reference keeps the version
             pinned = reader.pin(None)
             assert pinned is not None
             scan = pinned.scan(everywhere, lambda s: iter([i for x in s for i in x.range()]))
@@ -141,10 +141,10 @@ def test_what_is_held_stays_whatever_is_taken_in(
     reader.close()
 
 
-def test_it_raises_what_stops_it_and_goes_on_after_that(tmp_path: Path) -> None:
+def test_error_of_advancing_view_is_raised_and_view_recovers(tmp_path: Path) -> None:
     app = Committing(tmp_path / "c", COUNTS)
     app.put([("a", 1)])
-    reader = _beside(tmp_path / "c")
+    reader = _advancing_reader(tmp_path / "c")
     one = range(PARTITIONS)
     assert reader.read(one, lambda stores: [s.get("a") for s in stores]).count(1) == 1
     (tmp_path / "c").rename(tmp_path / "gone")
@@ -157,10 +157,10 @@ def test_it_raises_what_stops_it_and_goes_on_after_that(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_a_damaged_delta_is_raised_to_those_who_read_it(tmp_path: Path) -> None:
+def test_damaged_delta_raises_in_reads(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
-    reader = _beside(tmp_path)
+    reader = _advancing_reader(tmp_path)
     reader.read(range(PARTITIONS), len)
     app.put((f"k{n}", n) for n in range(9))
     app.objects.delete([p.deltas[-1].name for p in app.pointers.values()])
@@ -170,10 +170,10 @@ def test_a_damaged_delta_is_raised_to_those_who_read_it(tmp_path: Path) -> None:
     reader.close()
 
 
-def test_versions_before_the_newest_are_kept_as_many_as_asked_for(tmp_path: Path) -> None:
+def test_requested_number_of_earlier_versions_is_kept(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 0)])
-    reader = _beside(tmp_path, kept=2)
+    reader = _advancing_reader(tmp_path, kept=2)
 
     def values(at: int | None = None) -> list[int]:
         pinned = reader.pin(None, at)

@@ -1,4 +1,4 @@
-"""`evict` removes a key from a view's own copy alone."""
+"""`evict` removes a key from a view's local copy only."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.kstreams.views.counted import BACKENDS, COUNTS
 
 
 @BACKENDS
-def test_evict_hides_a_key_until_a_commit_writes_it(tmp_path: Path, backend: StateBackend) -> None:
+def test_evict_hides_key_until_a_commit_writes_it(tmp_path: Path, backend: StateBackend) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1), ("b", 2), ("c", 3)])
     with View(tmp_path, COUNTS, backend=backend) as view, View(tmp_path, COUNTS) as other:
@@ -47,7 +47,7 @@ def test_evict_hides_a_key_until_a_commit_writes_it(tmp_path: Path, backend: Sta
         assert list(view.items()) == [("a", 1), ("b", 20), ("c", 30)]
 
 
-def test_evict_leaves_an_open_iteration_as_it_is(tmp_path: Path) -> None:
+def test_evict_does_not_change_open_iteration(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1), ("b", 2)])
     with View(tmp_path, COUNTS) as view:
@@ -56,7 +56,7 @@ def test_evict_leaves_an_open_iteration_as_it_is(tmp_path: Path) -> None:
         assert (view.get("b"), list(scan)) == (None, [("a", 1), ("b", 2)])
 
 
-def test_evict_works_on_a_fixed_version_and_beside_a_thread(tmp_path: Path) -> None:
+def test_evict_works_on_fixed_version_and_on_advancing_view(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     app.put([("a", 2)])
@@ -126,7 +126,7 @@ _KINDS: list[tuple[StoreSpec[Any], Any, Any]] = [
 
 
 @pytest.mark.parametrize(("spec", "put", "key_of"), _KINDS, ids=lambda x: getattr(x, "name", ""))
-def test_evict_removes_all_rows_of_a_key(
+def test_evict_removes_all_rows_of_key(
     tmp_path: Path, spec: StoreSpec[Any], put: Any, key_of: Any
 ) -> None:
     app = Committing(tmp_path, spec)
@@ -152,7 +152,7 @@ def test_evict_removes_all_rows_of_a_key(
 
 
 def rows_of(store: Any) -> Any:
-    """Return all entries that a live store is kept in."""
+    """Return all entries of a live store."""
     rows = store._rows
     overlay = getattr(rows, "_store", None) or getattr(rows, "overlay", None) or rows._rows
     return overlay.scan(None, None)
@@ -163,6 +163,6 @@ class _Odd(StoreKind[Any]):
         raise NotImplementedError
 
 
-def test_evict_of_a_kind_that_does_not_support_it_raises() -> None:
+def test_evict_of_unsupported_kind_raises() -> None:
     with pytest.raises(StoreKindError, match=r"kind 'odd' cannot be evicted"):
         _Odd("odd").evict(None, "a")

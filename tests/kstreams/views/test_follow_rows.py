@@ -30,7 +30,7 @@ _POLL = milliseconds(5)
 
 
 class _Seen:
-    """Collects what a callback receives."""
+    """Collects the calls of a callback."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[int, bool, list[RowChange[str, Any]]]] = []
@@ -51,7 +51,7 @@ def _sorted(rows: list[RowChange[str, Any]]) -> list[RowChange[str, Any]]:
     return sorted(rows, key=lambda row: row.key)
 
 
-def test_follow_rows_reports_all_rows_first_and_then_what_changed(tmp_path: Path) -> None:
+def test_follow_rows_reports_all_rows_first_and_then_changed_rows(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1), ("b", 2), ("c", 3)])
     seen = _Seen()
@@ -69,7 +69,7 @@ def test_follow_rows_reports_all_rows_first_and_then_what_changed(tmp_path: Path
     ]
 
 
-def test_follow_rows_begins_again_after_a_reset(tmp_path: Path) -> None:
+def test_follow_rows_starts_over_after_reset(tmp_path: Path) -> None:
     app = Committing(tmp_path / "app", COUNTS)
     app.put([("a", 1)])
     app.put([("a", 2)])
@@ -87,14 +87,14 @@ def test_follow_rows_begins_again_after_a_reset(tmp_path: Path) -> None:
         assert list(found) == [RowChange("z", None, 9)]
 
 
-def test_follow_rows_begins_again_where_an_upgrade_dropped_the_copies(tmp_path: Path) -> None:
+def test_follow_rows_starts_over_after_upgrade_dropped_local_copies(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     with View(tmp_path, COUNTS) as view:
         steps: VersionSteps[Any] = VersionSteps(view.spec, view._versions.hold)
         assert steps.next(lambda store, key: store.get(key)) is not None
         reader: Any = view._versions
-        reader._begin_again()  # as where the checkpoint describes something else
+        reader._begin_again()  # as if the checkpoint had another shape
         app.put([("b", 2)])
         view.refresh()
         found: RowChanges[str, Any] | None = steps.next(lambda store, key: store.get(key))
@@ -103,13 +103,15 @@ def test_follow_rows_begins_again_where_an_upgrade_dropped_the_copies(tmp_path: 
         assert _sorted(list(found)) == [RowChange("a", None, 1), RowChange("b", None, 2)]
 
 
-def test_follow_rows_compares_versions_between_which_the_copy_was_restored(tmp_path: Path) -> None:
+def test_follow_rows_compares_versions_after_restore_of_local_copy(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put((f"k{n}", n) for n in range(40))
     with View(tmp_path, COUNTS) as view:
         steps: VersionSteps[Any] = VersionSteps(view.spec, view._versions.hold)
         assert steps.next(lambda store, key: store.get(key)) is not None
-        for number in range(30):  # snapshots come between: no deltas lead to the newest version
+        for number in range(
+            30
+        ):  # snapshots between the versions: no deltas lead to the newest version
             app.put([("k1", number), ("k2", None), (f"new{number % 3}", number)])
         view.refresh()
         found: RowChanges[str, Any] | None = steps.next(lambda store, key: store.get(key))
@@ -124,7 +126,7 @@ def test_follow_rows_compares_versions_between_which_the_copy_was_restored(tmp_p
         ]
 
 
-def test_follow_rows_raises_what_the_callback_raised(tmp_path: Path) -> None:
+def test_follow_rows_raises_error_of_callback(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
 
@@ -139,7 +141,7 @@ def test_follow_rows_raises_what_the_callback_raised(tmp_path: Path) -> None:
             following.close()
 
 
-def test_follow_rows_refuses_stores_whose_rows_it_cannot_report(tmp_path: Path) -> None:
+def test_follow_rows_rejects_stores_whose_rows_it_cannot_report(tmp_path: Path) -> None:
     windows = window_store("w", key=TEXT, value=INT64)
     Committing(tmp_path, windows).put([])
     with (
@@ -150,7 +152,7 @@ def test_follow_rows_refuses_stores_whose_rows_it_cannot_report(tmp_path: Path) 
 
 
 def _mirror(app: Committing, view: View[Any], looks: set[int], changes: list[Any]) -> None:
-    """Follow by hand, compare a dictionary that the rows lead to with the view."""
+    """Follow step by step, and compare a dictionary built from the rows with the view."""
     steps: VersionSteps[Any] = VersionSteps(view.spec, view._versions.hold)
     model: dict[str, int] = {}
     for number, change in enumerate(changes):
@@ -178,7 +180,7 @@ def _mirror(app: Committing, view: View[Any], looks: set[int], changes: list[Any
 @pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(changes=CHANGES, looks=st.sets(st.integers(0, 13)))
-def test_a_dictionary_that_follows_the_rows_equals_the_store(
+def test_dictionary_built_from_followed_rows_equals_store(
     tmp_path_factory: pytest.TempPathFactory, changes: list[Any], looks: set[int]
 ) -> None:
     log = LogInMemory()
@@ -216,7 +218,7 @@ _STORES: list[tuple[Any, Any, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("spec", "put", "value", "absent"), _STORES, ids=lambda x: str(x)[:20])
-def test_rows_of_other_kinds_of_stores(
+def test_rows_of_other_store_kinds_are_reported(
     tmp_path: Path, spec: Any, put: Any, value: Any, absent: Any
 ) -> None:
     app = Committing(tmp_path, spec)

@@ -24,7 +24,7 @@ from kstreams.windows import HoppingWindows, TumblingWindows, windowed_aggregate
 from tests.kstreams.views.committing import PARTITIONS, Committing
 
 
-def test_windows_sessions_and_times(tmp_path: Path) -> None:
+def test_window_session_and_timestamped_stores_are_read(tmp_path: Path) -> None:
     tens = TumblingWindows(milliseconds(10))
     windows = window_store("w", key=TEXT, value=INT64, windows=tens)
     sessions = session_store("s", key=TEXT, value=INT64)
@@ -63,7 +63,7 @@ def test_windows_sessions_and_times(tmp_path: Path) -> None:
         assert list(timed.range("b")) == [("b", (1, 77)), ("c", (1, 77))]
 
 
-def test_expired_and_versioned_values_are_as_of_the_commit(tmp_path: Path) -> None:
+def test_expired_and_versioned_values_are_read_as_of_commit(tmp_path: Path) -> None:
     fading = key_value_store("f", key=TEXT, value=INT64, ttl=timedelta(milliseconds=500))
     app = Committing(tmp_path / "f", fading, key=DOUBLE)
     app.commit(
@@ -88,7 +88,7 @@ def test_expired_and_versioned_values_are_as_of_the_commit(tmp_path: Path) -> No
         assert priced.get("a", 15) == VersionedValue(10, 10, 20)
 
 
-def test_versions_and_lists_are_read_from_all_partitions(tmp_path: Path) -> None:
+def test_versioned_and_list_stores_are_read_from_all_partitions(tmp_path: Path) -> None:
     prices = versioned_key_value_store("p", key=TEXT, value=INT64, retention=timedelta(seconds=1))
     app = Committing(tmp_path / "p", prices)
     app.commit(lambda store, partition: [store.put(f"k{partition}", t, t) for t in (10, 20)])
@@ -97,7 +97,7 @@ def test_versions_and_lists_are_read_from_all_partitions(tmp_path: Path) -> None
         assert list(priced.items()) == latest
         assert list(priced.range("k1", reverse=True)) == latest[:0:-1]
         assert priced.has("x") is False
-    app = Committing(tmp_path / "own", prices, key=DOUBLE)  # keys are looked for everywhere
+    app = Committing(tmp_path / "own", prices, key=DOUBLE)  # keys are looked up in all partitions
     app.commit(lambda store, partition: partition == 2 and [store.put("a", t, t) for t in (10, 20)])
     with View(tmp_path / "own", prices) as priced:
         assert list(priced.history("a")) == [VersionedValue(10, 10, 20), VersionedValue(20, 20)]
@@ -113,7 +113,7 @@ def test_versions_and_lists_are_read_from_all_partitions(tmp_path: Path) -> None
         assert list(listed.range(reverse=True)) == [("k2", (0, 1)), ("k1", (0,))]
 
 
-def test_a_view_reads_the_windows_that_an_aggregation_writes(tmp_path: Path) -> None:
+def test_view_reads_windows_written_by_aggregation(tmp_path: Path) -> None:
     windows = HoppingWindows(milliseconds(20), advance=milliseconds(10), grace=milliseconds(50))
     counts = window_store("w", key=TEXT, value=INT64, windows=windows)
     builder = TopologyBuilder("viewed")

@@ -1,4 +1,4 @@
-"""A layered version is what a plain dict is, whatever of it is in the store below already."""
+"""`LayeredStore` equals a dict, whatever part of its layers the base store already has."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def _apply(model: dict[bytes, bytes], changes: StoreChanges) -> None:
     start=_BOUND,
     end=_BOUND,
 )
-def test_it_is_what_a_dict_is(
+def test_layered_store_equals_a_dict(
     history: list[StoreChanges], folded: int, part: int, start: bytes | None, end: bytes | None
 ) -> None:
     base, model = MemoryStore(["s"]), dict[bytes, bytes]()
     for changes in history[:folded]:
         base.write({"s": changes})
-    if history[folded:]:  # and a slice of the one that is being taken in
+    if history[folded:]:  # and a part of the changes that are being written
         half = history[folded]
         base.write({"s": StoreChanges(half.pairs[:part], half.ranges)})
     for changes in history:
         _apply(model, changes)
-    # a version that is still held has layers, too, that the copy has by now
+    # a version in use also has layers that the base store has by now
     for first in {folded, max(0, folded - 2)}:
         layers = [Layer(changes, n) for n, changes in enumerate(history[first:])]
         store = LayeredStore("s", base, tuple(reversed(layers)))
@@ -67,7 +67,7 @@ def test_it_is_what_a_dict_is(
         assert store.count("s") == len(model)
 
 
-def test_nothing_is_written_through_it() -> None:
+def test_layered_store_is_read_only() -> None:
     store = LayeredStore("s", MemoryStore(["s"]), ())
     with pytest.raises(StoreError, match="read only"):
         store.write({"s": StoreChanges([(b"a", b"1")])})

@@ -1,4 +1,4 @@
-"""Whether a view has caught up, and how to wait for it."""
+"""`recovered` and `wait_recovered` of a view."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.kstreams.views.committing import Committing
 from tests.kstreams.views.counted import COUNTS
 
 
-def test_recovered_needs_all_partitions_at_the_newest_commit(tmp_path: Path) -> None:
+def test_recovered_needs_all_partitions_at_newest_commit(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     with View(tmp_path, COUNTS) as empty:
         before = empty.recovered  # no partition was read yet
@@ -34,7 +34,7 @@ def test_recovered_needs_all_partitions_at_the_newest_commit(tmp_path: Path) -> 
         assert view.version == 1
 
 
-def test_recovered_of_a_fixed_version_is_that_of_its_partitions(tmp_path: Path) -> None:
+def test_recovered_of_fixed_version_depends_on_its_partitions(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     with View(tmp_path, COUNTS, as_of=0) as view:
@@ -43,7 +43,7 @@ def test_recovered_of_a_fixed_version_is_that_of_its_partitions(tmp_path: Path) 
         assert (view.recovered, view.get("a")) == (True, 1)
 
 
-def test_wait_recovered_times_out_while_an_iteration_holds_the_version(tmp_path: Path) -> None:
+def test_wait_recovered_times_out_while_iteration_holds_version(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1), ("b", 2)])
     with View(tmp_path, COUNTS) as view:
@@ -57,7 +57,7 @@ def test_wait_recovered_times_out_while_an_iteration_holds_the_version(tmp_path:
             view.wait_recovered(milliseconds(0))
 
 
-def test_wait_recovered_returns_once_another_thread_ends_the_iteration(tmp_path: Path) -> None:
+def test_wait_recovered_returns_once_another_thread_ends_iteration(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1), ("b", 2)])
     with View(tmp_path, COUNTS) as view:

@@ -34,7 +34,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Committing:
         max_size=8,
     ),
 )
-def test_seek_continues_at_the_key_within_the_range(
+def test_seek_continues_at_key_within_range(
     app: Committing, start: str | None, end: str | None, reverse: bool, steps: list[int | str]
 ) -> None:
     inside = [
@@ -56,7 +56,7 @@ def test_seek_continues_at_the_key_within_the_range(
         assert [key for key, _ in scan] == left
 
 
-def test_seek_stays_at_the_version_of_the_iteration(tmp_path: Path) -> None:
+def test_seek_stays_at_version_of_iteration(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1), ("b", 2), ("c", 3)])
     with View(tmp_path, COUNTS) as view:
@@ -67,13 +67,13 @@ def test_seek_stays_at_the_version_of_the_iteration(tmp_path: Path) -> None:
         assert (list(scan), view.get("b")) == ([("b", 2), ("c", 3)], 20)
 
 
-def test_seek_refuses_an_iteration_that_has_ended_and_a_key_of_another_type(
+def test_seek_rejects_ended_iteration_and_key_of_wrong_type(
     app: Committing,
 ) -> None:
     with View(app.path, COUNTS) as view:
         scan = view.items()
         with pytest.raises(SerializationError):
-            scan.seek(5)  # type: ignore[arg-type]  # the point of the test
+            scan.seek(5)  # type: ignore[arg-type]  # the invalid argument
         assert not scan.seek("z")
         assert scan.seek("k29")
         assert list(scan) == [("k29", 29)]

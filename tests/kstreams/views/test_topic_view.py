@@ -1,4 +1,4 @@
-"""A view of a topic is the last value of each key, whatever is written and however it restarts."""
+"""A view of a topic has the last value of each key, through any writes and restarts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def emit(connection: Connection, *pairs: tuple[str, int | None]) -> None:
 
 
 @BACKENDS
-def test_reads_see_what_was_written_before(topics: Embedded, backend: StateBackend) -> None:
+def test_reads_include_earlier_writes(topics: Embedded, backend: StateBackend) -> None:
     emit(topics, ("a", 1), ("b", 2), ("a", 3))
     with TopicView(STOCK, topics, backend=backend) as view:
         assert (view.get("a"), view.get("b"), view.get("c"), view.version) == (3, 2, None, 3)
@@ -71,7 +71,7 @@ def test_reads_see_what_was_written_before(topics: Embedded, backend: StateBacke
         view.get("a")
 
 
-def test_recovery_shows_its_progress(topics: Embedded) -> None:
+def test_recovery_reports_its_progress(topics: Embedded) -> None:
     emit(topics, *((f"k{n}", n) for n in range(50)))
     with TopicView(STOCK, topics) as view:
         before = view.recovered, sum(each.lag for each in view.progress().values())
@@ -81,7 +81,7 @@ def test_recovery_shows_its_progress(topics: Embedded) -> None:
         assert sum(each.end for each in view.progress().values()) == 50
 
 
-def test_waiting_for_recovery_ends_after_its_timeout(topics: Embedded) -> None:
+def test_wait_for_recovery_ends_after_timeout(topics: Embedded) -> None:
     with Emitter(STOCK, topics) as emitter:
         for n in range(12_000):
             emitter._bulk.enqueue("stock", 1, b"%d" % n, bytes(8), 0)  # type: ignore[union-attr]  # quick
@@ -93,13 +93,13 @@ def test_waiting_for_recovery_ends_after_its_timeout(topics: Embedded) -> None:
         assert (view.recovered, view.progress()[1].lag) == (True, 0)
 
 
-def test_close_ends_a_recovery_and_keeps_what_was_read(topics: Embedded, tmp_path: Path) -> None:
+def test_close_ends_recovery_and_keeps_read_records(topics: Embedded, tmp_path: Path) -> None:
     with Emitter(STOCK, topics) as emitter:
         for n in range(22_000):
             emitter._bulk.enqueue("stock", 1, b"%d" % n, bytes(8), 0)  # type: ignore[union-attr]  # quick
     options: dict[str, Any] = {"backend": RocksDB(), "directory": tmp_path / "view"}
     with TopicView(STOCK, topics, **options) as view:
-        view._reading.end()  # as close does, while another thread reads
+        view._reading.end()  # like close in another thread during a read
         view.refresh()
         assert (view.recovered, view.progress()[1].offset) == (False, 5_000)
     with TopicView(STOCK, topics, **options) as view:
@@ -135,7 +135,7 @@ def test_callbacks_receive_updates_and_tombstones(topics: Embedded) -> None:
     ]
 
 
-def test_a_thread_reads_the_topic_beside_the_reads(topics: Embedded) -> None:
+def test_background_thread_reads_topic(topics: Embedded) -> None:
     emit(topics, ("a", 1))
     with TopicView(STOCK, topics, advance_every=milliseconds(5)) as view:
         assert view.get("a") == 1
@@ -146,7 +146,7 @@ def test_a_thread_reads_the_topic_beside_the_reads(topics: Embedded) -> None:
         assert view.get("a") == 2
 
 
-def test_max_age_spares_looks(topics: Embedded) -> None:
+def test_max_age_saves_requests(topics: Embedded) -> None:
     emit(topics, ("a", 1))
     with TopicView(STOCK, topics, max_age=hours(1)) as view:
         assert view.get("a") == 1
@@ -156,7 +156,7 @@ def test_max_age_spares_looks(topics: Embedded) -> None:
         assert view.get("a") == 2
 
 
-def test_keys_whose_bytes_do_not_sort_are_read_in_order(tmp_path: Path) -> None:
+def test_keys_with_unsorted_bytes_are_read_in_order(tmp_path: Path) -> None:
     topics = Embedded(tmp_path)
     with Emitter(_NUMBERED, topics) as emitter:
         emitter.emit_many([(n, {"n": n}) for n in (10, 9, -3, 100)])
@@ -165,7 +165,7 @@ def test_keys_whose_bytes_do_not_sort_are_read_in_order(tmp_path: Path) -> None:
         assert sorted(key for key, _ in view.items()) == [-3, 9, 10, 100]
 
 
-def test_keys_that_another_partitioner_placed_are_found(topics: Embedded) -> None:
+def test_keys_placed_by_another_partitioner_are_found(topics: Embedded) -> None:
     with Emitter(STOCK, topics) as emitter:
         for n in range(6):
             emitter.emit(f"k{n}", n, partition=n % 3)
@@ -174,7 +174,7 @@ def test_keys_that_another_partitioner_placed_are_found(topics: Embedded) -> Non
         assert [view.get(f"k{n}") for n in range(6)] == list(range(6))
 
 
-def test_a_view_of_a_topic_of_the_test_driver_follows_its_batches() -> None:
+def test_view_of_topic_of_test_driver_follows_its_batches() -> None:
     builder = TopologyBuilder("passing")
     builder.add_sink("out", _OUT, builder.add_source("in", STOCK))
     with (
@@ -193,7 +193,7 @@ def test_a_view_of_a_topic_of_the_test_driver_follows_its_batches() -> None:
 
 
 @pytest.mark.parametrize("backend", [RocksDB(), Memory()], ids=lambda b: b.name)
-def test_a_kept_copy_goes_on_where_it_was_closed(
+def test_reopened_copy_continues_at_its_position(
     topics: Embedded, tmp_path: Path, backend: StateBackend
 ) -> None:
     place = tmp_path / "view"
@@ -209,7 +209,7 @@ def test_a_kept_copy_goes_on_where_it_was_closed(
 
 
 def _spoil_nothing(place: Path, topics: Embedded) -> None:
-    (place / "saved.json").unlink()  # as after a kill
+    (place / "saved.json").unlink()  # like after a kill
 
 
 def _spoil_file(place: Path, topics: Embedded) -> None:
@@ -230,7 +230,7 @@ def _spoil_topic(place: Path, topics: Embedded) -> None:
 @pytest.mark.parametrize(
     "spoil", [_spoil_nothing, _spoil_file, _spoil_mark, _spoil_topic], ids=lambda f: f.__name__
 )
-def test_a_copy_that_does_not_fit_is_read_anew(
+def test_copy_that_does_not_fit_is_rebuilt(
     topics: Embedded, tmp_path: Path, spoil: Callable[[Path, Embedded], None]
 ) -> None:
     place = tmp_path / "view"
@@ -246,7 +246,9 @@ def test_a_copy_that_does_not_fit_is_read_anew(
         assert dict(view.items()) == dict(fresh.items())
 
 
-def test_a_copy_older_than_the_tombstones_is_read_anew(topics: Embedded, tmp_path: Path) -> None:
+def test_copy_older_than_retention_of_tombstones_is_rebuilt(
+    topics: Embedded, tmp_path: Path
+) -> None:
     emit(topics, ("a", 1))
     clock = FakeClock()
     options: dict[str, Any] = {"directory": tmp_path / "view", "backend": RocksDB()}
@@ -260,7 +262,7 @@ def test_a_copy_older_than_the_tombstones_is_read_anew(topics: Embedded, tmp_pat
         assert {each.offset for each in view.progress().values()} == {0}
 
 
-def test_a_topic_that_is_created_again_begins_again(topics: Embedded) -> None:
+def test_view_of_recreated_topic_starts_over(topics: Embedded) -> None:
     emit(topics, ("a", 1), ("b", 2))
     with TopicView(STOCK, topics) as view:
         assert view.get("a") == 1
@@ -278,7 +280,7 @@ def test_a_topic_that_is_created_again_begins_again(topics: Embedded) -> None:
         max_size=14,
     )
 )
-def test_whatever_is_written_and_however_it_restarts_it_equals_a_dictionary(
+def test_topic_view_equals_a_dictionary_through_any_writes_and_restarts(
     tmp_path_factory: pytest.TempPathFactory, steps: list[Any]
 ) -> None:
     path = tmp_path_factory.mktemp("topic-view")
@@ -311,14 +313,14 @@ def test_whatever_is_written_and_however_it_restarts_it_equals_a_dictionary(
 # ------------------------------------------------------------ bad input
 
 
-def test_a_topic_that_is_not_there_is_an_error(topics: Embedded) -> None:
+def test_missing_topic_raises(topics: Embedded) -> None:
     with pytest.raises(UnknownTopicError):
         TopicView(Topic("nosuch", key=TEXT, value=INT64), topics)
     with pytest.raises(ValueError, match="on_error is 'Skip', expected 'fail' or 'skip'"):
-        TopicView(STOCK, topics, on_error="Skip")  # type: ignore[arg-type]  # the point of the test
+        TopicView(STOCK, topics, on_error="Skip")  # type: ignore[arg-type]  # the invalid argument
 
 
-def test_records_that_cannot_be_decoded_fail_or_are_counted(topics: Embedded) -> None:
+def test_undecodable_records_fail_or_are_counted(topics: Embedded) -> None:
     with closing(topics.writer()) as writer:
         writer.write("stock", 1, b"a", b"no int", 0)
         writer.write("stock", 1, None, bytes(8), 0)
@@ -326,7 +328,7 @@ def test_records_that_cannot_be_decoded_fail_or_are_counted(topics: Embedded) ->
     with TopicView(STOCK, topics) as view:
         with pytest.raises(DeserializationError, match="stock"):
             view.get("b")
-        with pytest.raises(DeserializationError, match="stock") as failed:  # again
+        with pytest.raises(DeserializationError, match="stock") as failed:  # a second time
             view.get("b")
         assert (failed.value.where.partition, failed.value.where.offset) == (1, 0)
     with TopicView(STOCK, topics, on_error="skip") as view:
@@ -334,7 +336,7 @@ def test_records_that_cannot_be_decoded_fail_or_are_counted(topics: Embedded) ->
         assert view.progress()[1].skipped == 2
 
 
-def test_a_failure_in_the_thread_is_raised_by_reads(topics: Embedded) -> None:
+def test_failure_in_background_thread_is_raised_by_reads(topics: Embedded) -> None:
     with closing(topics.writer()) as writer:
         writer.write("stock", 1, b"a", b"no int", 0)
     with (

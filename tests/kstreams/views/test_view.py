@@ -1,4 +1,4 @@
-"""A view shows whole commits, from outside, and stays as it is while it is iterated over."""
+"""A view shows complete commits from outside, and is stable during an iteration."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.kstreams.views.counted import BACKENDS, CHANGES, COUNTS
 
 
 @BACKENDS
-def test_it_follows_the_commits_and_routes_keys(tmp_path: Path, backend: StateBackend) -> None:
+def test_view_follows_commits_and_routes_keys(tmp_path: Path, backend: StateBackend) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([])
     with View(tmp_path, COUNTS, backend=backend) as view:
@@ -54,7 +54,7 @@ def test_it_follows_the_commits_and_routes_keys(tmp_path: Path, backend: StateBa
 @pytest.mark.slow
 @settings(deadline=None, max_examples=25)
 @given(changes=CHANGES, looks=st.sets(st.integers(0, 13)), sweeps=st.sets(st.integers(0, 13)))
-def test_whatever_commits_merges_and_snapshots_it_passed_over(
+def test_view_equals_model_after_any_commits_merges_and_snapshots(
     tmp_path_factory: pytest.TempPathFactory,
     changes: list[dict[str, int | None]],
     looks: set[int],
@@ -81,7 +81,7 @@ def test_whatever_commits_merges_and_snapshots_it_passed_over(
                 assert (old.version, dict(old.items())) == (version, models[version])
 
 
-def test_it_stays_at_a_version_that_is_asked_for(tmp_path: Path) -> None:
+def test_view_with_as_of_stays_at_its_version(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     app.put([("a", 2)])
@@ -95,7 +95,7 @@ def test_it_stays_at_a_version_that_is_asked_for(tmp_path: Path) -> None:
         View(tmp_path, COUNTS, as_of=9)
 
 
-def test_an_iteration_holds_the_view_until_it_ends(tmp_path: Path) -> None:
+def test_iteration_holds_version_of_view_until_it_ends(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1), ("b", 1), ("c", 1)])
     with View(tmp_path, COUNTS) as view:
@@ -111,7 +111,7 @@ def test_an_iteration_holds_the_view_until_it_ends(tmp_path: Path) -> None:
         assert view.get("b") == 3
 
 
-def test_it_looks_no_more_often_than_it_has_to(tmp_path: Path) -> None:
+def test_view_with_max_age_saves_requests(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     clock = FakeClock()
@@ -122,14 +122,14 @@ def test_it_looks_no_more_often_than_it_has_to(tmp_path: Path) -> None:
         assert view.get("a") == 2
 
 
-def test_keys_are_sought_everywhere_where_routing_is_not_known(tmp_path: Path) -> None:
+def test_keys_without_known_routing_are_looked_up_in_all_partitions(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS, key=DOUBLE)
     app.commit(lambda store, partition: store.put(f"of {partition}", partition))
     with View(tmp_path, COUNTS) as view:
         assert [view.get(f"of {p}") for p in range(PARTITIONS)] == list(range(PARTITIONS))
 
 
-def test_following_sees_the_newest_and_stops(tmp_path: Path) -> None:
+def test_follow_reports_newest_version_and_stops(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 0)])
     seen: list[tuple[int, int | None]] = []
@@ -151,7 +151,7 @@ def test_following_sees_the_newest_and_stops(tmp_path: Path) -> None:
         assert versions[-1] == 3
 
 
-def test_a_callback_that_fails_ends_the_following(tmp_path: Path) -> None:
+def test_failing_callback_ends_follow(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([])
     ended = threading.Event()
 
@@ -167,7 +167,7 @@ def test_a_callback_that_fails_ends_the_following(tmp_path: Path) -> None:
         following.close()
 
 
-def test_what_is_not_there_is_said(tmp_path: Path) -> None:
+def test_missing_checkpoint_store_and_closed_view_raise(tmp_path: Path) -> None:
     with pytest.raises(NoCheckpointError, match="no checkpoint at"):
         View(tmp_path / "none", COUNTS)
     app = Committing(tmp_path, COUNTS)
@@ -183,7 +183,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
         view.get("a")
 
 
-def test_an_app_is_found_by_its_id_as_on_the_command_line(
+def test_view_finds_app_by_its_id_like_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -191,13 +191,13 @@ def test_an_app_is_found_by_its_id_as_on_the_command_line(
     with View("shop", COUNTS) as view:
         assert view.get("a") == 1
     Committing(tmp_path / "shop", COUNTS).put([("a", 2)])
-    with View("shop", COUNTS) as view:  # a directory of that name is meant then
+    with View("shop", COUNTS) as view:  # then a directory of that name has priority
         assert view.get("a") == 2
     with pytest.raises(InvalidNameError):
         View(".hidden", COUNTS)
 
 
-def test_a_damaged_version_is_an_error_and_a_later_commit_mends_nothing_hidden(
+def test_damaged_version_raises_on_read(
     tmp_path: Path,
 ) -> None:
     app = Committing(tmp_path, COUNTS)
@@ -207,7 +207,7 @@ def test_a_damaged_version_is_an_error_and_a_later_commit_mends_nothing_hidden(
         view.get("k1")
 
 
-def test_a_reset_begins_again(tmp_path: Path) -> None:
+def test_view_of_reset_app_starts_over(tmp_path: Path) -> None:
     app = Committing(tmp_path / "c", COUNTS)
     app.put([("a", 1)])
     with View(tmp_path / "c", COUNTS) as view:
@@ -221,7 +221,7 @@ def test_a_reset_begins_again(tmp_path: Path) -> None:
         assert view.get("a") == 5
 
 
-def test_it_leaves_nothing_behind_and_touches_nothing(
+def test_view_leaves_no_files_and_changes_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = Committing(tmp_path / "c", COUNTS)
@@ -236,7 +236,7 @@ def test_it_leaves_nothing_behind_and_touches_nothing(
     assert {path: path.lstat().st_mtime_ns for path in (tmp_path / "c").rglob("*")} == before
 
 
-def test_it_reads_a_log_that_is_elsewhere(tmp_path: Path) -> None:
+def test_view_reads_separate_log(tmp_path: Path) -> None:
     log = home_of(tmp_path / "elsewhere").log
     app = Committing(tmp_path / "c", COUNTS, objects=log.open())
     app.put([("a", 1)])
@@ -250,7 +250,7 @@ def test_views_need_no_pyspark() -> None:
 
 
 @pytest.mark.slow
-def test_many_threads_may_share_a_view_while_the_app_commits(tmp_path: Path) -> None:
+def test_many_threads_may_share_view_while_app_commits(tmp_path: Path) -> None:
     log = LogInMemory()
     app = Committing(tmp_path, COUNTS, objects=log.objects)
     app.put((key, 0) for key in "abcdef")
@@ -276,7 +276,7 @@ def test_many_threads_may_share_a_view_while_the_app_commits(tmp_path: Path) -> 
         assert (wrong, view.get("a")) == ([], 24)
 
 
-def test_a_log_that_was_moved_is_not_taken_for_an_empty_app(tmp_path: Path) -> None:
+def test_moved_log_is_not_read_as_empty_app(tmp_path: Path) -> None:
     app = Committing(tmp_path / "c", COUNTS)
     with View(tmp_path / "c", COUNTS) as view:  # an app that has not begun yet
         assert view.version is None

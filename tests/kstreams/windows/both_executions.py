@@ -1,4 +1,4 @@
-"""Windows, rows and runs by which records and columns are compared."""
+"""Windows, rows and runs for comparisons of records and columns."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ from kstreams.emit import (
 from kstreams.processors.column_form import Input, NodeForm
 from kstreams.processors.columns import ColumnProcessor
 from kstreams.serde.composite import TupleSerde
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_function
 from kstreams.windows import (
     CalendarWindows,
@@ -50,6 +49,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.running import SOURCE, Row, store_for
 
 DAY = 86_400_000
@@ -96,7 +96,7 @@ scattered = st.lists(st.tuples(keys, values, st.integers(-1, 60)), max_size=24)
 
 @st.composite
 def walks(draw: st.DrawFn) -> list[Row]:
-    """Draw records that mostly go on in time, by little."""
+    """Draw records whose times mostly increase in small steps."""
     rows = []
     time = 0
     for key, value, step in draw(
@@ -135,7 +135,7 @@ def kinds(draw: st.DrawFn) -> Any:
 
 
 def scaled(windows: Any, rows: list[Row]) -> list[Row]:
-    """Spread times over several windows of days."""
+    """Scale times, so that they cover several windows of days."""
     factor = DAY // 10 if isinstance(windows, CalendarWindows) else 1
     return [(key, value, time * factor if time > 0 else time) for key, value, time in rows]
 
@@ -162,7 +162,7 @@ def same(one: list[Any], other: list[Any]) -> bool:
 
 
 class ByTurns:
-    """A supplier whose node runs in the one execution and in the other, batch by batch."""
+    """A supplier whose node alternates between both executions, batch by batch."""
 
     def __init__(self, supplier: Any, executions: tuple[str, ...]) -> None:
         self._supplier = supplier

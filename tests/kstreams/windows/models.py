@@ -1,7 +1,7 @@
-"""What windowed aggregations should give, by brute force.
+"""Brute-force models of windowed aggregations.
 
-The rules are those of `kstreams.windows.rules`, written again from its words and without
-its functions: so a mistake in one of the two is found.
+The rules of `kstreams.windows.rules` are written again from its documentation, without its
+functions, so that a mistake in either is found.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Finals = dict[tuple[str, int, int], list[int]]
 
 
 def time_finals(windows: Any, rows: Sequence[Row]) -> tuple[Finals, int]:
-    """Return the final results of all windows, and how many pairs came too late."""
+    """Return the final results of all windows, and the number of late pairs."""
     finals: Finals = defaultdict(list)
     late, now = 0, -1
     for key, value, time in rows:
@@ -32,7 +32,7 @@ def time_finals(windows: Any, rows: Sequence[Row]) -> tuple[Finals, int]:
 
 
 def session_finals(gap: int, grace: int, rows: Sequence[Row]) -> tuple[Finals, int]:
-    """Return the final results of all sessions, and how many records came too late."""
+    """Return the final results of all sessions, and the number of late records."""
     sessions: list[list[Any]] = []
     late, now = 0, -1
     for key, value, time in rows:
@@ -55,10 +55,10 @@ def session_finals(gap: int, grace: int, rows: Sequence[Row]) -> tuple[Finals, i
 
 
 def sliding_finals(span: int, grace: int, rows: Sequence[Row]) -> tuple[Finals, int]:
-    """Return the final results of all windows, and how many records came too late.
+    """Return the final results of all windows, and the number of late records.
 
-    After each record: every window of a record that is accepted, which is open, exists
-    and holds all accepted records in it; closed ones stay as they were.
+    After each record, all open windows of accepted records exist and contain all accepted records
+    within them; closed windows do not change.
     """
     accepted: list[Row] = []
     finals: Finals = {}

@@ -1,4 +1,4 @@
-"""Run windowed aggregations on the driver, for tests."""
+"""Runs windowed aggregations on the test driver."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from kstreams.aggregators import Aggregator, collect
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     SessionWindows,
     SlidingWindows,
@@ -18,6 +17,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 
 SOURCE = Topic("in", TEXT, INT64)
 
@@ -72,16 +72,16 @@ def run(
     execution: Any = "auto",
     result: Any = None,
 ) -> tuple[list[list[Result]], dict[str, int], int]:
-    """Return results by batch, counts of what was dropped, and what the store still holds.
+    """Return results by batch, counts of dropped records, and the stored rows.
 
     Args:
         windows: The windows.
-        emit: When results are forwarded.
+        emit: The emission of results.
         rows: The records.
-        cuts: Where batches end besides the end of all.
-        aggregator: What is made of the records; all values by default.
-        execution: By records, or by columns.
-        result: Serde of the results; that of the state by default.
+        cuts: Ends of batches before the end of all records.
+        aggregator: The aggregator; collects all values by default.
+        execution: Records or columns.
+        result: Serde of the results; the serde of the state by default.
     """
     driver, sink = driver_of(windows, emit, aggregator, execution, result)
     batches = []

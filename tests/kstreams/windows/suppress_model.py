@@ -1,4 +1,4 @@
-"""What `suppress` forwards, by a dictionary: the rules of its docstring, written again."""
+"""A model of `suppress` by a dictionary, written from its docstring."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ Update = tuple[Any, Any, int]
 
 
 class BufferFullError(Exception):
-    """The buffer is full, and the bound is one that stops the app."""
+    """The buffer is full, with a limit that stops the app."""
 
 
 @dataclass
 class SuppressModel:
-    """Holds the last record of each key until stream time is `delay_ms` after its place.
+    """Holds the last record of each key until stream time is `delay_ms` after its start time.
 
     Args:
-        delay_ms: From a record's place until it is due.
-        by_window: A place is the end of the key's window; otherwise, the timestamp of the first
-            record that is held.
-        max_records: The most records to hold.
-        fails: Whether one more is an error, rather than an early result.
+        delay_ms: Delay between the start time of a record and its release.
+        by_window: The start time is the end of the key's window; otherwise it is the timestamp of
+            the first held record.
+        max_records: Maximum number of held records.
+        fails: Raise an error at the limit, instead of an early release.
     """
 
     delay_ms: int
@@ -32,7 +32,7 @@ class SuppressModel:
     held: dict[Any, tuple[int, Update]] = field(default_factory=dict)
 
     def put(self, update: Update, stream_time: int) -> list[Update]:
-        """Take a record; return what is released."""
+        """Add a record; return the released records."""
         key, value, timestamp = update
         if self.by_window and value is None:
             self.held.pop(key, None)
@@ -47,7 +47,7 @@ class SuppressModel:
         return released
 
     def tick(self, stream_time: int) -> list[Update]:
-        """Return what stream time has made due."""
+        """Return the records released by stream time."""
         due = [key for key in self._order() if self.held[key][0] + self.delay_ms <= stream_time]
         return [self.held.pop(key)[1] for key in due]
 

@@ -1,4 +1,4 @@
-"""Windowed aggregation: what it refuses, drops, routes; custom windows."""
+"""Windowed aggregation: validation, dropped and late records, custom windows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.sliding.kind import sliding_store
 from kstreams.state.stores.timestamped.kind import timestamped_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     HoppingWindows,
     Late,
@@ -32,13 +31,14 @@ from kstreams.windows import (
     split_late,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.running import SOURCE, run
 
 TUMBLING = TumblingWindows(milliseconds(10))
 COUNTS = window_store("counts", key=TEXT, value=INT64)
 
 
-def test_it_brings_its_store() -> None:
+def test_windowed_aggregate_provides_its_store() -> None:
     builder = TopologyBuilder("t")
     lines = builder.add_source("in", SOURCE)
     supplier = windowed_aggregate(TUMBLING, count(), store=COUNTS)
@@ -50,7 +50,7 @@ def test_it_brings_its_store() -> None:
     assert supplier.stores == (COUNTS,)
 
 
-def test_a_supplier_with_other_stores_is_refused() -> None:
+def test_supplier_with_invalid_stores_is_rejected() -> None:
     class Wrong:
         stores = "counts"
 
@@ -73,12 +73,12 @@ def test_a_supplier_with_other_stores_is_refused() -> None:
         (TUMBLING, window_store("s", key=TEXT, value=TEXT)),
     ],
 )
-def test_a_store_that_does_not_fit_is_refused(windows: Any, store: Any) -> None:
+def test_store_that_does_not_fit_is_rejected(windows: Any, store: Any) -> None:
     with pytest.raises(TopologyError, match="store"):
         windowed_aggregate(windows, count(), store=store)
 
 
-def test_times_outside_of_all_windows_are_counted() -> None:
+def test_times_outside_of_all_windows_are_counted_as_dropped() -> None:
     rows = [("k", 1, -5), ("k", 2, 5)]
     for windows in (TUMBLING, SlidingWindows(milliseconds(3)), SessionWindows(milliseconds(3))):
         batches, dropped, _ = run(windows, each_update(), rows)
@@ -86,7 +86,7 @@ def test_times_outside_of_all_windows_are_counted() -> None:
         assert [values for _, values, _ in batches[0]] == [(2,)]
 
 
-def test_an_unlimited_window_takes_all_from_its_start_and_never_closes() -> None:
+def test_unlimited_window_accepts_all_times_from_its_start_and_never_closes() -> None:
     start = datetime.fromtimestamp(0.01, timezone.utc)
     rows = [("k", 1, 9), ("k", 2, 10), ("k", 3, 10**12), ("k", 4, 11)]
     batches, dropped, left = run(UnlimitedWindows(start), each_update(), rows)
@@ -96,7 +96,7 @@ def test_an_unlimited_window_takes_all_from_its_start_and_never_closes() -> None
     assert run(UnlimitedWindows(start), on_close(), rows)[0] == [[]]
 
 
-def test_state_of_closed_windows_is_dropped() -> None:
+def test_state_of_closed_windows_is_removed() -> None:
     rows = [("k", 1, time) for time in range(0, 100_000, 10)]
     for windows in (
         TUMBLING,
@@ -110,7 +110,7 @@ def test_state_of_closed_windows_is_dropped() -> None:
 
 @dataclass(frozen=True)
 class Parity:
-    """Custom windows: even and odd hundreds, of 30 and of 70 ms."""
+    """Custom windows of 30 and 70 ms, for even and odd hundreds."""
 
     close_delay_ms: int = 5
     close_interval_ms: int = 1
@@ -123,7 +123,7 @@ class Parity:
         return start_ms + (70 if start_ms % 100 else 30)
 
 
-def test_custom_windows() -> None:
+def test_custom_windows_are_aggregated() -> None:
     rows = [
         ("k", 1, 0),
         ("k", 2, 29),
@@ -158,7 +158,7 @@ def late_topology(windows: Any, store: Any, results: Any, late: Any) -> Topology
     return TopologyTestDriver(builder.build())
 
 
-def test_late_records_have_the_keys_that_came_in_for_the_check_of_edges() -> None:
+def test_late_records_have_key_type_of_input() -> None:
     builder = TopologyBuilder("late")
     records = builder.add_source("in", SOURCE)
     counting = windowed_aggregate(TUMBLING, count(), store=COUNTS)
@@ -195,7 +195,9 @@ def _function(target: list[Any]) -> Any:
         ),
     ],
 )
-def test_late_records_go_their_own_way(windows: Any, store: Any, expected: list[Any]) -> None:
+def test_late_records_are_forwarded_to_separate_branch(
+    windows: Any, store: Any, expected: list[Any]
+) -> None:
     results: list[Any] = []
     late: list[Any] = []
     with late_topology(windows, store, results, late) as driver:
@@ -208,7 +210,7 @@ def test_late_records_go_their_own_way(windows: Any, store: Any, expected: list[
         assert driver.dropped == {"late": len(expected)}
 
 
-def test_a_sum_beyond_int64_is_a_typed_error() -> None:
+def test_sum_beyond_int64_raises_typed_error() -> None:
     from kstreams.aggregators import sum_
 
     rows = [("k", (1 << 63) - 1, 1), ("k", 1, 2)]
@@ -219,7 +221,7 @@ def test_a_sum_beyond_int64_is_a_typed_error() -> None:
 TOTALS = timestamped_store("totals", key=TEXT, value=INT64)
 
 
-def test_aggregation_without_windows() -> None:
+def test_aggregation_without_windows_forwards_updates_and_drops_nulls() -> None:
     source: Topic[Any, Any] = Topic("in", TEXT, INT64, nulls="pass", null_keys="pass")
     sink: Topic[Any, Any] = Topic("out", TEXT, INT64, null_keys="pass")
     means = timestamped_store("means", key=TEXT, value=mean().state)
@@ -243,7 +245,7 @@ def test_aggregation_without_windows() -> None:
         assert driver.dropped == {"null-key": 2, "null-value": 2}
 
 
-def test_aggregation_without_windows_needs_its_own_kind_of_store() -> None:
+def test_aggregation_without_windows_rejects_window_store_and_wrong_state() -> None:
     wrong: Any = window_store("w", key=TEXT, value=INT64)
     with pytest.raises(TopologyError, match="timestamped"):
         aggregate(count(), store=wrong)
@@ -265,12 +267,12 @@ def test_aggregation_without_windows_needs_its_own_kind_of_store() -> None:
         lambda: UnlimitedWindows(datetime(2020, 1, 1)),
     ],
 )
-def test_spans_that_make_no_sense_are_refused(make: Any) -> None:
+def test_invalid_spans_are_rejected(make: Any) -> None:
     with pytest.raises(ValueError, match=r"expected|above|time zone"):
         make()
 
 
-def test_a_store_of_other_windows_is_refused_and_its_own_windows_tell_the_ends() -> None:
+def test_store_of_other_windows_is_rejected_and_store_returns_window_ends() -> None:
     counts = window_store("s", key=TEXT, value=INT64, windows=TUMBLING)
     longer = TumblingWindows(milliseconds(99))
     with pytest.raises(TopologyError, match=r"is of windows TumblingWindows.* aggregated by"):

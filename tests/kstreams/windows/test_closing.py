@@ -1,4 +1,4 @@
-"""A run that ends may close what is open; the same windows stay closed then."""
+"""`close_windows` at the end of a run: open windows close, and stay closed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ from kstreams.emit import (
 )
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_function
 from kstreams.windows import (
     SessionWindows,
@@ -33,6 +32,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.running import SOURCE, Result, Row, driver_of, store_for
 from tests.kstreams.windows.test_properties import any_windows, by_window, model, rows_of
 
@@ -51,7 +51,7 @@ def put(driver: TopologyTestDriver, rows: list[Row]) -> None:
 
 @settings(max_examples=80)
 @given(any_windows, rows_of, st.integers(0, 20))
-def test_closing_gives_each_open_window_its_final_result(
+def test_close_windows_gives_each_open_window_its_final_result(
     windows: Any, rows: list[Row], place: int
 ) -> None:
     driver, sink = driver_of(windows, on_close())
@@ -70,7 +70,7 @@ def test_closing_gives_each_open_window_its_final_result(
 
 @settings(max_examples=60)
 @given(any_windows, rows_of, rows_of)
-def test_a_window_that_was_closed_early_is_never_amended(
+def test_window_closed_early_is_never_updated(
     windows: Any, rows: list[Row], more: list[Row]
 ) -> None:
     driver, sink = driver_of(windows, on_close())
@@ -88,7 +88,7 @@ def test_a_window_that_was_closed_early_is_never_amended(
 
 @settings(max_examples=60)
 @given(any_windows, rows_of, rows_of, st.data())
-def test_columns_go_on_after_closing_as_records_do(
+def test_columns_and_records_give_same_results_after_close_windows(
     windows: Any, rows: list[Row], more: list[Row], data: st.DataObject
 ) -> None:
     emit = data.draw(st.sampled_from([on_close(), once_per_batch(), each_update()]))
@@ -106,7 +106,7 @@ def test_columns_go_on_after_closing_as_records_do(
 
 @EXECUTIONS
 @pytest.mark.parametrize("windows", [TUMBLING, SESSION])
-def test_records_for_what_was_closed_early_are_late(windows: Any, execution: Any) -> None:
+def test_records_of_windows_closed_early_are_late(windows: Any, execution: Any) -> None:
     builder = TopologyBuilder("t")
     supplier: Any = windowed_aggregate(
         windows, count(), store=store_for(windows, INT64), emit=on_close(), execution=execution
@@ -130,7 +130,7 @@ def test_records_for_what_was_closed_early_are_late(windows: Any, execution: Any
 
 
 @EXECUTIONS
-def test_what_waits_is_released(execution: Any) -> None:
+def test_results_buffered_for_interval_are_released(execution: Any) -> None:
     driver, sink = driver_of(TUMBLING, every(minutes(1)), count(), execution, INT64)
     with driver:
         put(driver, [("z", 1, 0)])
@@ -140,7 +140,7 @@ def test_what_waits_is_released(execution: Any) -> None:
         assert [(w.key, value) for w, value, _ in read(driver, sink)][:2] == [("a", 2), ("b", 1)]
 
 
-def test_what_is_held_by_a_rate_limit_is_released() -> None:
+def test_results_buffered_by_rate_limit_are_released() -> None:
     driver, sink = driver_of(TUMBLING, at_most_every(minutes(1)))
     with driver:
         put(driver, [("a", 1, 1), ("a", 2, 2)])
@@ -149,7 +149,7 @@ def test_what_is_held_by_a_rate_limit_is_released() -> None:
 
 
 @EXECUTIONS
-def test_on_close_emits_an_unlimited_window_when_a_run_closes_windows(execution: Any) -> None:
+def test_on_close_emits_unlimited_window_when_run_closes_windows(execution: Any) -> None:
     driver, sink = driver_of(UnlimitedWindows(), on_close(), count(), execution, INT64)
     with driver:
         put(driver, [("a", 1, 1), ("b", 1, 2), ("a", 1, 3)])
@@ -163,7 +163,7 @@ def test_on_close_emits_an_unlimited_window_when_a_run_closes_windows(execution:
 
 
 @EXECUTIONS
-def test_updates_of_an_unlimited_window_go_on_after_a_run_that_closes_windows(
+def test_updates_of_unlimited_window_continue_after_close_windows(
     execution: Any,
 ) -> None:
     driver, sink = driver_of(UnlimitedWindows(), each_update(), count(), execution, INT64)
@@ -194,8 +194,8 @@ def test_suppressed_results_are_released(until: Any) -> None:
         assert driver.read(sink) == []
 
 
-def test_parents_close_before_their_children_also_over_an_edge() -> None:
-    """Windows of counts of windows: the finals of the first are in those of the second."""
+def test_windows_close_before_windows_after_them_also_across_repartition() -> None:
+    """Windows of counts of windows: final results of the first are in those of the second."""
     builder = TopologyBuilder("t")
     source: Any = builder.add_source("in", SOURCE)
     first: Any = windowed_aggregate(

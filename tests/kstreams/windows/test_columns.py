@@ -1,4 +1,4 @@
-"""Aggregation by columns gives what it gives by records."""
+"""Windowed aggregation gives the same results by columns and by records."""
 
 from __future__ import annotations
 
@@ -31,7 +31,6 @@ from kstreams.emit import (
 from kstreams.errors import SerializationError
 from kstreams.serde import BOOL, BYTES, INT32
 from kstreams.stores import session_store, sliding_store, window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     SessionWindows,
     SlidingWindows,
@@ -39,6 +38,7 @@ from kstreams.windows import (
     windowed,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.both_executions import (
     AGGREGATORS,
     EMISSIONS,
@@ -62,7 +62,7 @@ from tests.kstreams.windows.running import Row, run
     rows_of,
     st.data(),
 )
-def test_columns_give_what_records_give(
+def test_columns_and_records_give_same_results(
     windows: Any, how: str, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     aggregator, result = AGGREGATORS[how]
@@ -76,7 +76,7 @@ def test_columns_give_what_records_give(
     assert by_records[2] >= whole[2]
 
 
-def test_deleted_sessions_of_several_aggregators() -> None:
+def test_deleted_sessions_of_several_aggregators_are_forwarded_equally() -> None:
     aggregator, result = AGGREGATORS["together"]
     windows = SessionWindows(milliseconds(1))
     rows = [("a", 0, 0), ("a", 0, 1), ("a", 0, 2)]
@@ -86,7 +86,7 @@ def test_deleted_sessions_of_several_aggregators() -> None:
 
 @settings(max_examples=40)
 @given(kinds(), rows_of, st.data())
-def test_finals_do_not_depend_on_the_cut(
+def test_final_results_do_not_depend_on_batch_boundaries(
     windows: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = [*scaled(windows, rows), ("end", 0, 10**12)]
@@ -99,7 +99,9 @@ def test_finals_do_not_depend_on_the_cut(
 
 @settings(max_examples=40)
 @given(kinds().filter(lambda kind: hasattr(kind, "starts")), rows_of)
-def test_each_pair_is_aggregated_or_dropped(windows: Any, rows: list[Row]) -> None:
+def test_each_pair_of_record_and_window_is_aggregated_or_dropped(
+    windows: Any, rows: list[Row]
+) -> None:
     rows = scaled(windows, rows)
     assigned = sum(len(windows.starts(time)) for _, _, time in rows)
     batches, dropped, _ = run(windows, once_per_batch(), rows, (), count(), "columns")
@@ -110,7 +112,7 @@ def test_each_pair_is_aggregated_or_dropped(windows: Any, rows: list[Row]) -> No
 @pytest.mark.parametrize(
     "windows", [TumblingWindows(milliseconds(9)), SessionWindows(milliseconds(9))]
 )
-def test_a_batch_forwards_the_last_of_each_key_and_window(windows: Any, execution: Any) -> None:
+def test_batch_forwards_last_result_of_each_key_and_window(windows: Any, execution: Any) -> None:
     rows = [("b", 1, 1), ("a", 2, 2), ("b", 3, 3), ("a", 4, 21)]
     batches, _, _ = run(windows, once_per_batch(), rows, [3], sum_(INT64), execution)
     found = [[(w.key, w.start_ms, value, time) for w, value, time in batch] for batch in batches]
@@ -123,7 +125,7 @@ def test_a_batch_forwards_the_last_of_each_key_and_window(windows: Any, executio
 
 @settings(max_examples=80)
 @given(kinds(), st.sampled_from(EMISSIONS), rows_of, st.data())
-def test_either_execution_goes_on_from_what_the_other_stored(
+def test_each_execution_continues_from_state_of_the_other(
     windows: Any, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = [*scaled(windows, rows), ("end", 0, 10**12)]
@@ -144,7 +146,7 @@ def test_either_execution_goes_on_from_what_the_other_stored(
     ],
 )
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_a_sum_beyond_int64_is_the_same_error(windows: Any, emit: Any, execution: Any) -> None:
+def test_sum_beyond_int64_raises_same_error(windows: Any, emit: Any, execution: Any) -> None:
     rows = [("k", (1 << 63) - 1, 1), ("k", 1, 1)]
     for cuts in ([], [1]):
         with pytest.raises(SerializationError, match="int64"):
@@ -152,14 +154,14 @@ def test_a_sum_beyond_int64_is_the_same_error(windows: Any, emit: Any, execution
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_a_sum_may_leave_int64_on_its_way(execution: Any) -> None:
+def test_intermediate_sum_may_exceed_int64(execution: Any) -> None:
     rows = [("k", (1 << 63) - 1, 1), ("k", 1, 2), ("k", -1, 3)]
     windows = TumblingWindows(milliseconds(9))
     batches, _, _ = run(windows, once_per_batch(), rows, (), sum_(INT64), execution)
     assert [value for _, value, _ in batches[0]] == [(1 << 63) - 1]
 
 
-def test_nan_gives_way_to_numbers() -> None:
+def test_nan_is_replaced_by_numbers() -> None:
     nan = float("nan")
     source: Topic[str, float] = Topic("in", TEXT, DOUBLE)
     for execution in ("records", "columns"):
@@ -172,7 +174,7 @@ def test_nan_gives_way_to_numbers() -> None:
 
 @settings(max_examples=50)
 @given(kinds(), rows_of, st.sampled_from(EMISSIONS), st.data())
-def test_late_records_go_the_same_way(
+def test_late_records_are_forwarded_equally(
     windows: Any, rows: list[Row], emit: Any, data: st.DataObject
 ) -> None:
     rows = scaled(windows, rows)
@@ -200,7 +202,7 @@ def test_late_records_go_the_same_way(
         SlidingWindows(milliseconds(5)),
     ],
 )
-def test_finals_of_what_is_stored_and_what_is_new_have_one_order(
+def test_stored_and_new_final_results_have_common_order(
     windows: Any, key: Any, keys: list[Any]
 ) -> None:
     found = []

@@ -1,4 +1,4 @@
-"""What processors below an aggregation see is the same by records and by columns."""
+"""Processors after an aggregation see the same records and times by records and by columns."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from kstreams.emit import (
 )
 from kstreams.processors import PunctuationType
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     SessionWindows,
     TumblingWindows,
     windowed,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.both_executions import (
     EMISSIONS,
     WINDOWS,
@@ -53,7 +53,7 @@ from tests.kstreams.windows.running import SOURCE, Row, run, store_for
 
 
 class Times(Processor[Any, Any, Any, Any]):
-    """Forwards what comes with the present stream time."""
+    """Forwards each record with the present stream time."""
 
     def process(self, record: Record[Any, Any]) -> None:
         self.context.forward(Record(str(record.key), self.context.stream_time, record.timestamp))
@@ -96,7 +96,7 @@ def below(
 
 @settings(max_examples=50)
 @given(kinds(), rows_of, st.sampled_from(EMISSIONS), st.data())
-def test_processors_below_see_the_same_times(
+def test_following_processors_see_same_times(
     windows: Any, rows: list[Row], emit: Any, data: st.DataObject
 ) -> None:
     rows = scaled(windows, rows)
@@ -119,7 +119,7 @@ def test_processors_below_see_the_same_times(
         (SessionWindows(milliseconds(4)), on_close(), [12, 31]),
     ],
 )
-def test_a_processor_below_sees_the_stream_time_of_the_record(
+def test_following_processor_sees_stream_time_of_record(
     windows: Any, emit: Any, expected: list[int], execution: Any
 ) -> None:
     rows = [("a", 0, 1), ("a", 0, 12), ("a", 0, 11), ("b", 0, 31), ("b", 0, 33)]
@@ -133,7 +133,7 @@ def test_a_processor_below_sees_the_stream_time_of_the_record(
     ("windows", "closes"),
     [(TumblingWindows(milliseconds(10)), 10), (SessionWindows(milliseconds(4)), 6)],
 )
-def test_a_final_is_seen_as_of_the_very_record_that_closed_its_window(
+def test_final_result_has_stream_time_of_record_that_closed_its_window(
     windows: Any, closes: int, execution: Any
 ) -> None:
     rows = [("a", 0, 1), ("b", 0, closes - 1), ("b", 0, closes), ("b", 0, closes + 1)]
@@ -147,7 +147,7 @@ def test_a_final_is_seen_as_of_the_very_record_that_closed_its_window(
     "windows", [TumblingWindows(milliseconds(9)), SessionWindows(milliseconds(9))]
 )
 @pytest.mark.parametrize(("aggregator", "expected"), [(last(INT64), 30), (first(INT64), 10)])
-def test_of_records_of_one_time_the_last_comes_last(
+def test_records_of_equal_time_keep_their_order(
     windows: Any, execution: Any, cuts: list[int], aggregator: Any, expected: int
 ) -> None:
     rows = [("k", 10, 5), ("k", 20, 5), ("k", 30, 5)]
@@ -155,7 +155,7 @@ def test_of_records_of_one_time_the_last_comes_last(
     assert [value for _, value, _ in batches[-1] if value is not None] == [expected]
 
 
-def test_suppression_below_columns() -> None:
+def test_suppress_after_columns_releases_same_results() -> None:
     outs = []
     for execution in ("records", "columns"):
         builder = TopologyBuilder("t")

@@ -1,4 +1,4 @@
-"""What columns decode, drop and divide."""
+"""Column execution: decoded fields, dropped records, and division into parts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from kstreams.emit import (
     once_per_batch,
 )
 from kstreams.errors import EventTimeError
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_function
 from kstreams.windows import (
     SlidingWindows,
@@ -35,6 +34,7 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_json import json_serde
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.both_executions import (
     WINDOWS,
     aggregation,
@@ -42,7 +42,7 @@ from tests.kstreams.windows.both_executions import (
 from tests.kstreams.windows.running import SOURCE, run, store_for
 
 
-def test_json_is_decoded_as_far_as_a_field() -> None:
+def test_only_aggregated_field_of_json_is_decoded() -> None:
     value: Any = json_serde(dict)
     source: Any = Topic("in", TEXT, value)
     how = combine(count(), over(field("price", DOUBLE), sum_(DOUBLE)))
@@ -83,7 +83,7 @@ def test_updates_of_many_windows_are_forwarded_in_parts(monkeypatch: pytest.Monk
     assert whole[:2] == by_records[:2]
 
 
-def test_a_time_whose_windows_would_end_beyond_int64_is_no_time() -> None:
+def test_time_whose_windows_would_end_beyond_int64_is_rejected() -> None:
     for execution in ("records", "columns"):
         with pytest.raises(EventTimeError, match="year 9999"):
             run(
@@ -96,7 +96,7 @@ def test_a_time_whose_windows_would_end_beyond_int64_is_no_time() -> None:
             )
 
 
-def test_a_count_never_decodes_its_values() -> None:
+def test_count_does_not_decode_values() -> None:
     source: Topic[str, int] = Topic("in", TEXT, INT64)
     driver, sink = aggregation(source, count(), "columns")
     with driver:
@@ -106,7 +106,7 @@ def test_a_count_never_decodes_its_values() -> None:
         assert [r.value for r in driver.read(sink)] == [2]
 
 
-def test_columns_beside_records_in_one_group() -> None:
+def test_columns_and_records_in_one_group_process_records_once() -> None:
     outs = []
     for execution in ("records", "columns"):
         seen: list[Any] = []

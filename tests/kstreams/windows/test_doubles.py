@@ -1,4 +1,4 @@
-"""Sums of doubles are the same bits by records and by columns, however a stream is cut."""
+"""Sums of doubles have the same bits by records and by columns, with any batch boundaries."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _warnings_are_errors() -> Iterator[None]:
 
 
 def bits(value: Any) -> Any:
-    """Return what tells doubles apart; one NaN is like another."""
+    """Return a value whose equality is that of bits; all NaNs are equal."""
     if isinstance(value, tuple):
         return tuple(map(bits, value))
     if isinstance(value, float):
@@ -120,7 +120,7 @@ rows_of = st.lists(st.tuples(st.sampled_from("aab"), doubles | finite, times), m
 
 
 def execution_of(windows: Any, emit: Any) -> str:
-    """Sessions and sliding windows have no columns for intervals."""
+    """Return the execution; sessions and sliding windows have no columns for intervals."""
     is_every = type(emit).__name__ == "Every"
     return (
         "auto" if is_every and isinstance(windows, (SessionWindows, SlidingWindows)) else "columns"
@@ -135,7 +135,7 @@ def execution_of(windows: Any, emit: Any) -> str:
     rows_of,
     st.data(),
 )
-def test_columns_give_the_bits_of_records(
+def test_columns_and_records_give_same_bits(
     windows: Any, how: str, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     cuts = cuts_of(data, len(rows))
@@ -145,7 +145,9 @@ def test_columns_give_the_bits_of_records(
 
 @settings(max_examples=100)
 @given(st.sampled_from(sorted(AGGREGATORS)), st.sampled_from(EMISSIONS[:2]), rows_of, st.data())
-def test_without_windows_too(how: str, emit: Any, rows: list[Row], data: st.DataObject) -> None:
+def test_columns_and_records_without_windows_give_same_bits(
+    how: str, emit: Any, rows: list[Row], data: st.DataObject
+) -> None:
     cuts = cuts_of(data, len(rows))
     by_records = results(None, how, emit, rows, cuts, "records")
     assert results(None, how, emit, rows, cuts, "columns") == by_records
@@ -159,7 +161,7 @@ def test_without_windows_too(how: str, emit: Any, rows: list[Row], data: st.Data
     st.data(),
     st.sampled_from(["records", "columns"]),
 )
-def test_the_cut_into_batches_changes_no_bit(
+def test_batch_boundaries_change_no_bit(
     windows: Any, how: str, rows: list[Row], data: st.DataObject, execution: str
 ) -> None:
     rows = [*rows, ("end", 0.0, 10**12)]
@@ -173,7 +175,7 @@ def test_the_cut_into_batches_changes_no_bit(
 @pytest.mark.parametrize("how", sorted(AGGREGATORS))
 @pytest.mark.parametrize("emit", EMISSIONS[:3])
 @pytest.mark.parametrize("windows", [KINDS[0], KINDS[3], KINDS[4], KINDS[6]])
-def test_long_runs_give_the_same_bits(windows: Any, emit: Any, how: str) -> None:
+def test_long_runs_have_same_bits_by_columns_and_records(windows: Any, emit: Any, how: str) -> None:
     rows = [("a" if n % 7 else "b", (-1) ** n * 1.1**n + 0.1, 1 + n // 60) for n in range(400)]
     rows.append(("a", 0.3, 10_000))
     by_records = results(windows, how, emit, rows, [170], "records")
@@ -193,7 +195,7 @@ def test_long_runs_give_the_same_bits(windows: Any, emit: Any, how: str) -> None
         ((-0.0,), 0.0, 0.0),
     ],
 )
-def test_what_leaves_the_doubles_is_infinite_or_no_number(
+def test_sum_beyond_range_of_doubles_is_infinite_or_nan(
     execution: Any, values: tuple[float, ...], total: float, average: float
 ) -> None:
     rows = [("k", value, 1) for value in values]
@@ -203,7 +205,7 @@ def test_what_leaves_the_doubles_is_infinite_or_no_number(
             assert found[-1][-1][1] == bits(expected)
 
 
-def test_states_have_the_form_that_they_had() -> None:
+def test_states_have_unchanged_format() -> None:
     assert sum_(DOUBLE).state == DOUBLE
     assert mean().state == TupleSerde(INT64, DOUBLE)
     assert variance().state == TupleSerde(INT64, DOUBLE, DOUBLE)

@@ -1,4 +1,4 @@
-"""At the edges of time, records and columns agree, and no record stops the app."""
+"""At the limits of time, records and columns agree, and no record stops the app."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def within(rows: list[Row]) -> list[Row]:
 
 @settings(max_examples=200)
 @given(st.sampled_from(KINDS), st.sampled_from(EMISSIONS), rows_of, st.data())
-def test_records_and_columns_agree_at_the_edges_of_time(
+def test_records_and_columns_agree_at_limits_of_time(
     windows: Any, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = within(rows)
@@ -77,7 +77,7 @@ def test_records_and_columns_agree_at_the_edges_of_time(
     st.sampled_from(["skip", DeadLetter("letters")]),
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9), times | beyond), max_size=12),
 )
-def test_no_time_stops_an_app_that_skips(
+def test_no_time_stops_app_with_policy_skip(
     windows: Any, emit: Any, policy: Any, rows: list[Row]
 ) -> None:
     builder = TopologyBuilder("edges", on_error=policy)
@@ -101,7 +101,7 @@ def test_no_time_stops_an_app_that_skips(
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize("windows", KINDS, ids=lambda kind: type(kind).__name__)
-def test_windows_go_on_behind_a_time_that_is_none(windows: Any, execution: Any) -> None:
+def test_windows_continue_after_invalid_times(windows: Any, execution: Any) -> None:
     builder = TopologyBuilder("edges")
     store = store_for(windows, INT64)
     supplier: Any = windowed_aggregate(windows, count(), store=store, execution=execution)
@@ -116,7 +116,7 @@ def test_windows_go_on_behind_a_time_that_is_none(windows: Any, execution: Any) 
 
 
 class At(FixedKeyProcessor[str, int, int]):
-    """Takes the value for the time."""
+    """Uses the value as timestamp."""
 
     def process(self, record: Record[str, int]) -> None:
         self.context.forward(record.with_timestamp(record.value))
@@ -125,7 +125,7 @@ class At(FixedKeyProcessor[str, int, int]):
 @pytest.mark.parametrize("repartitioned", [False, True], ids=["forwarded", "repartitioned"])
 @pytest.mark.parametrize("windows", KINDS[::2], ids=lambda kind: type(kind).__name__)
 @pytest.mark.parametrize("wrong", [INT64_MAX, INT64_MIN, LATEST_MS + 1])
-def test_a_time_that_a_processor_makes_is_looked_at_before_state_is(
+def test_invalid_time_made_by_processor_is_rejected_before_state_changes(
     windows: Any, repartitioned: bool, wrong: int
 ) -> None:
     builder = TopologyBuilder("edges", on_error="skip")
@@ -142,7 +142,7 @@ def test_a_time_that_a_processor_makes_is_looked_at_before_state_is(
         assert max(record.value for record in driver.read(sink) if record.value) == 2
 
 
-def test_what_holds_back_until_a_limit_takes_no_such_time_either() -> None:
+def test_suppress_until_time_limit_rejects_invalid_times() -> None:
     builder = TopologyBuilder("edges", on_error="skip")
     node: Any = builder.add_processor("at", At, builder.add_source("in", SOURCE))
     store: Any = buffer_store("held", key=TEXT, value=INT64)
@@ -169,7 +169,7 @@ def test_what_holds_back_until_a_limit_takes_no_such_time_either() -> None:
         lambda span: until_time_limit(span),
     ],
 )
-def test_a_span_longer_than_all_times_is_refused(make: Any) -> None:
+def test_span_longer_than_all_times_is_rejected(make: Any) -> None:
     make(LONGEST_SPAN)
     for span in (LONGEST_SPAN + milliseconds(1), timedelta.max - timedelta(microseconds=999_999)):
         with pytest.raises(ValueError, match="3652500 days or less"):

@@ -1,4 +1,4 @@
-"""When results are forwarded: every interval, and at most every interval."""
+"""Emission of results: every interval, and at most every interval."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kstreams.emit import at_most_every, each_update, every, once_per_batch
 from kstreams.errors import TopologyError
 from kstreams.state.stores.rate_limit.kind import RATE_LIMIT
 from kstreams.state.stores.rate_limit.rows import RateLimitRows
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import to_function
 from kstreams.windows import HoppingWindows, SessionWindows, TumblingWindows, windowed_aggregate
 from kstreams_rocksdb import RocksDB
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.task.harness import OneTask, queue_of, records
 from tests.kstreams.windows.running import (
     ALL,
@@ -36,7 +36,7 @@ from tests.kstreams.windows.test_properties import any_windows, rows_of, time_wi
 Handle = tuple[str, int, int]
 
 FAR: list[Row] = [("end", 0, 50_000_000), ("end", 0, 100_000_000)]
-"""Records that bring stream time past all that waits; the second one past what the first made."""
+"""Records that advance stream time beyond all buffered results, twice."""
 
 TUMBLING = TumblingWindows(milliseconds(100))
 intervals = st.integers(1, 30)
@@ -50,12 +50,12 @@ def flat(batches: list[list[Result]]) -> list[Result]:
 
 
 def last_of(results: list[Result]) -> dict[Handle, Any]:
-    """Return what a table downstream holds in the end."""
+    """Return the contents of a downstream table after all results."""
     table: dict[Handle, Any] = {}
     for window, value, time in results:
         handle = window.key, window.start_ms, window.end_ms
         if value is None:
-            del table[handle]  # a deletion of what was never forwarded is an error
+            del table[handle]  # the deletion of a key that was not forwarded is an error
         else:
             table[handle] = value, time
     return table
@@ -66,14 +66,14 @@ def cut(data: st.DataObject, count: int) -> list[int]:
     return sorted(data.draw(places))
 
 
-def test_every_forwards_what_has_changed_before_the_interval_ends() -> None:
+def test_every_forwards_changes_at_end_of_interval() -> None:
     rows = [("b", 1, 1), ("a", 2, 3), ("b", 3, 9), ("a", 4, 10), ("a", 5, 11), ("b", 6, 35)]
     batches, _, _ = run(TUMBLING, every(milliseconds(10)), rows, cuts=[1, 2, 3, 4, 5])
     found = [[(w.key, value, time) for w, value, time in batch] for batch in batches]
     assert found == [[], [], [], [("a", (2,), 3), ("b", (1, 3), 9)], [], [("a", (2, 4, 5), 11)]]
 
 
-def test_at_most_every_forwards_the_first_change_and_then_the_last() -> None:
+def test_at_most_every_forwards_first_change_and_then_last() -> None:
     rows = [("a", 1, 1), ("a", 2, 3), ("b", 7, 4), ("a", 3, 9), ("b", 0, 11), ("a", 4, 30)]
     batches, _, _ = run(TUMBLING, at_most_every(milliseconds(10)), rows, cuts=[1, 2, 3, 4, 5])
     found = [[(w.key, value, time) for w, value, time in batch] for batch in batches]
@@ -87,7 +87,7 @@ def test_at_most_every_forwards_the_first_change_and_then_the_last() -> None:
     ]
 
 
-def test_a_key_that_waits_is_released_as_soon_as_it_may() -> None:
+def test_buffered_key_is_released_at_end_of_its_interval() -> None:
     rows = [("a", 1, 1), ("a", 2, 3), ("b", 7, 10), ("b", 8, 11)]
     batches, _, _ = run(TUMBLING, at_most_every(milliseconds(10)), rows, cuts=[1, 2, 3])
     found = [[(w.key, value) for w, value, _ in batch] for batch in batches]
@@ -95,7 +95,7 @@ def test_a_key_that_waits_is_released_as_soon_as_it_may() -> None:
 
 
 @pytest.mark.parametrize("cuts", [[], [1, 2, 3]], ids=str)
-def test_sessions_that_were_never_emitted_are_not_deleted(cuts: list[int]) -> None:
+def test_sessions_that_were_never_forwarded_are_not_deleted(cuts: list[int]) -> None:
     windows = SessionWindows(milliseconds(5))
     rows = [("a", 1, 1), ("a", 2, 3), ("a", 3, 5), ("end", 0, 50)]
     for emit, expected in (
@@ -106,7 +106,7 @@ def test_sessions_that_were_never_emitted_are_not_deleted(cuts: list[int]) -> No
         assert [(w.start_ms, w.end_ms, value) for w, value, _ in found] == expected
 
 
-def test_a_keys_windows_wait_together() -> None:
+def test_windows_of_key_are_buffered_together() -> None:
     windows = HoppingWindows(milliseconds(10), milliseconds(5))
     rows = [("a", 1, 6), ("a", 2, 7), ("end", 0, 30)]
     batches, _, _ = run(windows, at_most_every(milliseconds(10)), rows, cuts=[1, 2])
@@ -115,7 +115,7 @@ def test_a_keys_windows_wait_together() -> None:
 
 
 @pytest.mark.parametrize("recreate", [True, False])
-def test_a_rate_limit_forgets_keys_that_are_quiet(recreate: bool) -> None:
+def test_rate_limit_removes_inactive_keys(recreate: bool) -> None:
     emit = at_most_every(milliseconds(10))
     topology, _ = topology_of(TUMBLING, emit)
     waiting: Any = next(spec for spec in topology.stores if spec.kind == RATE_LIMIT)
@@ -128,7 +128,7 @@ def test_a_rate_limit_forgets_keys_that_are_quiet(recreate: bool) -> None:
         assert RateLimitRows.of(driver.store(waiting)).approximate_count() < 400
 
 
-def test_headers_are_left_out() -> None:
+def test_results_have_no_headers() -> None:
     for emit in (every(milliseconds(1)), at_most_every(milliseconds(1))):
         driver, sink = driver_of(TUMBLING, emit)
         with driver:
@@ -139,7 +139,7 @@ def test_headers_are_left_out() -> None:
 
 @settings(max_examples=120)
 @given(any_windows, HELD, rows_of, st.data())
-def test_results_do_not_depend_on_the_cut(
+def test_results_do_not_depend_on_batch_boundaries(
     windows: Any, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = [*rows, *FAR]
@@ -151,7 +151,7 @@ def test_results_do_not_depend_on_the_cut(
 
 @settings(max_examples=120)
 @given(any_windows, HELD, rows_of, st.data())
-def test_the_last_result_of_each_window_comes(
+def test_last_result_of_each_window_is_forwarded(
     windows: Any, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = [*rows, *FAR]
@@ -162,7 +162,7 @@ def test_the_last_result_of_each_window_comes(
 
 @settings(max_examples=80)
 @given(any_windows, intervals, rows_of)
-def test_a_key_is_not_forwarded_again_within_the_interval(
+def test_key_is_not_forwarded_again_within_interval(
     windows: Any, interval: int, rows: list[Row]
 ) -> None:
     rows = [*rows, *FAR]
@@ -178,7 +178,7 @@ def test_a_key_is_not_forwarded_again_within_the_interval(
 
 @settings(max_examples=80)
 @given(time_windows(), intervals, rows_of, st.data())
-def test_every_forwards_what_was_known_when_the_interval_ended(
+def test_every_forwards_state_at_end_of_interval(
     windows: Any, interval: int, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = [*rows, *FAR]
@@ -203,7 +203,7 @@ def test_every_forwards_what_was_known_when_the_interval_ended(
 
 @settings(max_examples=100)
 @given(time_windows(), intervals, rows_of, st.data())
-def test_columns_forward_every_interval_what_records_do(
+def test_columns_and_records_forward_same_results_every_interval(
     windows: Any, interval: int, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = [*rows, FAR[0]]
@@ -221,14 +221,14 @@ def results(task: OneTask, sink: Any, start: int, *rows: tuple[str, int, int]) -
 
 
 def switched(task: OneTask, topology: Topology) -> OneTask:
-    """Let a task go on as another topology's."""
+    """Let a task continue with another topology."""
     (task.group,) = topology.groups
     task.renew()
     return task
 
 
 @pytest.mark.parametrize(("first", "second"), [("records", "columns"), ("columns", "records")])
-def test_what_waits_is_found_by_the_other_path(first: str, second: str) -> None:
+def test_buffered_results_are_released_by_other_execution(first: str, second: str) -> None:
     emit = every(milliseconds(10))
     before, sink = topology_of(TUMBLING, emit, count(), first, INT64)
     after, _ = topology_of(TUMBLING, emit, count(), second, INT64)
@@ -239,7 +239,7 @@ def test_what_waits_is_found_by_the_other_path(first: str, second: str) -> None:
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_what_waits_for_a_longer_interval_comes_when_the_interval_is_shortened(
+def test_results_buffered_for_longer_interval_are_released_after_it_is_shortened(
     execution: str,
 ) -> None:
     before, sink = topology_of(TUMBLING, every(milliseconds(50)), count(), execution, INT64)
@@ -252,7 +252,7 @@ def test_what_waits_for_a_longer_interval_comes_when_the_interval_is_shortened(
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_a_session_that_was_emitted_is_deleted_when_it_grows(execution: Any) -> None:
+def test_forwarded_session_is_deleted_when_it_grows(execution: Any) -> None:
     rows = [("a", 1, 10), ("a", 2, 10), ("a", 3, 11)]
     windows = SessionWindows(milliseconds(5))
     batches, _, _ = run(windows, once_per_batch(), rows, [1], sum_(INT64), execution)
@@ -269,18 +269,20 @@ def test_a_session_that_was_emitted_is_deleted_when_it_grows(execution: Any) -> 
         (SessionWindows(minutes(1)), every(minutes(1)), "every.. of SessionWindows"),
     ],
 )
-def test_what_has_no_column_form_says_why(windows: Any, emit: Any, why: str) -> None:
+def test_unsupported_emission_by_columns_is_rejected_with_reason(
+    windows: Any, emit: Any, why: str
+) -> None:
     with pytest.raises(TopologyError, match=why):
         driver_of(windows, emit, count(), "columns", INT64)
 
 
-def test_an_interval_is_positive() -> None:
+def test_interval_must_be_positive() -> None:
     for make in (every, at_most_every):
         with pytest.raises(ValueError, match="interval"):
             make(milliseconds(0))
 
 
-def test_a_record_that_fails_leaves_nothing_waiting() -> None:
+def test_failed_record_leaves_no_buffered_result() -> None:
     def refuse(record: Record[Any, Any]) -> None:
         if record.value == (13,):
             raise ValueError("no")
@@ -300,7 +302,7 @@ def test_a_record_that_fails_leaves_nothing_waiting() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_what_waits_on_disk_is_what_waits_in_memory(execution: Any) -> None:
+def test_results_buffered_on_disk_and_in_memory_are_equal(execution: Any) -> None:
     rows = [("abc"[n % 3], n, n * 7 % 101 + n) for n in range(300)]
     emissions: list[Any] = [every(milliseconds(30))]
     if execution == "records":
@@ -322,7 +324,7 @@ def test_what_waits_on_disk_is_what_waits_in_memory(execution: Any) -> None:
 @pytest.mark.parametrize(
     "emit", [every(minutes(1)), at_most_every(minutes(1))], ids=["every", "paced"]
 )
-def test_what_waits_has_a_changelog_where_its_store_has_one(emit: Any) -> None:
+def test_buffer_has_changelog_if_its_store_has_one(emit: Any) -> None:
     store = store_for(TUMBLING, INT64)
     supplier = windowed_aggregate(TUMBLING, count(), store=store, emit=emit)
     assert supplier.stores[1].changelog is None

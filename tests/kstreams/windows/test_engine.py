@@ -18,7 +18,6 @@ from kstreams.emit import each_update, on_close, once_per_batch
 from kstreams.errors import TopologyError
 from kstreams.state.stores.session.kind import SESSION
 from kstreams.stores import session_store, window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import SessionWindows, windowed, windowed_aggregate
 from kstreams.windows.columns.assignment import Assigner, searched
 from kstreams.windows.columns.session import SessionWindowColumns
@@ -26,6 +25,7 @@ from kstreams.windows.engine import WindowEngine, engine_of, never_closes, time_
 from kstreams.windows.keys.serdes import SpanWindowedSerde
 from kstreams.windows.records.bounds import Spans
 from kstreams.windows.records.session import SessionAggregate
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.graph.execution.test_execution import execution
 from tests.kstreams.windows.running import SOURCE
 

@@ -1,6 +1,6 @@
-"""One record that is a thousand years ahead costs what is there, not the time between.
+"""A record a thousand years ahead costs only the work for existing state.
 
-Work for each interval that is jumped over would not end within the time a test has.
+Work for each skipped interval would exceed the time limit of the test.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from kstreams.emit import (
 from kstreams.processors import PunctuationType
 from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topic import Topic
 from kstreams.windows import (
     CalendarWindows,
@@ -35,6 +34,7 @@ from kstreams.windows import (
     TumblingWindows,
     windowed_aggregate,
 )
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.running import SOURCE, run
 
 pytestmark = pytest.mark.timeout(60)
@@ -55,7 +55,7 @@ EMISSIONS = (each_update(), once_per_batch(), on_close(), every(TICK), at_most_e
 @pytest.mark.parametrize("execution", ["records", "auto"])
 @pytest.mark.parametrize("emit", EMISSIONS, ids=lambda emit: type(emit).__name__)
 @pytest.mark.parametrize("windows", KINDS, ids=lambda windows: type(windows).__name__)
-def test_windows_and_emissions_jump(windows: Any, emit: Any, execution: Any) -> None:
+def test_windows_and_emissions_skip_empty_time(windows: Any, emit: Any, execution: Any) -> None:
     rows = [("a", 1, 5), ("b", 1, 6), ("a", 1, FAR), ("a", 1, FAR + 2 * 86_400_000)]
     batches, dropped, _ = run(windows, emit, rows, (1, 3), count(), execution)
     assert sum(map(len, batches)) >= 3
@@ -63,7 +63,7 @@ def test_windows_and_emissions_jump(windows: Any, emit: Any, execution: Any) -> 
 
 
 class Ticks(FixedKeyProcessor[str, int, int]):
-    """Wants to be called every millisecond, by both clocks."""
+    """Schedules calls every millisecond, by both clocks."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         for kind in PunctuationType:
@@ -72,7 +72,7 @@ class Ticks(FixedKeyProcessor[str, int, int]):
     def process(self, record: Record[str, int]) -> None: ...
 
 
-def test_punctuators_and_idleness_jump() -> None:
+def test_punctuators_and_idleness_skip_empty_time() -> None:
     builder = TopologyBuilder("ticks", idle_timeout=TICK)
     ticks = builder.add_processor("ticks", Ticks, builder.add_source("in", SOURCE))
     out = Topic("out", TEXT, INT64)
@@ -84,7 +84,7 @@ def test_punctuators_and_idleness_jump() -> None:
         assert len(driver.read(out)) <= 6
 
 
-def test_suppression_jumps() -> None:
+def test_suppress_skips_empty_time() -> None:
     builder = TopologyBuilder("held")
     store = buffer_store("held", key=TEXT, value=INT64)
     supplier = suppress(until_time_limit(TICK), store=store)
@@ -97,7 +97,7 @@ def test_suppression_jumps() -> None:
         assert [record.key for record in driver.read(out)] == ["a"]
 
 
-def test_ranges_of_time_are_as_long_as_what_is_in_them() -> None:
+def test_cost_of_time_range_depends_on_its_contents() -> None:
     windows = TumblingWindows(TICK, grace=timedelta(days=365_250))
     spec = window_store("state", key=TEXT, value=count().state)
     builder = TopologyBuilder("t")

@@ -1,4 +1,4 @@
-"""The two engines have the same files: who knows the one finds the way in the other."""
+"""The record engine and the column engine have corresponding files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MIRRORED = {
     "sliding",
     "time",
 }
-"""What both engines do, each in its way."""
+"""Features implemented by both engines."""
 
 RECORDS_ALONE = {
     "blocks": "columns merge ranges in `kstreams/columns/ranges.py`",
@@ -48,10 +48,10 @@ def names(engine: str) -> set[str]:
     return {file.as_posix() for file in files if file.name != "__init__"}
 
 
-def test_records_and_columns_have_the_same_files() -> None:
+def test_records_and_columns_have_same_files() -> None:
     assert names("records") & names("columns") == MIRRORED
 
 
-def test_features_of_only_one_engine_are_listed_with_the_reason() -> None:
+def test_features_of_one_engine_are_listed_with_reason() -> None:
     assert names("records") - MIRRORED == RECORDS_ALONE.keys()
     assert names("columns") - MIRRORED == COLUMNS_ALONE.keys()

@@ -1,4 +1,4 @@
-"""Windows by columns whose states are Python's objects: text, and what a function combines."""
+"""Windows by columns with states of Python objects: texts, and values combined by a function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def one_after_the_other(earlier: str, later: str) -> str:
 
 
 def difference(earlier: int, later: int) -> int:
-    """Tell the order in which values came: it is not associative, as it should be."""
+    """Combine values so that the result shows their order; not associative, on purpose."""
     return later - 2 * earlier
 
 
@@ -64,7 +64,7 @@ AGGREGATORS: dict[str, Any] = {
     rows_of,
     st.data(),
 )
-def test_columns_of_objects_give_what_records_give(
+def test_columns_of_objects_and_records_give_same_results(
     windows: Any, how: str, emit: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     aggregator, cuts = AGGREGATORS[how], cuts_of(data, len(rows))
@@ -96,9 +96,7 @@ def refusing(earlier: str, later: str) -> str:
     ],
     ids=["part", "same-batch", "stored"],
 )
-def test_a_function_that_raises_names_its_record(
-    emit: Any, rows: list[Row], cuts: list[int]
-) -> None:
+def test_failing_function_names_its_record(emit: Any, rows: list[Row], cuts: list[int]) -> None:
     aggregator = over(text_of, reducing(refusing, TEXT))
     places = []
     for execution in ("records", "columns"):
@@ -109,21 +107,21 @@ def test_a_function_that_raises_names_its_record(
     assert places[0] == places[1]
 
 
-def test_nothing_is_asked_of_a_record_that_comes_too_late() -> None:
+def test_function_is_not_called_for_late_records() -> None:
     aggregator = over(text_of, reducing(one_after_the_other, TEXT))
     rows = [("a", 1, 50), ("a", 13, 0), ("a", 2, 51)]
     found = run(WINDOWS, on_close(), [*rows, ("a", 0, 90)], [], aggregator, "columns")
     assert [value for _, value, _ in found[0][0]] == ["1,2"]
 
 
-def test_a_state_that_the_store_does_not_take_is_refused() -> None:
+def test_state_rejected_by_store_serde_raises() -> None:
     wrong: Any = over(bool, reducing(one_after_the_other, TEXT))
     for execution in ("records", "columns"):
         with pytest.raises(SerializationError):
             run(WINDOWS, once_per_batch(), [("a", 1, 0)], [], wrong, execution)
 
 
-def test_values_that_could_be_changed_go_by_records() -> None:
+def test_mutable_values_are_aggregated_by_records() -> None:
     def joined(earlier: list[int], later: list[int]) -> list[int]:
         earlier.extend(later)
         return earlier
@@ -137,7 +135,7 @@ def test_values_that_could_be_changed_go_by_records() -> None:
 
 
 @pytest.mark.parametrize("how", ["text-in-order", "pairs-in-order"])
-def test_a_batch_by_columns_goes_on_from_one_by_records(how: str) -> None:
+def test_each_execution_continues_from_state_of_the_other(how: str) -> None:
     aggregator, emit = AGGREGATORS[how], once_per_batch()
     batches = [[("a", 1, 0), ("b", 2, 1)], [("a", 3, 2)], [("b", 4, 3), ("a", 5, 30)]]
     by_records = by_turns(WINDOWS, emit, batches, ("records",), aggregator)

@@ -1,4 +1,4 @@
-"""Windows that overlap, by panes: what records give that go into each window by themselves."""
+"""Overlapping windows by panes give the results of separate windows by records."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def hopping(draw: st.DrawFn) -> HoppingWindows:
     rows_of,
     st.data(),
 )
-def test_panes_give_what_records_give(
+def test_panes_and_records_give_same_results(
     windows: HoppingWindows,
     how: tuple[Any, Any],
     emit: Any,
@@ -53,7 +53,7 @@ def test_panes_give_what_records_give(
 ) -> None:
     aggregator, result = how
     if data.draw(st.booleans()):
-        rows = sorted(rows, key=lambda row: row[2])  # then nothing is late
+        rows = sorted(rows, key=lambda row: row[2])  # then no record is late
     cuts = cuts_of(data, len(rows))
     by_records = run(windows, emit, rows, cuts, aggregator, "records", result)
     by_columns = run(windows, emit, rows, cuts, aggregator, "columns", result)
@@ -81,7 +81,7 @@ RISING: list[Row] = [("a", 1, 3), ("b", 2, 4), ("a", 3, 5), ("a", 4, 17)]
         *("tumbling", "updates", "doubles", "sums-of-doubles"),
     ],
 )
-def test_panes_are_made_where_no_result_can_tell(
+def test_panes_are_used_only_if_results_are_equal(
     monkeypatch: pytest.MonkeyPatch,
     windows: Any,
     emit: Any,
@@ -103,7 +103,7 @@ def test_panes_are_made_where_no_result_can_tell(
     assert made == expected
 
 
-def test_sums_of_panes_may_go_beyond_int64_and_come_back() -> None:
+def test_intermediate_sums_of_panes_may_exceed_int64() -> None:
     most = (1 << 63) - 1
     rows = [("a", most, 4), ("a", most, 5), ("a", -most, 6), ("a", -most, 7)]
     for emit in (once_per_batch(), on_close()):

@@ -1,4 +1,4 @@
-"""Finals do not depend on batches, nothing is lost or counted twice, models agree."""
+"""Final results do not depend on batches, and equal the models."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def without_end(found: dict[Any, Any]) -> dict[Any, Any]:
 
 @settings(max_examples=150)
 @given(any_windows, rows_of, st.data())
-def test_finals_come_once_whatever_the_batches(
+def test_final_results_are_forwarded_once_with_any_batches(
     windows: Any, rows: list[Row], data: st.DataObject
 ) -> None:
     rows = [*rows, FAR]
@@ -83,7 +83,7 @@ def test_finals_come_once_whatever_the_batches(
 
 @settings(max_examples=100)
 @given(any_windows, rows_of)
-def test_the_last_update_of_a_window_is_its_final_result(windows: Any, rows: list[Row]) -> None:
+def test_last_update_of_window_is_its_final_result(windows: Any, rows: list[Row]) -> None:
     rows = [*rows, FAR]
     batches, dropped, _ = run(windows, each_update(), rows)
     last: dict[tuple[str, int, int], list[int] | None] = {}
@@ -109,7 +109,7 @@ def test_each_pair_of_record_and_window_is_aggregated_or_dropped(
 
 
 @given(any_windows, rows_of)
-def test_a_results_time_is_the_highest_of_its_records(windows: Any, rows: list[Row]) -> None:
+def test_time_of_result_is_latest_time_of_its_records(windows: Any, rows: list[Row]) -> None:
     times = {value: time for value, (_, _, time) in enumerate(rows)}
     numbered = [(key, value, time) for value, (key, _, time) in enumerate(rows)]
     batches, _, _ = run(windows, on_close(), [*numbered, ("end", -1, FAR[2])])
@@ -129,7 +129,7 @@ def test_a_results_time_is_the_highest_of_its_records(windows: Any, rows: list[R
     ],
     ids=lambda windows: type(windows).__name__,
 )
-def test_a_jump_of_stream_time_loses_nothing(windows: Any) -> None:
+def test_jump_of_stream_time_loses_no_window(windows: Any) -> None:
     hour = 3_600_000
     rows = [("k", number, number * 1000 * hour) for number in range(6)]
     batches, dropped, _ = run(windows, on_close(), rows, cuts=[1, 2, 4])

@@ -1,4 +1,4 @@
-"""Operators between windows by columns and what leaves a task: in pieces, as by records."""
+"""Operators between windows and outputs of a task run by columns, in pieces."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from kstreams.durations import milliseconds
 from kstreams.errors import ProcessingError
 from kstreams.operators import filter_not, reduce, rekey
 from kstreams.processors import chained
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import (
     HoppingWindows,
     SessionWindows,
@@ -37,6 +36,7 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_json import json_serde
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.graph.execution.test_execution import execution as execution_of
 from tests.kstreams.windows.both_executions import EMISSIONS, cuts_of, rows_of
 from tests.kstreams.windows.running import SOURCE, Row, store_for
@@ -45,7 +45,7 @@ Key = Windowed[str]
 PAIR = json_serde(tuple[int | None, str])
 LIST = json_serde(list[int])
 WINDOWED = windowed(TEXT, SessionWindows(milliseconds(3)))
-"""Of a kind that says start and end."""
+"""A kind of windows whose keys have start and end."""
 KINDS = (
     TumblingWindows(milliseconds(7), grace=milliseconds(3)),
     HoppingWindows(milliseconds(9), milliseconds(2)),
@@ -131,7 +131,7 @@ def run(
     rows_of,
     st.data(),
 )
-def test_columns_give_what_records_give(
+def test_columns_and_records_give_same_results(
     windows: Any, emit: Any, how: str, edge: bool, rows: list[Row], data: st.DataObject
 ) -> None:
     cuts = cuts_of(data, len(rows))
@@ -143,7 +143,7 @@ def test_columns_give_what_records_give(
     assert by_columns == by_records
 
 
-def test_a_function_that_raises_names_the_result() -> None:
+def test_failing_function_names_its_result() -> None:
     def refusing(key: Key, value: int | None) -> tuple[int, int | None]:
         if key.key == "b":
             raise ValueError("no more")
@@ -200,7 +200,7 @@ def from_elsewhere_too(builder: TopologyBuilder, changed: Any, results: Any) -> 
     [to_edge_of_lists, to_processor, from_elsewhere_too],
     ids=["could-be-changed", "processor", "elsewhere"],
 )
-def test_others_go_by_records(below: Any) -> None:
+def test_operator_with_other_children_runs_by_records(below: Any) -> None:
     builder = TopologyBuilder("t")
     records: Any = builder.add_source("in", SOURCE)
     made: Any = windowed_aggregate(KINDS[0], sum_(INT64), store=store_for(KINDS[0], INT64))

@@ -1,4 +1,4 @@
-"""The rules of windows hold for a number as for a column of numbers."""
+"""The rules of windows apply equally to numbers and to columns of numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RULES = {
 
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 @given(TIMES, SPANS)
-def test_a_rule_gives_of_a_column_what_it_gives_of_each_number(
+def test_rule_gives_same_values_for_column_and_numbers(
     rule: Any, times: list[int], span: int
 ) -> None:
     of_column = np.array(rule(np.array(times), span)).T.tolist()
@@ -44,26 +44,26 @@ def test_a_rule_gives_of_a_column_what_it_gives_of_each_number(
 
 
 @given(st.integers(0, 1 << 40), SPANS)
-def test_a_window_is_closed_from_its_close_time_on_and_no_sooner(end: int, delay: int) -> None:
+def test_window_closes_exactly_at_its_close_time(end: int, delay: int) -> None:
     closes = close_time(end, delay)
     assert end <= closed_end(closes, delay)
     assert not end <= closed_end(closes - 1, delay)
 
 
 @given(st.integers(0, 1 << 40), st.integers(0, 1 << 20))
-def test_a_late_record_lies_in_the_sliding_window_that_refuses_it(time: int, span: int) -> None:
+def test_late_record_is_within_sliding_window_that_rejects_it(time: int, span: int) -> None:
     start, end = refusing_window(time, span)
     assert 0 <= start <= time <= end == start + span
 
 
 @given(st.integers(0, 1 << 40), SPANS)
-def test_an_interval_ends_after_each_of_its_times(now: int, interval: int) -> None:
+def test_interval_ends_after_each_of_its_times(now: int, interval: int) -> None:
     due = interval_end(now, interval)
     assert now < due <= now + interval
     assert due % interval == 0
 
 
-def test_finals_are_sorted_by_start_those_of_sessions_by_end() -> None:
+def test_final_results_are_sorted_by_start_and_of_sessions_by_end() -> None:
     assert by_start(1, b"b") < by_start(2, b"a")
     assert by_start(1, b"a") < by_start(1, b"b")
     assert by_end(5, 1, b"b") < by_end(6, 0, b"a")

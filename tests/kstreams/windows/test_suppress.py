@@ -1,4 +1,4 @@
-"""Suppression: until windows close, until a time limit, with bounds."""
+"""`suppress` until windows close and until a time limit, with limits of its buffer."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from kstreams.state.stores.buffer.kind import buffer_store
 from kstreams.state.stores.buffer.rows import BufferRows
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
+from kstreams_testing.driver import TopologyTestDriver
 
 SOURCE: Topic[str, Any] = Topic("in", TEXT, INT64, nulls="pass")
 SINK: Topic[str, Any] = Topic("out", TEXT, INT64, nulls="pass")
@@ -45,29 +45,29 @@ def steps(driver: TopologyTestDriver, *rows: tuple[str, int | None, int]) -> lis
 
 
 @pytest.mark.parametrize("recreate", [True, False])
-def test_the_timer_starts_at_a_keys_first_record(recreate: bool) -> None:
+def test_timer_starts_at_first_record_of_key(recreate: bool) -> None:
     with driver_of(until_time_limit(milliseconds(2)), recreate=recreate) as driver:
         rows = [("v1", 1, 0), ("v1", 0, 1), ("v2", 1, 1), ("v1", 1, 2), ("x", 9, 3), ("x", 8, 4)]
         assert steps(driver, *rows) == [[], [], [], [("v1", 1, 2)], [("v2", 1, 1)], []]
 
 
-def test_a_null_value_is_held_back_and_released_like_others() -> None:
+def test_null_value_is_held_and_released_like_others() -> None:
     with driver_of(until_time_limit(milliseconds(2))) as driver:
         assert steps(driver, ("a", 1, 0), ("a", None, 1), ("b", 1, 2)) == [[], [], [("a", None, 1)]]
 
 
-def test_a_limit_of_nothing_releases_at_once() -> None:
+def test_zero_time_limit_releases_immediately() -> None:
     with driver_of(until_time_limit(milliseconds(0))) as driver:
         rows = [("a", 1, 5), ("b", 1, 5), ("b", 2, 4), ("c", 3, 6)]
         assert steps(driver, *rows) == [[row] for row in rows]
 
 
-def test_a_record_that_is_due_when_it_arrives_is_released_at_once() -> None:
+def test_record_due_on_arrival_is_released_immediately() -> None:
     with driver_of(until_time_limit(milliseconds(10))) as driver:
         assert steps(driver, ("a", 1, 100), ("b", 1, 50)) == [[], [("b", 1, 50)]]
 
 
-def test_due_records_are_released_before_a_bound_is_checked() -> None:
+def test_due_records_are_released_before_limit_is_checked() -> None:
     until = until_time_limit(milliseconds(10), max_records=1, full="fail")
     with driver_of(until) as driver:
         rows = [("a", 1, 0), ("b", 1, 10), ("c", 1, 5), ("c", 1, 0)]
@@ -77,7 +77,7 @@ def test_due_records_are_released_before_a_bound_is_checked() -> None:
             driver.pipe(SOURCE, "c", 1, timestamp=5)
 
 
-def test_the_second_result_of_a_window_that_has_closed_is_released_at_once() -> None:
+def test_second_result_of_closed_window_is_released_immediately() -> None:
     windows = TumblingWindows(milliseconds(100))
     key: Any = windowed(TEXT, windows)
     source: Any = Topic("in", key, INT64)
@@ -93,7 +93,7 @@ def test_the_second_result_of_a_window_that_has_closed_is_released_at_once() -> 
 
 
 @pytest.mark.parametrize("until", ["window", "limit"])
-def test_idle_timeout_releases_the_last_records_of_a_quiet_topic(until: str) -> None:
+def test_idle_timeout_releases_last_records_of_quiet_topic(until: str) -> None:
     windows = TumblingWindows(milliseconds(100))
     key: Any = windowed(TEXT, windows)
     source: Any = Topic("in", key, INT64)
@@ -113,7 +113,7 @@ def test_idle_timeout_releases_the_last_records_of_a_quiet_topic(until: str) -> 
         assert [record.key.key for record in driver.read(sink)] == ["a", "b"]
 
 
-def test_a_release_that_is_undone_with_its_record_comes_again() -> None:
+def test_rolled_back_release_is_repeated() -> None:
     seen: list[str] = []
 
     def fail_once(key: str, _: Any) -> None:
@@ -130,7 +130,7 @@ def test_a_release_that_is_undone_with_its_record_comes_again() -> None:
         assert driver.dropped == {"skipped-ProcessingError": 1}
 
 
-def test_one_record_too_many_releases_the_first_in_time() -> None:
+def test_record_above_limit_releases_earliest_record() -> None:
     until = until_time_limit(milliseconds(100), max_records=1)
     with driver_of(until) as driver:
         assert steps(driver, ("a", 1, 5), ("a", 2, 6), ("b", 3, 1), ("a", 4, 7)) == [
@@ -141,7 +141,7 @@ def test_one_record_too_many_releases_the_first_in_time() -> None:
         ]
 
 
-def test_one_record_too_many_fails_if_asked_to() -> None:
+def test_record_above_limit_fails_with_full_fail() -> None:
     until = until_time_limit(milliseconds(100), max_records=1, full="fail")
     with driver_of(until) as driver:
         driver.pipe(SOURCE, "a", 1, timestamp=0)
@@ -153,11 +153,11 @@ def test_one_record_too_many_fails_if_asked_to() -> None:
 @pytest.mark.parametrize(
     "bounds", [{"max_records": 2}, {"max_bytes": 60}], ids=["records", "bytes"]
 )
-def test_a_bound_that_is_reached_is_no_records_fault(policy: Any, bounds: Any) -> None:
+def test_full_buffer_is_not_reported_as_failed_record(policy: Any, bounds: Any) -> None:
     until = until_time_limit(milliseconds(100), full="fail", **bounds)
     with driver_of(until, policy=policy) as driver:
         assert steps(driver, ("a", 1, 0), ("b", 1, 0), ("a", 2, 1)) == [[], [], []]
-        for _ in range(2):  # nothing of the batch is kept: it comes again
+        for _ in range(2):  # the batch is rolled back, and retried
             with pytest.raises(LimitError, match="which is its limit") as caught:
                 driver.pipe(SOURCE, "c", 1, timestamp=2)
             assert caught.value.where.node == "held"
@@ -165,7 +165,7 @@ def test_a_bound_that_is_reached_is_no_records_fault(policy: Any, bounds: Any) -
             assert driver.store(HELD).approximate_count() == 2
 
 
-def test_bytes_too_many_release_the_first_in_time() -> None:
+def test_bytes_above_limit_release_earliest_record() -> None:
     with driver_of(until_time_limit(milliseconds(100), max_bytes=60)) as driver:
         rows = [("a", 1, 5), ("b", 2, 1), ("b", 9, 7), ("c", 3, 6), ("d", 4, 6)]
         assert steps(driver, *rows) == [[], [], [], [("b", 9, 7)], [("a", 1, 5)]]
@@ -174,7 +174,7 @@ def test_bytes_too_many_release_the_first_in_time() -> None:
 
 
 def bytes_held(driver: TopologyTestDriver) -> tuple[int, int]:
-    """Return the bytes that are counted, and those that are there."""
+    """Return the counted bytes and the actual bytes in the buffer."""
     store = driver.store(HELD)
     rows: Any = BufferRows.of(store)
     return rows.size_bytes(), sum(rows._bytes(r.key, kept) for r, kept in contents(store))
@@ -192,7 +192,7 @@ def contents(store: Any) -> list[Any]:
     ),
     st.sampled_from(["skip", "fail"]),
 )
-def test_the_bytes_that_are_counted_are_those_that_are_held(
+def test_counted_bytes_equal_held_bytes(
     rows: list[tuple[str, int | None, int]], policy: Any
 ) -> None:
     until = until_time_limit(milliseconds(5), max_bytes=75)
@@ -203,7 +203,7 @@ def test_the_bytes_that_are_counted_are_those_that_are_held(
             assert counted == held <= 75
 
 
-def test_bytes_held_before_there_was_a_bound_count_too() -> None:
+def test_bytes_held_before_limit_was_added_are_counted() -> None:
     with driver_of(until_time_limit(milliseconds(100)), recreate=False) as driver:
         steps(driver, ("a", 1, 0), ("b", 2, 0))
         held: BufferRows[str, int] = BufferRows.of(driver.store(HELD))
@@ -217,7 +217,7 @@ def test_bytes_held_before_there_was_a_bound_count_too() -> None:
             steps(driver, (key, 1, 0))
 
 
-def test_results_held_until_windows_close_have_a_bound_that_stops_the_app() -> None:
+def test_limit_of_results_held_until_windows_close_stops_app() -> None:
     windows = TumblingWindows(milliseconds(10))
     store: Any = buffer_store("held", key=windowed(TEXT, windows), value=INT64)
     for bounds in ({"max_records": 2}, {"max_bytes": 100}):
@@ -247,7 +247,7 @@ def test_headers_are_kept() -> None:
         assert driver.read(SINK) == [Record("a", 1, 0, headers)]
 
 
-def test_nonsense_is_refused() -> None:
+def test_invalid_arguments_are_rejected() -> None:
     with pytest.raises(ValueError, match="max_records"):
         until_time_limit(milliseconds(1), max_records=-1)
     with pytest.raises(ValueError, match="max_bytes is -1"):

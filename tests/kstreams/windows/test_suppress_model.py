@@ -1,4 +1,4 @@
-"""`suppress` forwards what a simple model forwards, wherever batches end and by both engines."""
+"""`suppress` equals a model, with any batch boundaries and by both engines."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from kstreams.emit import (
 )
 from kstreams.errors import LimitError, TopologyError
 from kstreams.state.stores.buffer.kind import buffer_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.windows import TumblingWindows, Windowed, windowed, windowed_aggregate
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.windows.running import SOURCE, Row, store_for
 from tests.kstreams.windows.suppress_model import BufferFullError, SuppressModel, Update
 from tests.kstreams.windows.test_properties import any_windows, model, rows_of
@@ -38,7 +38,7 @@ CUTS = st.sets(st.integers(1, 15), max_size=3)
 
 
 def suppressing(until: Any, key: Any) -> tuple[TopologyTestDriver, Any, Any]:
-    """Return a driver of `suppress` alone, its source and its sink."""
+    """Return a driver of a topology with `suppress` only, its source and its sink."""
     source: Any = Topic("in", key, INT64, nulls="pass")
     sink: Any = Topic("out", key, INT64, nulls="pass")
     builder = TopologyBuilder("suppress")
@@ -59,7 +59,7 @@ def batches(rows: Sequence[Any], cuts: set[int]) -> list[Sequence[Any]]:
 
 
 def compare(driver: TopologyTestDriver, source: Any, sink: Any, model: Any, parts: Any) -> None:
-    """Run batches by `suppress` and by its model, until one of both refuses a record."""
+    """Run batches by `suppress` and by its model, until either rejects a record."""
     now = -1
     for part in parts:
         expected: list[Update] = []
@@ -82,7 +82,7 @@ def compare(driver: TopologyTestDriver, source: Any, sink: Any, model: Any, part
 
 @settings(max_examples=150)
 @given(st.integers(0, 12), BOUNDS, st.sampled_from(["fail", "emit-early"]), UPDATES, CUTS)
-def test_until_time_limit_forwards_what_the_model_forwards(
+def test_suppress_until_time_limit_equals_model(
     limit: int, bound: int | None, full: Any, updates: list[Update], cuts: set[int]
 ) -> None:
     until = until_time_limit(milliseconds(limit), max_records=bound, full=full)
@@ -94,10 +94,10 @@ def test_until_time_limit_forwards_what_the_model_forwards(
 
 @settings(max_examples=150)
 @given(BOUNDS, UPDATES, st.lists(st.integers(0, 3)), CUTS)
-def test_until_window_closes_forwards_what_the_model_forwards(
+def test_suppress_until_window_closes_equals_model(
     bound: int | None, updates: list[Update], starts: list[int], cuts: set[int]
 ) -> None:
-    """Windows come at any time, those that have closed included."""
+    """Windows arrive at any time, including closed ones."""
     until = until_window_closes(TUMBLING, max_records=bound)
     expected_of = SuppressModel(3, by_window=True, max_records=bound, fails=True)
     windows = [Windowed(key, start * 10, start * 10 + 10) for start in starts for key in "ab"]
@@ -112,7 +112,7 @@ def test_until_window_closes_forwards_what_the_model_forwards(
 def aggregating(
     windows: Any, emit: Any, execution: Any, until: Any = None
 ) -> tuple[TopologyTestDriver, Any]:
-    """Return a driver of an aggregation, `suppress` below it if given, and its sink."""
+    """Return a driver of an aggregation, followed by `suppress` if given, and its sink."""
     key = windowed(TEXT, windows)
     sink: Any = Topic("out", key, INT64, nulls="pass")
     builder = TopologyBuilder("suppressed")
@@ -129,7 +129,7 @@ def aggregating(
 
 
 def updates_of(windows: Any, rows: Sequence[Row]) -> list[list[Update]]:
-    """Return the updates that each record makes."""
+    """Return the updates made by each record."""
     driver, sink = aggregating(windows, each_update(), "records")
     with driver:
         each = []
@@ -142,7 +142,7 @@ def updates_of(windows: Any, rows: Sequence[Row]) -> list[list[Update]]:
 @pytest.mark.parametrize("execution", ["records", "columns"])
 @settings(max_examples=60)
 @given(windows=any_windows, rows=rows_of, limit=st.none() | st.integers(0, 12), cuts=CUTS)
-def test_updates_are_suppressed_as_the_model_does_by_both_engines(
+def test_suppressed_updates_equal_model_by_both_engines(
     execution: Any, windows: Any, rows: list[Row], limit: int | None, cuts: set[int]
 ) -> None:
     delay = windows.close_delay_ms if limit is None else limit
@@ -171,7 +171,7 @@ def test_updates_are_suppressed_as_the_model_does_by_both_engines(
 def test_until_window_closes_releases_final_results_of_batches_once(
     execution: Any, windows: Any, rows: list[Row], cuts: set[int], closes: bool
 ) -> None:
-    """A batch brings its results when it has ended, after stream time has advanced."""
+    """A batch forwards its results at its end, after stream time has advanced."""
     rows = [*rows, ("end", 0, 100_000_000)]
     driver, sink = aggregating(windows, once_per_batch(), execution, until_window_closes(windows))
     with driver:
@@ -190,14 +190,14 @@ def test_until_window_closes_releases_final_results_of_batches_once(
 
 
 @pytest.mark.parametrize("emit", [every(milliseconds(60)), at_most_every(milliseconds(60))])
-def test_build_rejects_until_window_closes_below_results_that_come_later(emit: Any) -> None:
+def test_build_rejects_until_window_closes_after_delayed_results(emit: Any) -> None:
     with pytest.raises(TopologyError, match="node 'windows' forwards that later, by"):
         aggregating(TUMBLING, emit, "auto", until_window_closes(TUMBLING))
     driver, _ = aggregating(TUMBLING, emit, "auto", until_time_limit(milliseconds(5)))
     driver.close()
 
 
-def test_until_window_closes_stops_at_its_bound_at_the_end_of_a_batch() -> None:
+def test_until_window_closes_stops_at_its_limit_at_end_of_batch() -> None:
     until = until_window_closes(TUMBLING, max_records=1)
     driver, sink = aggregating(TUMBLING, once_per_batch(), "records", until)
     with driver:

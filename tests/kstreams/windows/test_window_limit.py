@@ -1,4 +1,4 @@
-"""How many windows may hold a record: a bound at `build`, and a way to raise it."""
+"""Limit of windows that contain one record: checked by `build`, and configurable."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.kstreams.windows.running import SOURCE, run, store_for, topology_of
 TOO_MANY = HoppingWindows(days(1), milliseconds(100))
 
 
-def test_a_record_in_too_many_windows_is_refused_when_the_topology_is_built() -> None:
+def test_windows_with_too_many_per_record_are_rejected_by_build() -> None:
     with pytest.raises(TopologyError) as caught:
         topology_of(TOO_MANY, on_close(), count())
     (problem,) = caught.value.problems
@@ -29,7 +29,7 @@ def test_a_record_in_too_many_windows_is_refused_when_the_topology_is_built() ->
     assert "HoppingWindows(..., max_windows=864_000)" in problem
 
 
-def test_an_aggregation_with_late_records_split_off_is_checked_too() -> None:
+def test_aggregation_with_late_branch_is_checked_too() -> None:
     builder = TopologyBuilder("t")
     source: Any = builder.add_source("in", SOURCE)
     supplier: Any = windowed_aggregate(TOO_MANY, count(), store=store_for(TOO_MANY, count().state))
@@ -38,7 +38,7 @@ def test_an_aggregation_with_late_records_split_off_is_checked_too() -> None:
         builder.build()
 
 
-def test_the_bound_can_be_raised_and_lowered() -> None:
+def test_limit_can_be_raised_and_lowered() -> None:
     raised = HoppingWindows(hours(2), seconds(1), max_windows=7_200)
     assert raised == HoppingWindows(hours(2), seconds(1))
     topology_of(raised, on_close(), count())
@@ -54,7 +54,7 @@ def count_of_results(windows: Any, execution: Any = "auto") -> int:
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_a_record_in_as_many_windows_as_the_bound_allows_is_aggregated_in_each(
+def test_record_in_as_many_windows_as_limit_is_aggregated_in_each(
     execution: Any,
 ) -> None:
     windows = HoppingWindows(milliseconds(MAX_WINDOWS), milliseconds(1))
@@ -62,7 +62,7 @@ def test_a_record_in_as_many_windows_as_the_bound_allows_is_aggregated_in_each(
 
 
 class Dense:
-    """Windows of another kind, as many as it is asked for."""
+    """Custom windows, with a given number of windows for each time."""
 
     close_delay_ms, close_interval_ms = 0, 1
 
@@ -77,19 +77,19 @@ class Dense:
 
 
 class Denser(Dense):
-    """Allows for more."""
+    """Custom windows with a higher limit."""
 
     max_windows = 2 * MAX_WINDOWS
 
 
-def test_another_kind_of_windows_has_the_bound_as_well_and_may_say_otherwise() -> None:
+def test_custom_windows_have_default_limit_and_can_override_it() -> None:
     with pytest.raises(ProcessingError, match="5,001 windows of Dense hold time 10000"):
         count_of_results(Dense(MAX_WINDOWS + 1))
     assert count_of_results(Denser(MAX_WINDOWS + 1)) == MAX_WINDOWS + 1
 
 
 @pytest.mark.parametrize("emit", [each_update(), once_per_batch(), on_close()], ids=repr)
-def test_a_table_is_worked_on_in_parts_where_records_are_in_many_windows(
+def test_table_is_processed_in_parts_if_records_are_in_many_windows(
     emit: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []

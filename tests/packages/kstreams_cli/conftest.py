@@ -1,4 +1,4 @@
-"""Every test begins in an empty directory, with nothing of the caller's environment."""
+"""Fixtures: every test begins in an empty directory, without the caller's environment variables."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ WHERE = ("--checkpoint", "word-count", "--data", "topics")
 
 
 def counted_words(monkeypatch: pytest.MonkeyPatch, name: str) -> str:
-    """Run the app by hand; return the module of its topology."""
+    """Run the app's batches without Spark; return the module of its topology."""
     module = words_module(Path.cwd(), monkeypatch, name)
     words = import_module(module)
     app = ByHand(Path.cwd(), words.topology, retained_batches=10)

@@ -1,4 +1,4 @@
-"""Run the command line as a user does, but in this process."""
+"""Run the command line as a user does, in this process."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ def kstreams(*arguments: str, given: str | bytes | None = None) -> Result:
 
 
 def say(*arguments: str, given: str | bytes | None = None) -> str:
-    """Run `kstreams`, which must succeed, and return what it wrote as its result."""
+    """Run `kstreams` successfully, and return its standard output."""
     result = kstreams(*arguments, given=given)
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def words_module(directory: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> str:
-    """Put the word count into a module of its own in a new current directory."""
+    """Write the word count to a module in a new current directory."""
     monkeypatch.chdir(directory)
     monkeypatch.syspath_prepend(str(directory))
     (directory / f"{name}.py").write_text(WORDS)

@@ -1,4 +1,4 @@
-"""Every command that takes a checkpoint takes a URL, whatever storage serves its scheme."""
+"""Every command with a checkpoint accepts a URL, for any storage with a registered scheme."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ COMMANDS = {
         "embedded topics are for one machine",
     ),
 }
-"""What is said after the command, and what it says: `run` gets as far as topics on disk let it."""
+"""The arguments of each command, and a part of its output. `run` stops at missing topics."""
 FAILS = {"run"}
 
 
 def taking_checkpoints() -> set[str]:
-    """Return the commands that have an option or an argument for one."""
+    """Return the commands that have an option or an argument for a checkpoint."""
     root: Any = typer.main.get_command(PROGRAM)
     context = typer.Context(root)
 
@@ -81,7 +81,7 @@ def taking_checkpoints() -> set[str]:
     return set(walk(root, ()))
 
 
-def test_all_commands_are_tried() -> None:
+def test_each_command_with_a_checkpoint_is_in_the_table() -> None:
     assert taking_checkpoints() == {*COMMANDS}
 
 
@@ -104,7 +104,9 @@ def where(url: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_a_command_takes_a_url(name: str, app: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_accepts_a_checkpoint_url(
+    name: str, app: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Server, "run", lambda _, begun: begun())
     arguments, says = COMMANDS[name]
     options = {

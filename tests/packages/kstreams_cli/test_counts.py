@@ -1,4 +1,4 @@
-"""`kstreams counts`: what the last commits say of an app's nodes."""
+"""`kstreams counts`: the counts of an app's nodes in its last commits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def committed(totals: Totals | None) -> None:
     app.commits.append(Commit(0, "run", 1_000, {}, totals=totals))
 
 
-def test_each_node_has_a_line() -> None:
+def test_counts_show_a_line_for_each_node() -> None:
     committed(TOTALS)
     lines = [line.split() for line in say("counts", "viewed", *WHERE).splitlines()]
     assert lines[1] == ["in", "in", "12", "8", "1", "2", "late,", "1", "null-key"]
@@ -35,7 +35,7 @@ def test_each_node_has_a_line() -> None:
     assert ["in", "out", "0", "0", "8", "64"] in lines
 
 
-def test_programs_get_json() -> None:
+def test_counts_as_json() -> None:
     committed(TOTALS)
     (query,) = json.loads(say("counts", "viewed", *WHERE, "--json"))["queries"]
     assert (query["query"], query["batch"], query["committed_at_ms"]) == ("in", 0, 1_000)
@@ -46,13 +46,13 @@ def test_programs_get_json() -> None:
     assert query["topics"]["out"] == out
 
 
-def test_a_commit_of_an_earlier_version_has_no_counts() -> None:
+def test_commit_of_an_earlier_release_has_no_counts() -> None:
     committed(None)
     found = kstreams("counts", "viewed", *WHERE)
     assert (found.exit_code, "begin with its next batch" in found.stderr) == (0, True)
 
 
-def test_an_app_may_have_no_batch_yet() -> None:
+def test_counts_of_an_app_without_a_batch() -> None:
     Committing(Path("c").absolute(), COUNTS)
     found = kstreams("counts", "viewed", *WHERE)
     assert (found.exit_code, "no batch yet" in found.stderr) == (0, True)

@@ -1,4 +1,4 @@
-"""`kstreams describe` shows a topology in each format, or what is wrong with it."""
+"""`kstreams describe` shows a topology in each format, or its problems."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ def _words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words_module(tmp_path, monkeypatch, "words")
 
 
-def test_formats_are_the_topologys_own() -> None:
+def test_describe_prints_the_formats_of_the_topology() -> None:
     topology = load_topology("words")
     assert say("describe", "words") == topology.describe()
     assert say("describe", "words", "--format", "mermaid") == topology.to_mermaid()
     assert say("describe", "words", "--format", "dot") == topology.to_dot()
 
 
-def test_it_is_written_to_a_file(tmp_path: Path) -> None:
+def test_describe_writes_to_a_file(tmp_path: Path) -> None:
     result = kstreams("describe", "words", "--output", "out.txt")
     assert (result.stdout, result.stderr) == ("", "Wrote out.txt.\n")
     assert (tmp_path / "out.txt").read_text() == load_topology("words").describe()
     assert kstreams("describe", "words", "--output", "no/out.txt").exit_code == 2
 
 
-def test_a_wrong_topology_shows_every_problem(tmp_path: Path) -> None:
+def test_describe_shows_every_problem_of_a_topology(tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("from kstreams import *\nb = TopologyBuilder('b')\n")
     result = kstreams("describe", "empty:b")
     assert result.exit_code == 1
     assert result.stderr.startswith("TopologyError: ")
 
 
-def test_errors_of_the_users_code_name_the_line(tmp_path: Path) -> None:
+def test_error_in_user_code_is_shown_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("\n\nx = 1 / 0\n")
     result = kstreams("describe", "broken")
     assert result.exit_code == 1
@@ -49,7 +49,7 @@ def test_errors_of_the_users_code_name_the_line(tmp_path: Path) -> None:
     assert "Hint" not in debug.stderr
 
 
-def test_it_shows_what_goes_to_executors(tmp_path: Path) -> None:
+def test_describe_packages_lists_files_for_the_executors(tmp_path: Path) -> None:
     shop = tmp_path / "describeshop"
     (shop / ".git").mkdir(parents=True)
     for name in ("__init__.py", ".env", "server.pem"):

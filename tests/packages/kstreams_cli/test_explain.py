@@ -1,4 +1,4 @@
-"""`kstreams explain` and `kstreams trace`: what they show, and what programs get."""
+"""`kstreams explain` and `kstreams trace`: their text and JSON output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _app(monkeypatch: pytest.MonkeyPatch) -> None:
     counted_words(monkeypatch, TOPOLOGY)
 
 
-def test_a_value_its_history_and_its_records() -> None:
+def test_explain_shows_value_history_and_records() -> None:
     found = kstreams("explain", "word-count", "counts", "a", *RUN)
     assert found.exit_code == 0
     lines = [line.split() for line in found.stdout.splitlines()]
@@ -32,7 +32,7 @@ def test_a_value_its_history_and_its_records() -> None:
     assert "equal to what was committed" in found.stderr
 
 
-def test_without_the_topology_there_is_the_history() -> None:
+def test_explain_without_the_topology_shows_the_history() -> None:
     found = kstreams("explain", "word-count", "counts", "b", *WHERE)
     assert found.exit_code == 0
     assert "--topology MODULE:NAME shows the records" in found.stderr
@@ -40,7 +40,7 @@ def test_without_the_topology_there_is_the_history() -> None:
     assert refused.exit_code == 2
 
 
-def test_programs_get_the_same() -> None:
+def test_explain_as_json() -> None:
     found = json.loads(say("explain", "word-count", "counts", "a", "--all", "--json", *RUN))
     assert (found["value"], [each["batch"] for each in found["explained"]]) == (
         [{"value": 3}],
@@ -53,13 +53,13 @@ def test_programs_get_the_same() -> None:
     assert (by_bytes["key"], by_bytes["history"]) == ("a", found["history"])
 
 
-def test_markup_in_keys_is_text_and_a_key_has_to_be_given() -> None:
+def test_explain_shows_markup_in_keys_as_text_and_requires_a_key() -> None:
     assert "counts / [red]c[/]" in say("explain", "word-count", "counts", "[red]c[/]", *RUN)
     assert kstreams("explain", "word-count", "counts", *RUN).exit_code == 2
     assert "no such key" in say("explain", "word-count", "counts", "zebra", *RUN)
 
 
-def test_where_a_record_went() -> None:
+def test_trace_shows_the_way_of_a_record() -> None:
     found = json.loads(say("explain", "word-count", "counts", "b", "--json", *RUN))
     record = found["explained"][0]["steps"][0]["record"]
     place = f"lines/{record['partition']}@{record['offset']}"
@@ -80,7 +80,7 @@ def test_where_a_record_went() -> None:
     ],
     ids=["no place", "no topology", "not yet", "not read"],
 )
-def test_what_cannot_be_traced(
+def test_trace_of_a_missing_record_is_an_error(
     place: str, options: tuple[str, ...], code: int, problem: str
 ) -> None:
     found = kstreams("trace", "word-count", place, *options)
@@ -88,7 +88,7 @@ def test_what_cannot_be_traced(
     assert problem in " ".join(found.stderr.replace("│", " ").split())
 
 
-def test_an_audit_by_the_command_line() -> None:
+def test_audit_command_compares_batches() -> None:
     found = kstreams("state", "verify", "word-count", "--replay", "3", *RUN)
     assert found.exit_code == 0, found.output
     assert "3 batches of tasks ran again, all equal" in found.stderr

@@ -1,4 +1,4 @@
-"""`kstreams forecast`: what it shows, and what programs get."""
+"""`kstreams forecast`: its text and JSON output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run(app: ByHand, batches: int) -> None:
         app.run()
 
 
-def test_requests_money_growth_and_restores(app: ByHand) -> None:
+def test_forecast_shows_requests_costs_growth_and_restore_times(app: ByHand) -> None:
     run(app, 5)
     found = json.loads(say("forecast", "doubled", "--json", "--put-price", "1000", *WHERE))
     (query,) = found["queries"]
@@ -43,7 +43,7 @@ def test_requests_money_growth_and_restores(app: ByHand) -> None:
     assert "on S3 a day: $0.09 of PUT" in text
 
 
-def test_what_cannot_be_said(app: ByHand) -> None:
+def test_forecast_refuses_too_few_commits_and_invalid_options(app: ByHand) -> None:
     run(app, 1)
     found = kstreams("forecast", "doubled", *WHERE)
     assert found.exit_code == 1

@@ -1,4 +1,4 @@
-"""Serdes by what is typed to name them."""
+"""Serdes named on the command line."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ import pytest
 from kstreams import KStreamsError, Serde, plugins
 from kstreams.errors import DeserializationError
 from kstreams.serde import SerdeByText, SerdeRequest
+from kstreams_cli import formats
 from kstreams_cli.formats import Format, find_format, find_serde, offered_names, recorded_serde
 from kstreams_cli.usage import WrongUsageError
 from tests.packages.kstreams_cli.terminal import kstreams, say
 
 
 class Cents(Serde[int]):
-    """A serde of a package: cents as text, asked for with a currency."""
+    """A serde of an installed package: cents as text, with a currency as its argument."""
 
     name = "cents"
     type_token = int
@@ -47,7 +48,7 @@ CENTS = SerdeByText("cents:CURRENCY", "money", make_cents, lambda name: None)
 
 @pytest.fixture
 def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let an installed package offer a serde, a thing that is none, and one that is broken."""
+    """Register a serde, an object that is none, and a broken module as plugins."""
     group = "kstreams.serde_texts"
     offers = {
         "cents": f"{__name__}:CENTS",
@@ -72,11 +73,11 @@ def package(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("msgpack", "msgpack[Any]"),
     ],
 )
-def test_a_name_means_a_serde(text: str, name: str) -> None:
+def test_name_is_resolved_to_a_serde(text: str, name: str) -> None:
     assert find_serde(text).name == name
 
 
-def test_a_package_offers_serdes_by_text(package: None) -> None:
+def test_package_offers_serdes_by_name(package: None) -> None:
     found: Any = find_serde("cents:EUR", topic="t", part="key", registry="http://r")
     asked = found.request
     assert (asked.text, asked.topic, asked.part, asked.registry) == ("EUR", "t", "key", "http://r")
@@ -98,13 +99,25 @@ def test_a_package_offers_serdes_by_text(package: None) -> None:
         ("no_such_module:ORDERS", "there is no module 'no_such_module'"),
     ],
 )
-def test_what_means_nothing_says_what_would(package: None, text: str, problem: str) -> None:
+def test_unknown_serde_suggests_valid_ones(package: None, text: str, problem: str) -> None:
     with pytest.raises(WrongUsageError) as caught:
         find_serde(text)
     assert problem in caught.value.message
 
 
-def test_a_serde_that_needs_its_type_says_so() -> None:
+def test_unknown_serde_of_an_extra_that_is_not_installed_names_the_extra(
+    package: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formats, "missing_extra", lambda name: name)
+
+    with pytest.raises(WrongUsageError) as caught:
+        find_serde("no_such_format:order.avsc")
+
+    assert "there is no module 'no_such_format'" in caught.value.message
+    assert "pip install 'kstreams-spark[no_such_format]'" in caught.value.message
+
+
+def test_serde_without_its_type_argument_is_refused() -> None:
     with pytest.raises(WrongUsageError, match="'xml' needs its type"):
         find_serde("xml")
 
@@ -118,18 +131,18 @@ def test_a_serde_that_needs_its_type_says_so() -> None:
         ("msgpack-by-place[Point]", "msgpack[Any]"),
     ],
 )
-def test_a_recorded_name_means_what_reads_it(recorded: str, name: str) -> None:
+def test_recorded_name_is_resolved_to_a_serde(recorded: str, name: str) -> None:
     found = recorded_serde(recorded)
     assert found is not None
     assert found.name == name
 
 
 @pytest.mark.parametrize("recorded", ["point", "zstd:1a2b3c4d(text)", "gzip(point)", "json[", ""])
-def test_a_recorded_name_may_be_unknown(recorded: str) -> None:
+def test_recorded_name_may_be_unknown(recorded: str) -> None:
     assert recorded_serde(recorded) is None
 
 
-def test_bytes_that_are_no_value_come_back_as_they_are(package: None) -> None:
+def test_undecodable_bytes_are_returned_unchanged(package: None) -> None:
     cents = find_format("cents:EUR")
     assert cents.read(b"5") == (5, True)
     for data in (b"five", b"panic"):
@@ -137,10 +150,10 @@ def test_bytes_that_are_no_value_come_back_as_they_are(package: None) -> None:
     assert cents.read(None) == (None, True)
 
 
-def test_what_does_not_answer_is_no_bad_record() -> None:
+def test_unavailable_registry_is_not_a_bad_record() -> None:
     class Away(Cents):
         def __init__(self) -> None:
-            """Ask for nothing."""
+            """Take no arguments."""
 
         def deserialize(self, data: bytes) -> Any:
             if data == b"bad":
@@ -156,7 +169,7 @@ def test_what_does_not_answer_is_no_bad_record() -> None:
 
 
 def descriptor_set(directory: Path) -> Path:
-    """Write what protoc writes of a message with an id and an item."""
+    """Write a descriptor set of a message with an id and an item."""
     from google.protobuf import descriptor_pb2
 
     file = descriptor_pb2.FileDescriptorProto(name="shop.proto", package="shop", syntax="proto3")
@@ -176,7 +189,7 @@ def avro_file(directory: Path) -> Path:
     return path
 
 
-def test_messages_and_records_are_produced_and_shown_by_files(tmp_path: Path) -> None:
+def test_messages_and_records_are_produced_and_shown_by_schema_files(tmp_path: Path) -> None:
     line = '{"id": 1, "item": "tea"}'
     for number, serde in enumerate(
         (f"protobuf:{descriptor_set(tmp_path)}#shop.Order", f"avro:{avro_file(tmp_path)}")
@@ -200,7 +213,7 @@ def test_messages_and_records_are_produced_and_shown_by_files(tmp_path: Path) ->
         ("msgpack:x", "takes nothing behind the name"),
     ],
 )
-def test_files_that_are_missing_say_what_is_wanted(text: str, problem: str) -> None:
+def test_missing_schema_file_is_refused_with_the_expected_form(text: str, problem: str) -> None:
     with pytest.raises(WrongUsageError) as caught:
         find_serde(text)
     assert problem in caught.value.message
@@ -241,7 +254,7 @@ def test_objects_are_produced_and_shown_as_json(name: str) -> None:
     assert "line 1: no " in wrong.stderr
 
 
-def test_the_serdes_are_listed(package: None) -> None:
+def test_serdes_command_lists_all_serdes(package: None) -> None:
     rows = [line.split() for line in say("serdes").splitlines()]
     assert ["cents:CURRENCY", "money"] in rows
     assert ["gzip:SERDE", "what", "another", "serde", "writes,", "compressed"] in rows
@@ -249,7 +262,7 @@ def test_the_serdes_are_listed(package: None) -> None:
     assert next(row for row in rows if row[0] == "odd")[1:3] == ["expected", "a"]
 
 
-def test_options_say_where_to_look() -> None:
+def test_help_of_topic_commands_names_serdes_and_registry() -> None:
     for command in ("produce", "tail"):
         text = " ".join(say("topics", command, "--help").split())
         assert "kstreams serdes" in text

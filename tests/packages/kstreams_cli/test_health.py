@@ -1,4 +1,4 @@
-"""`kstreams health`: an app that does nothing is well as long as there is nothing to do."""
+"""`kstreams health`: an idle app is healthy as long as it has no records to read."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ def checked(*options: str) -> tuple[int, str]:
     return result.exit_code, " ".join((result.stdout + result.stderr).split())
 
 
-def test_an_app_that_commits_is_well(app: Committing) -> None:
+def test_app_with_recent_commits_is_healthy(app: Committing) -> None:
     produce(READ + 9)
     commit(app, seconds_ago=30)
     assert checked() == (0, "viewed is healthy")
     assert checked("--max-age", "5s")[0] == 1
 
 
-def test_an_app_without_input_is_well_however_old_its_commit(app: Committing) -> None:
+def test_app_without_input_is_healthy_whatever_the_age_of_its_commit(app: Committing) -> None:
     produce(READ)
     commit(app, seconds_ago=9_999)
     assert checked()[0] == 0
 
 
-def test_one_that_leaves_records_waiting_is_not(app: Committing) -> None:
+def test_app_with_waiting_records_and_no_commit_is_unhealthy(app: Committing) -> None:
     produce(READ + 2)
     commit(app, seconds_ago=9_999)
     said = "query 'in' has 2 records to read, and has committed nothing since batch 0"
@@ -71,13 +71,13 @@ def test_one_that_leaves_records_waiting_is_not(app: Committing) -> None:
     assert (code, query["healthy"], query["records_waiting"]) == (1, False, 2)
 
 
-def test_an_app_that_has_never_committed() -> None:
+def test_app_without_a_commit_is_unhealthy() -> None:
     assert checked()[0] == 0
     produce(3)
     assert checked() == (1, "✗ query 'in' has 3 records to read, and has committed nothing")
 
 
-def test_a_paused_app_is_well_and_says_so(app: Committing) -> None:
+def test_paused_app_is_healthy_and_shows_the_reason(app: Committing) -> None:
     produce(READ + 2)
     commit(app, seconds_ago=9_999)
     assert kstreams("pause", "viewed", "--reason", "a move", "--checkpoint", "c").exit_code == 0
@@ -87,8 +87,8 @@ def test_a_paused_app_is_well_and_says_so(app: Committing) -> None:
     assert checked()[0] == 1
 
 
-def tell(*, waiting: int, seconds_ago: int = 0) -> None:
-    """Let the app have told that it reads a log, and how much of it waits."""
+def report_waiting(*, waiting: int, seconds_ago: int = 0) -> None:
+    """Write a report of the app about its position in a log, and the records that wait in it."""
     heard_ms = SystemClock().now_ms() - 1_000 * seconds_ago
     unread = {TopicPartition("in", 1): Unread(READ, READ + waiting)}
     query = LiveQuery(0, "job", 5, 0, unread, heard_ms, {"in": Kept(3_000, 500)})
@@ -100,20 +100,20 @@ def tell(*, waiting: int, seconds_ago: int = 0) -> None:
     files.replace(TOPOLOGY, to_bytes(outline.to_json()))
 
 
-def test_what_waits_in_a_log_the_app_itself_says(app: Committing) -> None:
-    produce(READ + 9)  # of a topic that has the log's name, and is none of the app's
+def test_waiting_records_of_a_log_come_from_the_report_of_the_app(app: Committing) -> None:
+    produce(READ + 9)  # of a topic with the log's name, which the app does not read
     commit(app, seconds_ago=9_999)
-    tell(waiting=0)
+    report_waiting(waiting=0)
     assert checked()[0] == 0
-    tell(waiting=7)
+    report_waiting(waiting=7)
     said = "query 'in' has 7 records to read, and has committed nothing since batch 0"
     assert checked() == (1, f"✗ {said}")
     (query,) = json.loads(checked("--json")[1])["queries"]
     assert (query["kept_bytes"], query["room_bytes"]) == ({"in": 3_000}, {"in": 500})
 
 
-def test_an_app_that_reads_a_log_and_is_not_heard_is_not_well(app: Committing) -> None:
-    tell(waiting=0, seconds_ago=60)
+def test_app_with_a_log_and_an_old_report_is_unhealthy(app: Committing) -> None:
+    report_waiting(waiting=0, seconds_ago=60)
     commit(app, seconds_ago=30)
     assert checked()[0] == 0
     said = "query 'in' has committed nothing since batch 0, and does not say what 'in' has to read"

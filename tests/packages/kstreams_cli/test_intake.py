@@ -1,4 +1,4 @@
-"""`kstreams intake`: what it refuses, and a process that ends cleanly when it is asked to."""
+"""`kstreams intake`: refused options, and a process that ends cleanly on a signal."""
 
 from __future__ import annotations
 
@@ -55,19 +55,19 @@ def _module(_alone: None) -> None:
         (("hooks:HOOK", "--topic", "t", "--value-serde", "none-such"), "--value-serde"),
     ],
 )
-def test_wrong_usage_is_told(options: tuple[str, ...], said: str) -> None:
+def test_wrong_usage_is_refused(options: tuple[str, ...], said: str) -> None:
     found = kstreams("intake", *options)
     assert (found.exit_code, said in " ".join(found.stderr.split())) == (2, True)
 
 
-def test_it_says_at_its_end_what_it_has_done() -> None:
+def test_intake_prints_a_summary_at_its_end() -> None:
     found = kstreams("intake", "hooks:make", "--topic", "t", "--timeout", "10ms")
     assert found.exit_code == 0
     assert "webhook /orders: 0 received, 0 appended, no gaps" in " ".join(found.stderr.split())
 
 
 @pytest.mark.slow
-def test_it_takes_messages_without_pyspark_and_ends_at_a_signal(tmp_path: Path) -> None:
+def test_intake_runs_without_pyspark_and_ends_on_a_signal(tmp_path: Path) -> None:
     port = hook().port
     program = (
         "import sys; from kstreams_cli import main; import atexit;"

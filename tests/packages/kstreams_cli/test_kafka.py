@@ -1,4 +1,4 @@
-"""The same commands on a broker."""
+"""Commands for topics on a Kafka broker."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.packages.kstreams_cli.terminal import kstreams, say
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(300)]
 
 
-def test_topics_on_kafka(
+def test_topic_commands_on_kafka(
     broker: KafkaBroker, topic_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KSTREAMS_BOOTSTRAP", broker.bootstrap)
@@ -48,7 +48,7 @@ def test_topics_on_kafka(
     assert topic_name not in say("topics", "list", "--quiet").splitlines()
 
 
-def test_tail_goes_on_behind_headers_that_cannot_be_read(
+def test_tail_continues_after_undecodable_headers(
     broker: KafkaBroker, topic_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KSTREAMS_BOOTSTRAP", broker.bootstrap)
@@ -63,7 +63,7 @@ def test_tail_goes_on_behind_headers_that_cannot_be_read(
     assert json.loads(line)["undecodable"] == ["headers"]
 
 
-def test_secrets_come_from_a_file_and_are_not_shown(broker: KafkaBroker, tmp_path: Path) -> None:
+def test_secrets_are_read_from_a_file_and_not_shown(broker: KafkaBroker, tmp_path: Path) -> None:
     options = tmp_path / "kafka.properties"
     options.write_text(
         "security.protocol=SSL\nssl.ca.location=/nowhere.pem\nssl.key.password=hunter2\n"

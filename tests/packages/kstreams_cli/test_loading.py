@@ -1,4 +1,4 @@
-"""The command line finds the user's topology, or says what there is instead."""
+"""The command line finds the user's topology, or suggests existing ones."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def _words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("target", ["words:topology", "words:build", "words", "words.py:build"])
-def test_a_topology_a_builder_a_function_or_the_only_one(target: str) -> None:
+def test_topology_is_found_as_topology_builder_function_or_the_only_one(target: str) -> None:
     assert load_topology(target).name == "word-count"
 
 
-def test_a_builder_itself(tmp_path: Path) -> None:
+def test_builder_object_is_found(tmp_path: Path) -> None:
     (tmp_path / "other.py").write_text("import words\nbuilder = words.build()\n")
     assert load_topology("other:builder").name == "word-count"
 
 
-def test_modules_in_folders(tmp_path: Path) -> None:
+def test_modules_in_folders_are_found(tmp_path: Path) -> None:
     (tmp_path / "jobs").mkdir()
     (tmp_path / "words.py").rename(tmp_path / "jobs" / "words.py")
     assert load_topology("jobs.words:build").name == "word-count"
@@ -52,13 +52,13 @@ def test_modules_in_folders(tmp_path: Path) -> None:
         (".words", "'.words' is no module's name"),
     ],
 )
-def test_what_is_not_there_suggests_what_is(target: str, message: str) -> None:
+def test_missing_name_suggests_existing_ones(target: str, message: str) -> None:
     with pytest.raises(WrongUsageError) as raised:
         load_topology(target)
     assert str(raised.value).startswith(message)
 
 
-def test_several_topologies_must_be_told_apart(tmp_path: Path) -> None:
+def test_several_topologies_need_a_name(tmp_path: Path) -> None:
     (tmp_path / "two.py").write_text("import words\na = b = words.topology\n")
     with pytest.raises(
         WrongUsageError, match="has several topologies: give MODULE:NAME; it has a, b"
@@ -66,14 +66,14 @@ def test_several_topologies_must_be_told_apart(tmp_path: Path) -> None:
         load_topology("two")
 
 
-def test_of_a_topology_and_its_builder_the_topology_is_meant(tmp_path: Path) -> None:
+def test_topology_is_preferred_to_its_builder(tmp_path: Path) -> None:
     (tmp_path / "both.py").write_text(
         "import words\nbuilder = words.build()\na = builder.build()\n"
     )
     assert load_topology("both").name == "word-count"
 
 
-def test_a_function_with_arguments_is_wrong_usage(tmp_path: Path) -> None:
+def test_function_with_arguments_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "f.py").write_text("def build(size): ...\ndef broken(): return 1 + 'a'\n")
     with pytest.raises(WrongUsageError, match="cannot be called without arguments"):
         load_topology("f:build")
@@ -81,7 +81,7 @@ def test_a_function_with_arguments_is_wrong_usage(tmp_path: Path) -> None:
         load_topology("f:broken")
 
 
-def test_what_the_users_code_raises_comes_out(tmp_path: Path) -> None:
+def test_error_of_user_code_is_raised_unchanged(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("import no_such_package\n")
     with pytest.raises(ModuleNotFoundError, match="no_such_package"):
         load_topology("broken")
@@ -93,13 +93,13 @@ def test_what_the_users_code_raises_comes_out(tmp_path: Path) -> None:
         load_topology("empty:b")
 
 
-def test_objects_by_name() -> None:
+def test_objects_are_loaded_by_name() -> None:
     assert load_object("kstreams.serde:INT64.name") == "int64"
     with pytest.raises(WrongUsageError, match="is not MODULE:NAME"):
         load_object("kstreams.serde")
 
 
-def test_serdes_of_ones_own(tmp_path: Path) -> None:
+def test_serde_of_the_user_is_loaded_by_name(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("from kstreams import INT64 as COUNT\nother = 3\n")
     say("topics", "create", "t", "-p", "1")
     say("topics", "produce", "t", "--value-serde", "mine:COUNT", given="5\n")
@@ -108,12 +108,12 @@ def test_serdes_of_ones_own(tmp_path: Path) -> None:
     assert kstreams("topics", "tail", "t", "--value-serde", "mine:other").exit_code == 2
 
 
-def test_python_workers_find_the_modules_too(tmp_path: Path) -> None:
+def test_python_workers_find_the_modules(tmp_path: Path) -> None:
     load_topology("words")
     assert os.environ["PYTHONPATH"].split(os.pathsep)[0] == str(tmp_path)
 
 
-def test_describing_starts_no_jvm(tmp_path: Path) -> None:
+def test_describe_starts_no_jvm(tmp_path: Path) -> None:
     program = (
         "import sys; from kstreams_cli import main; sys.argv = ['kstreams', 'describe', 'words']\n"
         "try: main()\n"

@@ -1,4 +1,4 @@
-"""Times and spans as users write and read them."""
+"""Times and durations as users write and read them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from kstreams_cli.usage import WrongUsageError
         ("0", timedelta(0)),
     ],
 )
-def test_spans(text: str, span: timedelta) -> None:
+def test_parse_span_reads_units(text: str, span: timedelta) -> None:
     assert parse_span(text) == span
 
 
 @pytest.mark.parametrize("text", ["", "5", "-1s", "1 day", "s"])
-def test_what_is_no_span(text: str) -> None:
+def test_parse_span_refuses_invalid_text(text: str) -> None:
     with pytest.raises(WrongUsageError, match="such as 100ms"):
         parse_span(text)
 
@@ -41,11 +41,11 @@ def test_what_is_no_span(text: str) -> None:
         ("@12", 12),
     ],
 )
-def test_moments_are_in_utc_where_they_name_no_zone(text: str, ms: int) -> None:
+def test_parse_moment_assumes_utc_without_a_zone(text: str, ms: int) -> None:
     assert parse_moment(text) == ms
 
 
-def test_points_of_a_topic() -> None:
+def test_parse_point_reads_offsets_and_times() -> None:
     found = [parse_start(t) for t in ("beginning", "end", "7", "-7", "@7")]
     assert found == [
         Start("beginning"),

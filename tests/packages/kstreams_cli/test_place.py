@@ -1,4 +1,4 @@
-"""Where topics and checkpoints are, by options, environment and defaults."""
+"""Place of topics and checkpoints, by options, environment and defaults."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ def place(data: str | None = None, bootstrap: str | None = None, **environment: 
     return find_place(data, bootstrap, None, None, environment)
 
 
-def test_topics_live_in_data_by_default() -> None:
+def test_topics_are_in_data_by_default() -> None:
     assert place() == Place(Embedded("data"), "data", is_kafka=False)
 
 
-def test_the_environment_names_another_place() -> None:
+def test_environment_sets_the_place() -> None:
     assert place(KSTREAMS_DATA="d").connection == Embedded("d")
     assert place(KSTREAMS_BOOTSTRAP="b:1").label == "b:1"
 
 
-def test_options_win_over_the_environment() -> None:
+def test_options_override_the_environment() -> None:
     assert place(data="d", KSTREAMS_BOOTSTRAP="b:1").connection == Embedded("d")
     assert place(bootstrap="b:1", KSTREAMS_DATA="d").is_kafka
 
 
-def test_two_places_are_one_too_many() -> None:
+def test_two_places_are_refused() -> None:
     with pytest.raises(WrongUsageError, match="not both"):
         place("d", "b:1")
     with pytest.raises(WrongUsageError, match="are both set"):
         place(KSTREAMS_DATA="d", KSTREAMS_BOOTSTRAP="b:1")
 
 
-def test_embedded_topics_have_no_client_options() -> None:
+def test_embedded_topics_accept_no_client_options() -> None:
     with pytest.raises(WrongUsageError, match="give --bootstrap"):
         find_place(None, None, ["a=b"], None, {})
     with pytest.raises(WrongUsageError, match="local disk"):
         place("s3://bucket/x")
 
 
-def test_options_come_from_a_file_and_the_command_line_wins(tmp_path: Path) -> None:
+def test_options_are_read_from_a_file_and_the_command_line_overrides_them(tmp_path: Path) -> None:
     file = tmp_path / "kafka.properties"
     file.write_text("# how\nsecurity.protocol=SSL\n\nsasl.password = a=b \nclient.id=file\n")
     found = find_place(None, "b:1", ["client.id=line"], file, {})
@@ -57,7 +57,7 @@ def test_options_come_from_a_file_and_the_command_line_wins(tmp_path: Path) -> N
     assert read_pairs(file, "--options-file")["sasl.password"] == "a=b"
 
 
-def test_no_secret_is_echoed(tmp_path: Path) -> None:
+def test_secrets_are_not_shown(tmp_path: Path) -> None:
     (tmp_path / "options").write_text("client.id=x\nsasl.password hunter2\n")
     results = [
         kstreams("topics", "list", "--bootstrap", "b:1", *more)
@@ -74,18 +74,18 @@ def test_no_secret_is_echoed(tmp_path: Path) -> None:
     assert "partitioner in options is set by the engine" in results[2].stderr
 
 
-def test_pairs_keep_what_follows_the_first_equals_sign() -> None:
+def test_pairs_are_split_at_the_first_equals_sign() -> None:
     assert pairs_of(["a=b=c", "d= e ", "a=x"], "--option") == {"a": "x", "d": "e"}
     with pytest.raises(WrongUsageError):
         pairs_of(["=x"], "--option")
 
 
-def test_a_file_that_is_missing_is_wrong_usage(tmp_path: Path) -> None:
+def test_missing_options_file_is_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(WrongUsageError, match="cannot read"):
         read_pairs(tmp_path / "none", "--options-file")
 
 
-def test_a_secret_on_the_command_line_is_warned_about_and_not_shown(tmp_path: Path) -> None:
+def test_secret_on_the_command_line_logs_a_warning_and_is_not_shown(tmp_path: Path) -> None:
     (tmp_path / "options").write_text("sasl.password=hunter2\n")
     given = ["--option", "sasl.password=hunter2", "--option", "partitioner=x"]
     warned = kstreams("topics", "list", "--bootstrap", "b:1", *given)
@@ -100,13 +100,13 @@ def test_a_secret_on_the_command_line_is_warned_about_and_not_shown(tmp_path: Pa
     assert "hunter2" not in warned.output + silent.output
 
 
-def test_results_are_seen_once_on_either() -> None:
+def test_results_are_committed_once_on_either_kind_of_topic() -> None:
     embedded = place()
     assert embedded.seen_once() is embedded
     assert place(bootstrap="b:1").seen_once().connection == Kafka("b:1", delivery="exactly-once")
 
 
-def test_the_environment_has_options_for_its_own_brokers_alone() -> None:
+def test_options_of_the_environment_apply_only_to_its_brokers() -> None:
     given = {"KSTREAMS_BOOTSTRAP": "b:1", "KSTREAMS_OPTIONS": '{"sasl.password": "a=b\\nc"}'}
     assert place(**given).connection == Kafka("b:1", {"sasl.password": "a=b\nc"})
     assert place(bootstrap="c:1", **given).connection == Kafka("c:1")
@@ -120,5 +120,5 @@ def test_the_environment_has_options_for_its_own_brokers_alone() -> None:
 @pytest.mark.parametrize(
     "made", [place("d"), find_place(None, "b:1", ["sasl.password=x"], None, {})]
 )
-def test_a_place_is_said_to_another_command_with_its_options(made: Place) -> None:
+def test_place_is_passed_to_another_command_with_its_options(made: Place) -> None:
     assert place(**made.environment).connection == made.connection

@@ -1,4 +1,4 @@
-"""`kstreams plan`: what a start would do to the state, by exit code, text and JSON."""
+"""`kstreams plan`: effects of a start on the state, by exit code, text and JSON."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def planned(name: str, *options: str) -> tuple[int, str]:
         ("other", ("--migrate", "counts=planned:halved"), 3, "now double): migrate"),
     ],
 )
-def test_what_becomes_of_the_stores(
+def test_plan_shows_the_change_of_each_store(
     name: str, options: tuple[str, ...], code: int, said: str
 ) -> None:
     Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
@@ -93,7 +93,7 @@ def test_what_becomes_of_the_stores(
     assert {path: path.lstat().st_mtime_ns for path in Path("c").rglob("*")} == before
 
 
-def test_programs_get_json() -> None:
+def test_plan_as_json() -> None:
     Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
     result = kstreams("plan", "planned:other", "--checkpoint", "c", "--json")
     said = json.loads(result.stdout)
@@ -110,13 +110,13 @@ def test_programs_get_json() -> None:
     assert said["restores_bytes"]["in"] > 0
 
 
-def test_without_a_checkpoint_it_starts_fresh() -> None:
+def test_plan_without_a_checkpoint_starts_fresh() -> None:
     assert "starts fresh" in planned("same")[1]
     assert planned("same")[0] == 0
     assert not Path("c").exists()
 
 
-def test_topics_that_do_not_fit_are_told() -> None:
+def test_plan_reports_mismatched_topics() -> None:
     Committing(Path("c").absolute(), key_value_store("counts", key=DOUBLE, value=DOUBLE))
     Embedded("other").log().ensure("in", PARTITIONS + 1)
     code, said = planned("same", "--data", "other")
@@ -125,7 +125,7 @@ def test_topics_that_do_not_fit_are_told() -> None:
     assert (code, "topic" in said) == (1, True)
 
 
-def test_a_suggested_option_decides_the_store() -> None:
+def test_plan_accepts_a_suggested_option() -> None:
     Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
     hint = planned("renamed")[1].partition("Hint: kstreams plan planned:renamed ")[2]
     result = kstreams("plan", "planned:renamed", *shlex.split(hint))
@@ -133,7 +133,7 @@ def test_a_suggested_option_decides_the_store() -> None:
     assert "store 'counts': removed: drop" in result.stdout
 
 
-def test_another_window_size_is_refused_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plan_refuses_another_window_size(monkeypatch: pytest.MonkeyPatch) -> None:
     from planned import one  # type: ignore[import-not-found]  # made by the fixture
 
     tasks = {group.name: PARTITIONS for group in one.groups}
@@ -158,7 +158,7 @@ def test_another_window_size_is_refused_and_shown(monkeypatch: pytest.MonkeyPatc
         (("--rename", "a=totals", "--migrate", "totals=planned:halved"), "--rename decides"),
     ],
 )
-def test_options_that_decide_nothing_are_wrong_usage(options: tuple[str, ...], said: str) -> None:
+def test_plan_refuses_options_without_effect(options: tuple[str, ...], said: str) -> None:
     Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
     result = kstreams("plan", "planned:renamed", "--checkpoint", "c", *options)
     assert result.exit_code == 2

@@ -1,4 +1,4 @@
-"""How errors look on a terminal and elsewhere."""
+"""Errors on a terminal and elsewhere."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def shown(error: Exception, monkeypatch: pytest.MonkeyPatch, *, terminal: bool) 
     return file.getvalue()
 
 
-def test_plain_lines_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_is_plain_lines_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert shown(ERROR, monkeypatch, terminal=False) == (
         "UnknownTopicError: no [topic]\nat topic 't', partition 3\nHint: make it\n"
     )
 
 
-def test_a_panel_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_is_a_panel_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [line.strip("│ ") for line in shown(ERROR, monkeypatch, terminal=True).splitlines()]
     assert lines[0].startswith("╭─ UnknownTopicError ──")
     assert [line for line in lines[1:-1] if line] == [
@@ -37,7 +37,7 @@ def test_a_panel_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
-def test_the_traceback_of_a_processors_error_is_whole(
+def test_traceback_of_a_processor_error_is_complete(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     error = ProcessingError("it raised", cause_traceback="\n".join(f"line {n}" for n in range(20)))
@@ -46,7 +46,7 @@ def test_the_traceback_of_a_processors_error_is_whole(
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_nothing_that_an_error_quotes_acts_on_the_terminal(
+def test_quoted_text_cannot_control_the_terminal(
     monkeypatch: pytest.MonkeyPatch, *, terminal: bool
 ) -> None:
     quoted = "x\x1b[31m\x9b2J\x1b]0;title\x07\r\ud800\nError: all is lost"

@@ -1,4 +1,4 @@
-"""The `kstreams` command as a whole: help, near names, missing extras."""
+"""The `kstreams` command as a whole: help, similar names, missing extras."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMANDS = [
 ]
 
 
-def test_version() -> None:
+def test_version_is_printed() -> None:
     assert say("--version").startswith(f"kstreams {version('kstreams-spark')} (PySpark ")
 
 
@@ -34,7 +34,9 @@ def test_every_help_has_an_example(command: list[str]) -> None:
 
 @pytest.fixture
 def offered_command(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Let an installed package offer a command `greet`, and one with the name of ours."""
+    """Register a command `greet` of an installed package, and one with the name of a built-in
+    command.
+    """
     points = EntryPoints(
         EntryPoint(name, f"{__name__}:greet", "kstreams.commands") for name in ("greet", "run")
     )
@@ -45,10 +47,9 @@ def offered_command(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def greet(name: str) -> None:
-    """Greet somebody.
+    """Greet a person.
 
-    Example:
-        kstreams greet ann
+    Example: kstreams greet ann
     """
     typer.echo(f"hello {name}")
 
@@ -61,17 +62,17 @@ def test_command_of_an_installed_package_runs_and_has_help() -> None:
 
 
 @pytest.mark.usefixtures("offered_command")
-def test_command_of_an_installed_package_does_not_replace_ours() -> None:
+def test_command_of_an_installed_package_does_not_replace_a_built_in_one() -> None:
     assert "Greet" not in say("run", "--help")
 
 
-def test_near_commands_are_suggested() -> None:
+def test_unknown_command_suggests_similar_ones() -> None:
     result = kstreams("topics", "tial")
     assert result.exit_code == 2
     assert "Did you mean 'tail'?" in result.stderr
 
 
-def test_a_command_imports_nothing_of_others() -> None:
+def test_command_imports_no_module_of_other_commands() -> None:
     program = (
         "import sys\nfrom kstreams_cli.program import PROGRAM\n"
         "try: PROGRAM(['counts', 'missing'])\nexcept SystemExit: print(*sys.modules)"
@@ -86,7 +87,7 @@ def test_a_command_imports_nothing_of_others() -> None:
 
 
 @pytest.mark.parametrize("missing", ["typer", "rich"])
-def test_a_missing_extra_is_named(missing: str) -> None:
+def test_missing_extra_is_named(missing: str) -> None:
     program = f"import sys; sys.modules['{missing}'] = None; from kstreams_cli import main; main()"
     found = subprocess.run(
         [sys.executable, "-c", program], check=False, capture_output=True, text=True
@@ -97,6 +98,6 @@ def test_a_missing_extra_is_named(missing: str) -> None:
     )
 
 
-def test_the_library_needs_no_extra_of_the_command_line() -> None:
+def test_library_needs_no_extra_of_the_command_line() -> None:
     program = "import kstreams, sys; sys.exit('typer' in sys.modules or 'rich' in sys.modules)"
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,4 +1,4 @@
-"""What is shown of an app while it runs."""
+"""Progress of a running app."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rendered(found: Progress) -> list[str]:
     return console.export_text().splitlines()[1].split("  ")
 
 
-def test_batches_add_up() -> None:
+def test_progress_sums_batches() -> None:
     assert [part.strip() for part in rendered(progress()) if part.strip()] == [
         "clicks",
         "2",
@@ -36,7 +36,7 @@ def test_batches_add_up() -> None:
     ]
 
 
-def test_log_lines_come_at_most_every_few_seconds(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_lines_are_written_at_most_every_few_seconds(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "kstreams.cli"):
         progress(logs=True)
     assert caplog.messages == [
@@ -44,13 +44,13 @@ def test_log_lines_come_at_most_every_few_seconds(caplog: pytest.LogCaptureFixtu
     ]
 
 
-def test_the_summary_counts_everything() -> None:
+def test_summary_counts_all_batches() -> None:
     (line,) = progress().lines()
     assert line.startswith("clicks: 2 batches, 1,010 records (")
     assert line.endswith("backlog 0, dropped 3 late, 1 null")
 
 
-def test_a_terminal_gets_a_live_table() -> None:
+def test_terminal_gets_a_live_table() -> None:
     file = io.StringIO()
     console = Console(file=file, width=100, force_terminal=True)
     with shown_live(progress(), console, "app"):
@@ -62,7 +62,7 @@ def test_a_terminal_gets_a_live_table() -> None:
     assert nothing.getvalue() == ""
 
 
-def test_the_summary_leaves_out_counts_that_are_logged_already() -> None:
+def test_summary_leaves_out_counts_that_are_logged() -> None:
     found = Progress(["clicks", "views"], logs=True)
     found.note(BatchReport("clicks", 0, 12, source_records=10))
     found.note(BatchReport("views", 0, 1, source_records=1))

@@ -1,4 +1,4 @@
-"""`kstreams reset` shows what goes, asks, and refuses while the app runs."""
+"""`kstreams reset` lists the files to delete, asks, and refuses while the app runs."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kstreams import INT64, TEXT, key_value_store
 from kstreams.checkpoint.storage.lock import CheckpointLock
 from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.state.log.directory import Directory
-from tests.kstreams.checkpoint.admin.test_reset import read_files
 from tests.kstreams.views.committing import Committing
+from tests.packages.kstreams_admin.test_reset import read_files
 from tests.packages.kstreams_cli.terminal import kstreams, say
 
 LIFE = "0123456789ab"
@@ -27,7 +27,7 @@ def checkpoint(path: str = ".kstreams/app") -> Path:
     return folder
 
 
-def test_it_shows_what_goes_and_asks() -> None:
+def test_reset_lists_files_and_asks() -> None:
     folder = checkpoint()
     refused = kstreams("reset", "app", given="n\n")
     assert refused.exit_code == 1
@@ -42,7 +42,7 @@ def test_it_shows_what_goes_and_asks() -> None:
     assert not folder.exists()
 
 
-def test_yes_does_not_ask() -> None:
+def test_reset_with_yes_does_not_ask() -> None:
     folder = checkpoint("elsewhere")
     Path(f"local/app/{LIFE}").mkdir(parents=True)
     say("reset", "app", "--checkpoint", "elsewhere", "--state-dir", "local", "--yes")
@@ -51,7 +51,7 @@ def test_yes_does_not_ask() -> None:
 
 
 @pytest.mark.parametrize("given", ["n\n", "--yes"])
-def test_it_names_what_does_not_come_again(given: str) -> None:
+def test_reset_names_sources_whose_input_cannot_be_read_again(given: str) -> None:
     read_files(home_of(".kstreams/app"), "delete")
     options = ("--yes",) if given == "--yes" else ()
     said = " ".join(kstreams("reset", "app", *options, given=given).stderr.split())
@@ -59,7 +59,7 @@ def test_it_names_what_does_not_come_again(given: str) -> None:
     assert "'kept'" not in said
 
 
-def test_it_refuses_while_the_app_runs() -> None:
+def test_reset_refuses_while_the_app_runs() -> None:
     lock = CheckpointLock(checkpoint())
     lock.acquire()
     result = kstreams("reset", "app", "--yes")
@@ -69,14 +69,14 @@ def test_it_refuses_while_the_app_runs() -> None:
     assert Path(".kstreams/app/queries/big").exists()
 
 
-def test_an_unknown_app_suggests_the_nearest() -> None:
+def test_reset_of_an_unknown_app_suggests_similar_ones() -> None:
     checkpoint()
     result = kstreams("reset", "ap", "--yes")
     assert result.exit_code == 1
     assert "did you mean 'app'?" in result.stderr
 
 
-def test_a_log_elsewhere_goes_when_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reset_deletes_objects_of_a_named_log(monkeypatch: pytest.MonkeyPatch) -> None:
     Path("where.py").write_text(
         "from kstreams.state.log.directory import Directory\nLOG = Directory('log')\n"
     )
@@ -93,7 +93,7 @@ def test_a_log_elsewhere_goes_when_it_is_named(monkeypatch: pytest.MonkeyPatch) 
     assert list(log.list("")) == [f"app.{LIFE[::-1]}.q/00/g/0/1-x.delta"]
 
 
-def test_savepoints_that_go_are_named() -> None:
+def test_reset_names_the_savepoints_to_delete() -> None:
     Committing(Path(".kstreams/viewed").absolute(), COUNTS).put([("a", 1)])
     say("state", "savepoint", "viewed", "monday")
     assert "Savepoints go too: monday" in kstreams("reset", "viewed", given="n\n").stderr

@@ -1,4 +1,4 @@
-"""`kstreams run` and `reset` as processes of their own, on Spark."""
+"""`kstreams run` and `reset` as separate processes on Spark."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def totals() -> list[tuple[str, int]]:
 COUNTED = [("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 2)]
 
 
-def test_to_the_end_and_after_a_reset_from_the_beginning() -> None:
+def test_run_until_the_end_and_after_a_reset_from_the_beginning() -> None:
     first = run("--until", "end", "--state", "rocksdb")
     assert first.returncode == 0, first.stderr
     assert totals() == COUNTED
@@ -73,7 +73,7 @@ def test_to_the_end_and_after_a_reset_from_the_beginning() -> None:
     assert "messaging.client.consumed.messages" in found.metrics
 
 
-def test_a_failing_processor_is_a_clear_error() -> None:
+def test_failing_processor_is_a_clear_error() -> None:
     say("topics", "produce", "lines", given="3\tboom\n")
     failed = run("--until", "end")
     assert failed.returncode == 1
@@ -97,7 +97,7 @@ def test_wrong_settings_are_wrong_usage() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["SIGINT", "SIGTERM"])
-def test_a_signal_ends_it_gracefully(number: signal.Signals, tmp_path: Path) -> None:
+def test_signal_stops_the_app_gracefully(number: signal.Signals, tmp_path: Path) -> None:
     command = [*KSTREAMS, "run", "words", "--app-id", "mine", "--checkpoint", "here"]
     log = tmp_path / "log"
     with log.open("w") as file:
@@ -121,7 +121,7 @@ def test_a_signal_ends_it_gracefully(number: signal.Signals, tmp_path: Path) -> 
     assert not Path("here").exists()
 
 
-def test_a_renamed_store_is_refused_with_the_command_that_keeps_it() -> None:
+def test_renamed_store_is_refused_with_the_command_that_keeps_it() -> None:
     assert run("--until", "end").returncode == 0
     module = Path("words.py")
     module.write_text(

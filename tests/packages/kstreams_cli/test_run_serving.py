@@ -1,4 +1,4 @@
-"""`kstreams run --serve`: a process beside the app answers, and ends with it, however that ends."""
+"""`kstreams run --serve`: a server process next to the app, which always ends with it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 @pytest.mark.spark
 @pytest.mark.timeout(240)
-def test_it_answers_and_dies_with_the_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_process_serves_and_ends_with_the_app(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     words_module(tmp_path, monkeypatch, "words")
     for topic in ("lines", "totals"):
         say("topics", "create", topic, "-p", "2")
@@ -52,7 +54,7 @@ def test_it_answers_and_dies_with_the_app(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def _jvm_of(pid: int) -> str:
-    """Return the id of Java below a process."""
+    """Return the id of the Java process below a process."""
     below = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return next(each for each in below if "java" in Path(f"/proc/{each}/cmdline").read_text())
 

@@ -1,4 +1,4 @@
-"""`kstreams serve`: what it refuses, and a process that answers and ends when it is asked to."""
+"""`kstreams serve`: refused options, and a process that serves and ends on a signal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TOKEN = "a-token-of-the-tests"
         (("--limit", "read_seconds=nan"), "expected a positive number"),
     ],
 )
-def test_what_would_be_open_is_refused(options: tuple[str, ...], said: str) -> None:
+def test_unsafe_options_are_refused(options: tuple[str, ...], said: str) -> None:
     Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
     Path("tokens").touch(0o600)
     Path("tokens").write_text(f"data {_TOKEN}\n")
@@ -49,14 +49,14 @@ def test_what_would_be_open_is_refused(options: tuple[str, ...], said: str) -> N
     "options", [("nosuch",), ("c", "nosuch"), ("c", "c"), ("c", "--bind", "192.0.2.1:1")],
     ids=["no checkpoint", "one of two", "the same twice", "no such address"],
 )  # fmt: skip
-def test_a_server_that_does_not_start_shows_no_token(options: tuple[str, ...]) -> None:
+def test_failed_start_shows_no_token(options: tuple[str, ...]) -> None:
     Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
     found = kstreams("serve", *options, *(("--behind-proxy",) if "--bind" in options else ()))
     assert found.exit_code != 0
     assert not re.search(r"token \S{20}", found.stderr)
 
 
-def test_a_new_token_is_shown_when_the_server_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_token_is_shown_when_the_server_listens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KSTREAMS_SERVE_TOKEN", raising=False)
     Committing(Path("c").absolute(), COUNTS).put([("a", 1)])
     seen: list[Limits] = []
@@ -73,7 +73,7 @@ def test_a_new_token_is_shown_when_the_server_listens(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.slow
-def test_it_answers_without_the_app_and_without_pyspark(tmp_path: Path) -> None:
+def test_server_runs_without_the_app_and_without_pyspark(tmp_path: Path) -> None:
     Committing(tmp_path / "c", COUNTS).put([("a", 1)])
     program = (
         "import sys; from kstreams_cli import main; import atexit;"
@@ -102,7 +102,7 @@ def test_it_answers_without_the_app_and_without_pyspark(tmp_path: Path) -> None:
         assert "True" not in process.stdout.read()
 
 
-def test_a_server_beside_an_app_ends_without_a_fatal_error_while_its_input_is_open() -> None:
+def test_server_of_an_app_exits_cleanly_while_its_input_is_open() -> None:
     program = "from kstreams_cli.serve import _end_with_input as end; end(); print(flush=True)"
     with subprocess.Popen(
         [sys.executable, "-c", program], stdin=-1, stdout=-1, stderr=-1

@@ -1,4 +1,4 @@
-"""`kstreams state`: an app's stores from the shell, without the app."""
+"""`kstreams state`: an app's stores on the command line, without the app."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from kstreams.stores import (
     timestamped_store,
     versioned_key_value_store,
 )
-from kstreams.views.flat_rows import columns_of, key_serde, rows_of
 from kstreams.windows import TumblingWindows, Windowed, windowed
+from kstreams_admin.flat_rows import columns_of, key_serde, rows_of
 from tests.kstreams.views.committing import Committing
 from tests.packages.kstreams_cli.terminal import kstreams, say
 
 
 class Odd(Serde[int]):
-    """A serde that only the app's own code has."""
+    """A serde that exists only in the app's code."""
 
     name = "odd"
     type_token = int
@@ -91,7 +91,7 @@ def test_get_shows_the_windows_of_a_key() -> None:
     assert (rows[0], rows[1]) == (["key", "start", "value"], ["a", at(0), "7"])
 
 
-def test_get_chooses_windows_sessions_and_versions_by_time() -> None:
+def test_get_selects_windows_sessions_and_versions_by_time() -> None:
     made = Committing(Path("w").absolute(), window_store("w", key=TEXT, value=INT64))
     made.commit(
         lambda store, partition: [store.put(Windowed("a", t, t + 10), 7) for t in (0, 10, 20)]
@@ -170,7 +170,7 @@ def put_paced(store: Any, key: str, time: int) -> None:
 
 
 def at(ms: int) -> str:
-    """Return a time as the commands show it."""
+    """Return a time as the commands print it."""
     return f"1970-01-01T00:00:00.{ms:03}Z"
 
 
@@ -211,9 +211,9 @@ BY_TIME: dict[str, tuple[Any, Any, dict[str, list[Any]], str]] = {
 
 
 @pytest.mark.parametrize("kind", BY_TIME)
-def test_slices_and_what_is_held_back_are_shown_and_exported(kind: str) -> None:
+def test_slices_and_buffered_records_are_shown_and_exported(kind: str) -> None:
     make, put, columns, of_a = BY_TIME[kind]
-    # Where records are routed by another key, the store's key is looked for everywhere.
+    # If records are routed by another key, the store's key is read in all partitions.
     made = Committing(Path("c").absolute(), make("t", key=TEXT, value=INT64), key=DOUBLE)
 
     def fill(store: Any, partition: int) -> None:
@@ -240,7 +240,7 @@ def test_slices_and_what_is_held_back_are_shown_and_exported(kind: str) -> None:
     assert {str(column.type) for column in table.schema if column.name != "key"} == {"int64"}
 
 
-def test_windowed_keys_are_columns_of_their_own() -> None:
+def test_windowed_keys_are_separate_columns() -> None:
     windows = TumblingWindows(milliseconds(10))
     key = windowed(TEXT, windows)
     made = Committing(Path("c").absolute(), buffer_store("t", key=key, value=INT64), key=TEXT)
@@ -254,7 +254,7 @@ def test_windowed_keys_are_columns_of_their_own() -> None:
         assert key_serde(view) == TEXT
 
 
-def test_scan_shows_rows_in_order_and_says_when_there_are_more() -> None:
+def test_scan_shows_rows_in_order_and_reports_further_ones() -> None:
     app()
     result = kstreams("state", "scan", "viewed", "counts", *WHERE, "--limit", "2")
     assert words(result.stdout) == [["key", "value"], ["apple", "5"], ["fig", "30"]]
@@ -275,7 +275,7 @@ class _Own(Serde[float]):
         return DOUBLE.deserialize(data)
 
 
-def test_values_of_unknown_serdes_are_shown_as_bytes_or_as_told() -> None:
+def test_values_of_unknown_serdes_are_shown_as_bytes_or_by_a_given_serde() -> None:
     made = Committing(Path("c").absolute(), key_value_store("s", key=TEXT, value=_Own()))
     made.commit(lambda store, partition: store.put("a", 1.5))
     assert "x" in say("state", "get", "viewed", "s", "a", *WHERE)
@@ -293,7 +293,7 @@ def test_export_writes_typed_parquet() -> None:
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["c", "out.parquet"]
 
 
-def test_export_writes_through_no_link() -> None:
+def test_export_does_not_follow_links() -> None:
     app()
     theirs = Path("theirs")
     theirs.write_text("precious")
@@ -306,7 +306,7 @@ def test_export_writes_through_no_link() -> None:
 
 
 @pytest.mark.parametrize("damage", ["missing", "damaged"])
-def test_verify_reads_everything(damage: str) -> None:
+def test_verify_reads_all_objects(damage: str) -> None:
     made = app()
     say("state", "savepoint", "viewed", "monday", *WHERE)
     good = kstreams("state", "verify", "viewed", *WHERE)
@@ -323,7 +323,7 @@ def test_verify_reads_everything(damage: str) -> None:
     assert ("missing" if damage == "missing" else "do not match their checksum") in bad.stderr
 
 
-def test_a_savepoint_is_forked_and_deleted() -> None:
+def test_savepoint_is_forked_and_deleted() -> None:
     app()
     text = say("state", "savepoint", "viewed", "monday", *WHERE)
     assert text == "Savepoint monday of viewed: in at batch 1.\n"
@@ -345,7 +345,7 @@ def test_a_savepoint_is_forked_and_deleted() -> None:
     ],
     ids=lambda command: "-".join(command[:2]),
 )
-def test_an_id_that_leads_out_of_the_apps_is_refused(command: tuple[str, ...]) -> None:
+def test_app_id_that_leads_outside_the_folder_is_refused(command: tuple[str, ...]) -> None:
     app()
     say("state", "savepoint", "viewed", "monday", *WHERE)
     result = kstreams(*command)
@@ -354,7 +354,7 @@ def test_an_id_that_leads_out_of_the_apps_is_refused(command: tuple[str, ...]) -
     assert not Path("copy").exists()
 
 
-def test_what_is_not_there_is_said() -> None:
+def test_missing_names_are_reported_with_suggestions() -> None:
     result = kstreams("state", "list", "viewed")
     assert result.exit_code == 1
     assert result.stderr.startswith("NoCheckpointError: there is no checkpoint at")

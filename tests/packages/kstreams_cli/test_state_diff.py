@@ -1,4 +1,4 @@
-"""`kstreams state diff`: the rows that two versions do not have in common."""
+"""`kstreams state diff`: the rows that differ between two versions."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def rows(*arguments: str) -> list[list[str]]:
 
 @pytest.mark.usefixtures("app")
 @pytest.mark.parametrize("versions", [("0",), ("0", "1"), ("then",), ("then", "1")])
-def test_changed_gone_and_new_rows(versions: tuple[str, ...]) -> None:
+def test_diff_shows_changed_deleted_and_new_rows(versions: tuple[str, ...]) -> None:
     expected = [["-", "a", "1"], ["+", "a", "5"], ["-", "b", "2"], ["+", "d", "4"]]
     assert rows(*versions) == expected
 
 
 @pytest.mark.usefixtures("app")
-def test_backwards_equal_and_limited() -> None:
+def test_diff_backwards_of_equal_versions_and_with_a_limit() -> None:
     assert rows("1", "0")[:2] == [["-", "a", "5"], ["+", "a", "1"]]
     assert rows("1", "1") == []
     found = kstreams("state", "diff", "viewed", "counts", "0", "--limit", "1", *WHERE)
@@ -50,18 +50,18 @@ def test_backwards_equal_and_limited() -> None:
 
 
 @pytest.mark.usefixtures("app")
-def test_programs_get_a_line_a_row() -> None:
+def test_diff_as_json_has_a_line_for_each_row() -> None:
     lines = say("state", "diff", "viewed", "counts", "0", "--json", *WHERE).splitlines()
     assert json.loads(lines[0]) == {"change": "-", "key": "a", "value": "1"}
 
 
 @pytest.mark.usefixtures("app")
-def test_a_version_that_is_not_retained_is_told() -> None:
+def test_version_that_is_not_retained_is_refused() -> None:
     found = kstreams("state", "diff", "viewed", "counts", "7", *WHERE)
     assert (found.exit_code, "is not retained" in " ".join(found.stderr.split())) == (1, True)
 
 
-def test_windows_are_rows_of_their_own() -> None:
+def test_diff_shows_windows_as_separate_rows() -> None:
     spec = window_store("counts", key=TEXT, value=INT64, windows=TumblingWindows(milliseconds(10)))
     made = Committing(Path("c").absolute(), spec)
     made.commit(lambda s, p: s.put(Windowed(f"k{p}", 10, 20), 1))

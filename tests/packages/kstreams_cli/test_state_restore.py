@@ -1,4 +1,4 @@
-"""`kstreams state restore`: what it says, what it asks, and when it refuses."""
+"""`kstreams state restore`: its output, its question and its refusals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kstreams.checkpoint.storage.lock import CheckpointLock
-from tests.kstreams.checkpoint.admin.test_changelog_restore import LOGGED, PAIRS, Logging
+from tests.packages.kstreams_admin.test_changelog_restore import LOGGED, PAIRS, Logging
 from tests.packages.kstreams_cli.terminal import kstreams
 
 COMMAND = (
@@ -21,7 +21,7 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Logging:
     """An app whose state is lost, in the current directory."""
     monkeypatch.syspath_prepend(".")
     Path("shapes.py").write_text(
-        "from tests.kstreams.checkpoint.admin.test_changelog_restore import LOGGED, topology\n"
+        "from tests.packages.kstreams_admin.test_changelog_restore import LOGGED, topology\n"
         "TOPOLOGY = topology(LOGGED)\n"
     )
     made = Logging(Path.cwd(), LOGGED)
@@ -30,7 +30,7 @@ def app(monkeypatch: pytest.MonkeyPatch) -> Logging:
     return made
 
 
-def test_it_says_what_it_does_and_shows_how_far_it_is(app: Logging) -> None:
+def test_restore_asks_and_shows_progress(app: Logging) -> None:
     refused = kstreams(*COMMAND, given="n\n")
     assert refused.exit_code == 1
     assert "Store s of app is emptied and rebuilt from topic s-log in topics." in refused.stderr
@@ -40,7 +40,7 @@ def test_it_says_what_it_does_and_shows_how_far_it_is(app: Logging) -> None:
     assert app.read() == PAIRS
 
 
-def test_it_refuses_while_the_app_runs(app: Logging) -> None:
+def test_restore_refuses_while_the_app_runs(app: Logging) -> None:
     lock = CheckpointLock(app.path)
     lock.acquire()
     result = kstreams(*COMMAND, "--yes")
@@ -49,7 +49,7 @@ def test_it_refuses_while_the_app_runs(app: Logging) -> None:
     assert result.stderr.startswith("AppLockedError: ")
 
 
-def test_where_from_has_to_be_said(app: Logging) -> None:
+def test_restore_needs_a_source(app: Logging) -> None:
     result = kstreams("state", "restore", "app", "--topology", "shapes:TOPOLOGY")
     assert result.exit_code == 2
     assert "say what from: --from-changelog" in result.stderr

@@ -1,4 +1,4 @@
-"""Stores of objects: shown by the name that is recorded, by a serde that is given, and in views."""
+"""Stores of objects: shown by the recorded name, by a given serde, and in views."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ OWN = pytest.mark.parametrize(
 
 
 @NAMED
-def test_the_recorded_name_is_enough(serde: Serde[Any]) -> None:
+def test_recorded_name_is_sufficient(serde: Serde[Any]) -> None:
     committed(serde, *HOSTILE)
     assert json_of(say("state", "get", "viewed", "orders", "a", *WHERE)) == SHOWN
     table = say("state", "scan", "viewed", "orders", *WHERE)
@@ -78,7 +78,7 @@ def test_the_recorded_name_is_enough(serde: Serde[Any]) -> None:
 
 
 @OWN
-def test_others_are_read_by_a_serde_that_is_given(serde: Serde[Any], name: str) -> None:
+def test_other_serdes_are_given_on_the_command_line(serde: Serde[Any], name: str) -> None:
     committed(serde, *HOSTILE if name == "CSV" else ())  # XML has no such characters
     assert "tea" in say("state", "get", "viewed", "orders", "a", *WHERE)  # its bytes
     Path("shop.py").write_text(MODULE)
@@ -89,7 +89,7 @@ def test_others_are_read_by_a_serde_that_is_given(serde: Serde[Any], name: str) 
 
 
 @NAMED
-def test_a_view_has_the_objects(serde: Serde[Any]) -> None:
+def test_view_returns_the_objects(serde: Serde[Any]) -> None:
     with View(Path("c").absolute(), committed(serde, *HOSTILE)) as view:
         assert view.get("a") == Order(1, "tea")
         assert [key for key, _ in view.items()] == ["a", "b\x1b[2J"]

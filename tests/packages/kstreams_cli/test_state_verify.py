@@ -1,4 +1,4 @@
-"""`kstreams state verify`, and the other commands, on a log that is not what it was."""
+"""`kstreams state verify` and other commands on a damaged or foreign log."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLANS = Path("c/queries/in/plans")
 
 
 class Written(Committing):
-    """An app with plans, of which each commit names its own and the commit before."""
+    """An app with plans, whose commits refer to their plan and to the commit before."""
 
     def __init__(self) -> None:
         super().__init__(Path("c").absolute(), COUNTS)
@@ -52,7 +52,7 @@ class Written(Committing):
         return self.folder / f"{number:020d}.json"
 
     def forge(self, number: int, **fields: object) -> None:
-        """Write a commit that says something else, checksum and all."""
+        """Write a forged commit with a valid checksum."""
         content = json.loads(self.file(number).read_text())
         name = content.pop("document")
         del content["sum"]
@@ -69,7 +69,7 @@ def verify(*options: str) -> tuple[int, str]:
     return found.exit_code, " ".join(found.stderr.split())
 
 
-def test_what_is_whole_is_content(written: Written) -> None:
+def test_verify_of_an_intact_app_finds_no_problem(written: Written) -> None:
     say("state", "savepoint", "viewed", "monday", *WHERE)
     assert verify()[0] == 0
     found = Verification(written.checkpoint, written.objects)
@@ -141,7 +141,7 @@ def a_delta_left_out(written: Written) -> None:
     ],
     ids=lambda given: getattr(given, "__name__", ""),
 )
-def test_what_is_not_whole_is_named(
+def test_verify_names_damaged_and_missing_objects(
     written: Written, damage: Callable[[Written], None], problem: str
 ) -> None:
     damage(written)
@@ -150,7 +150,7 @@ def test_what_is_not_whole_is_named(
     assert problem in text
 
 
-def test_what_is_not_the_apps_is_named_and_no_problem(written: Written) -> None:
+def test_verify_lists_foreign_files_without_a_problem(written: Written) -> None:
     (written.folder / "notes.txt").write_text("x")
     (PLANS / "7.json").write_text("x")
     savepoints = Path("c/state") / written.checkpoint.savepoints_prefix
@@ -162,7 +162,7 @@ def test_what_is_not_the_apps_is_named_and_no_problem(written: Written) -> None:
     assert "7.json: not the app's" in text
 
 
-def test_a_damaged_savepoint_is_named_and_can_be_deleted(written: Written) -> None:
+def test_damaged_savepoint_is_named_and_can_be_deleted(written: Written) -> None:
     say("state", "savepoint", "viewed", "monday", *WHERE)
     (file,) = Path("c/state/savepoints").glob("*/monday.json")
     file.write_text(file.read_text()[:50])
@@ -184,7 +184,7 @@ def test_a_damaged_savepoint_is_named_and_can_be_deleted(written: Written) -> No
     ],
     ids=lambda command: command[0],
 )
-def test_a_log_that_is_elsewhere_is_not_taken_for_an_empty_app(
+def test_log_at_another_place_is_not_mistaken_for_an_empty_app(
     written: Written, command: tuple[str, ...]
 ) -> None:
     Path("c/state").rename("aside")

@@ -1,4 +1,4 @@
-"""`kstreams tail` shows records as text or JSON, from where to where it is asked."""
+"""`kstreams topics tail` shows records as text or JSON, between given points."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def values(*options: str) -> list[str]:
     return [line.split("\t")[4] for line in say("topics", "tail", "t", *options).splitlines()]
 
 
-def test_a_line_has_place_time_key_value_and_headers() -> None:
+def test_line_has_position_time_key_value_and_headers() -> None:
     say("topics", "produce", "t", "--header", "h=x", "--timestamp", "@9007", given="last\n")
     first, *_, last = say("topics", "tail", "t").splitlines()
     assert first == "0\t0\t1970-01-01T00:00:01.000Z\tk1\tv1"
@@ -50,11 +50,11 @@ def test_a_line_has_place_time_key_value_and_headers() -> None:
         ("@2001", ["v3", "v4", "v5"]),
     ],
 )
-def test_it_begins_where_it_is_told(point: str, expected: list[str]) -> None:
+def test_tail_begins_at_the_given_point(point: str, expected: list[str]) -> None:
     assert values("--from", point) == expected
 
 
-def test_it_ends_at_the_limit() -> None:
+def test_tail_ends_at_the_limit() -> None:
     assert values("--limit", "2") == ["v1", "v2"]
 
 
@@ -70,7 +70,7 @@ def test_partitions_are_merged_by_time() -> None:
         assert own == sorted(own)
 
 
-def test_json_tells_types_and_nulls() -> None:
+def test_json_output_has_types_and_nulls() -> None:
     topic = Topic("u", key=TEXT, value=INT64, nulls="pass")
     with Emitter(topic, Embedded("data", default_partitions=1)) as emitter:
         emitter.emit("ann", 7, timestamp=0, headers=(("h", b"\xff"), ("n", None)))
@@ -96,7 +96,7 @@ def test_json_tells_types_and_nulls() -> None:
     ]
 
 
-def test_bytes_that_do_not_decode_are_shown_as_they_are() -> None:
+def test_undecodable_bytes_are_shown_unchanged() -> None:
     say("topics", "produce", "t", "--value-serde", "bytes", given=b"\xff\xfe\n")
     assert values("--from", "-1") == ["b'\\xff\\xfe'"]
     (line,) = say("topics", "tail", "t", "--from", "-1", "--format", "json").splitlines()
@@ -109,7 +109,7 @@ def test_control_characters_do_not_reach_the_terminal() -> None:
     assert values("--from", "-1") == ["\\x1b[31mred\\x07"]
 
 
-def test_following_shows_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_follow_shows_new_records(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tail, "_POLL_SECONDS", 0.01)
     connection = Embedded("data")
 
@@ -126,7 +126,7 @@ def test_following_shows_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
         writer.join()
 
 
-def test_interrupting_is_how_following_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupt_ends_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: float) -> None:
         raise KeyboardInterrupt
 
@@ -141,14 +141,14 @@ def test_wrong_options_are_wrong_usage() -> None:
     assert "did you mean 'text'?" in near.stderr
 
 
-def test_records_are_what_the_reader_gives() -> None:
+def test_records_are_read_from_the_given_offsets() -> None:
     connection = Embedded("data")
     found = tail._records(connection.admin(), connection.reader(), "t", {0: 4}, follow=False)
     assert list(found) == [RawRecord("t", 0, 4, 5000, b"k5", b"v5")]
 
 
 @pytest.mark.parametrize("text", ["\\ud800", "\\u001b[2J", "\\u009b2J", "\\u202e", "\\u2028x", "é"])
-def test_json_of_any_text_is_one_line_that_only_shows(text: str) -> None:
+def test_json_of_any_text_is_one_line_without_control_characters(text: str) -> None:
     written = f'{{"a":"{text}"}}'
     with Emitter(Topic("t", TEXT, TEXT), Embedded("data")) as emitter:
         emitter.emit("k", written)
@@ -158,7 +158,7 @@ def test_json_of_any_text_is_one_line_that_only_shows(text: str) -> None:
     assert json.loads(line)["value"] == json.loads(written)
 
 
-def test_values_that_the_serde_cannot_read_are_counted_in_a_note() -> None:
+def test_undecodable_values_are_counted_in_a_note() -> None:
     say("topics", "produce", "t", "--value-serde", "int64", given="7\n")
     result = kstreams("topics", "tail", "t", "--value-serde", "int64", "--from", "-2")
     note = " ".join(result.stderr.split())

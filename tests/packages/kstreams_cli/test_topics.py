@@ -26,7 +26,7 @@ def test_topics_are_created_listed_described_and_deleted() -> None:
     assert say("topics", "list", "--quiet") == ""
 
 
-def test_json_is_for_programs() -> None:
+def test_topics_as_json() -> None:
     say("topics", "create", "lines", "-p", "2", "--config", "a=b=c")
     say("topics", "produce", "lines", given="k\tv\nk\tw\n")
 
@@ -39,7 +39,7 @@ def test_json_is_for_programs() -> None:
     assert sum(p["end"] - p["begin"] for p in described["partitions"]) == 2
 
 
-def test_a_topic_is_created_once() -> None:
+def test_existing_topic_is_not_created_again() -> None:
     say("topics", "create", "lines", "-p", "2")
     again = kstreams("topics", "create", "lines", "-p", "2")
     assert again.exit_code == 1
@@ -48,7 +48,7 @@ def test_a_topic_is_created_once() -> None:
 
 
 @pytest.mark.parametrize("command", ["describe", "produce", "tail", "delete"])
-def test_a_missing_topic_is_an_error_that_knows_the_nearest(command: str) -> None:
+def test_missing_topic_is_an_error_with_a_suggestion(command: str) -> None:
     say("topics", "create", "lines", "-p", "2")
     result = kstreams("topics", command, "linse", given="x\n")
     assert result.exit_code == 1
@@ -58,13 +58,13 @@ def test_a_missing_topic_is_an_error_that_knows_the_nearest(command: str) -> Non
     assert say("topics", "list", "-q") == "lines\n"
 
 
-def test_an_empty_place_is_named() -> None:
+def test_empty_place_is_named() -> None:
     result = kstreams("topics", "list", "--data", "elsewhere")
     assert (result.exit_code, result.stdout) == (0, "")
     assert result.stderr == "There are no topics in elsewhere.\n"
 
 
-def test_deleting_asks_first() -> None:
+def test_delete_asks_first() -> None:
     say("topics", "create", "lines", "-p", "1")
     say("topics", "produce", "lines", given="x\n")
     refused = kstreams("topics", "delete", "lines", given="n\n")
@@ -75,18 +75,18 @@ def test_deleting_asks_first() -> None:
     assert Embedded("data").admin().topics() == ()
 
 
-def test_nothing_is_deleted_when_one_name_is_wrong() -> None:
+def test_wrong_name_among_several_deletes_nothing() -> None:
     say("topics", "create", "lines", "-p", "1")
     assert kstreams("topics", "delete", "lines", "lanes", "--yes").exit_code == 1
     assert say("topics", "list", "-q") == "lines\n"
 
 
-def test_a_topic_has_at_least_one_partition() -> None:
+def test_topic_needs_at_least_one_partition() -> None:
     assert kstreams("topics", "create", "lines", "-p", "0").exit_code == 2
     assert kstreams("topics", "create", "lines").exit_code == 2
 
 
-def test_more_partitions_than_make_sense_are_refused() -> None:
+def test_too_many_partitions_are_refused() -> None:
     result = kstreams("topics", "create", "lines", "--partitions", "1000000000")
     assert result.exit_code == 2
     assert "less than or equal to 10000" in result.output

@@ -1,4 +1,4 @@
-"""`kstreams topics replay`: what it says, and what it refuses."""
+"""`kstreams topics replay`: its output and its refusals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def topics() -> Embedded:
     return made
 
 
-def test_a_dry_run_then_a_choice_then_the_rest(topics: Embedded) -> None:
+def test_replay_dry_run_then_selection_then_the_rest(topics: Embedded) -> None:
     dry = kstreams("topics", "replay", "dead", "--dry-run")
     assert "2 records would be brought back" in dry.stderr
     assert "[red]Limit" in dry.stdout
@@ -49,5 +49,5 @@ def test_a_dry_run_then_a_choice_then_the_rest(topics: Embedded) -> None:
     ],
     ids=["unknown name", "no value", "no attempt", "no topic"],
 )
-def test_what_is_refused(options: tuple[str, ...], code: int) -> None:
+def test_replay_refuses_invalid_options(options: tuple[str, ...], code: int) -> None:
     assert kstreams("topics", "replay", *options).exit_code == code

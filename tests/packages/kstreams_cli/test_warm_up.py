@@ -1,4 +1,4 @@
-"""`kstreams warm-up` says where the archive is, or why there is none."""
+"""`kstreams warm-up` prints the path of the archive, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake Java is a s
 
 @pytest.fixture(autouse=True)
 def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A Java that makes no archives, and a cache of its own."""
+    """A Java that makes no archives, with an empty cache."""
     home = make_java(tmp_path / "jdk", "17.0.1")
     monkeypatch.setenv("JAVA_HOME", str(home))
     monkeypatch.setenv("KSTREAMS_CACHE", str(tmp_path / "cache"))
@@ -26,7 +26,7 @@ def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def test_an_archive_that_is_there_is_named(java: Path) -> None:
+def test_existing_archive_is_named(java: Path) -> None:
     archive = class_archive(java)
     assert archive is not None
     archive.path.write_bytes(b"x" * 2000)
@@ -34,7 +34,7 @@ def test_an_archive_that_is_there_is_named(java: Path) -> None:
     assert say("warm-up") == f"{archive.path}  2.0 KB\n"
 
 
-def test_where_none_can_be_said_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_archive_is_reported_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-Xshare:off")
     result = kstreams("warm-up")
     assert result.exit_code == 1
@@ -42,7 +42,7 @@ def test_where_none_can_be_said_why(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "SPARK_SUBMIT_OPTS" in result.output
 
 
-def test_a_java_that_does_not_start_spark_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_java_that_cannot_start_spark_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "false")
     result = kstreams("warm-up")
     assert result.exit_code == 1

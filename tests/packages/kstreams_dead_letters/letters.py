@@ -36,7 +36,7 @@ def add(
 
 
 def records(connection: Connection, topic: str = ORDERS) -> list[RawRecord]:
-    """Return the records of a topic that are committed, partition by partition."""
+    """Return the committed records of a topic, by partition."""
     reader, admin = connection.reader(), connection.admin()
     found = [
         record

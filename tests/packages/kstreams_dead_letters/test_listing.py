@@ -1,4 +1,4 @@
-"""Dead letters are listed once each, the newest first, with what was brought back marked."""
+"""Dead letters are listed once each, the newest first, with replayed ones marked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def place_of(letter: Letter, is_done: bool) -> tuple[Place, bool]:
 
 @pytest.fixture
 def topics(tmp_path: Path) -> Embedded:
-    """Partition 0 has 5 letters of the times 0 to 4, partition 2 has 3 of 10, 1 and 12."""
+    """Topics with dead letters:
+
+    partition 0 has 5 at the times 0 to 4, partition 2 has 3 at 10, 1 and 12.
+    """
     found = Embedded(tmp_path, default_partitions=3, durable=False)
     found.log().ensure(ORDERS, 3)
     found.log().ensure("dead", 3)
@@ -38,7 +41,7 @@ def topics(tmp_path: Path) -> Embedded:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 100])
-def test_pages_have_each_letter_once(topics: Embedded, count: int) -> None:
+def test_pages_list_each_letter_once(topics: Embedded, count: int) -> None:
     found: list[Place] = []
     before = None
     while before != {}:
@@ -54,13 +57,13 @@ def test_pages_have_each_letter_once(topics: Embedded, count: int) -> None:
         assert found[:2] == [(2, 2), (0, 4)]
 
 
-def test_those_that_were_brought_back_are_known(topics: Embedded) -> None:
+def test_replayed_letters_are_marked(topics: Embedded) -> None:
     replay_letters(topics, "dead", Choice({"class": "Late"}))
     page = letters_before(topics, "dead", 100, place_of)
     assert sorted(place for place, is_done in page.letters if is_done) == [(0, 1), (2, 1)]
 
 
-def test_what_comes_later_moves_no_page(topics: Embedded) -> None:
+def test_later_letters_do_not_move_pages(topics: Embedded) -> None:
     first = letters_before(topics, "dead", 2, place_of)
     writer = topics.writer()
     writer.write("dead", 1, b"k", b"v", 99, headers_of())
@@ -70,6 +73,6 @@ def test_what_comes_later_moves_no_page(topics: Embedded) -> None:
     assert len(second.letters) == 6
 
 
-def test_a_topic_that_is_not_there(tmp_path: Path) -> None:
+def test_missing_topic_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UnknownTopicError):
         letters_before(Embedded(tmp_path), "dead", 1, place_of)

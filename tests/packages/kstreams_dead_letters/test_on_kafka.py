@@ -1,4 +1,4 @@
-"""Dead letters on a broker: a record and that it was brought back are one transaction."""
+"""Dead letters on a broker: a replayed record and its mark are one transaction."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ import pytest
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams.errors import LimitError
-from kstreams.kafka.options import Kafka
-from kstreams.kafka.redelivery import KafkaRedelivery
 from kstreams_dead_letters.replaying import Choice, replay_letters
+from kstreams_kafka.options import Kafka
+from kstreams_kafka.redelivery import KafkaRedelivery
 from tests.packages.kstreams_dead_letters.letters import add, headers_of, records
 
 pytestmark = [pytest.mark.kafka, pytest.mark.timeout(120)]
 
 _DIES = """
 import os, sys
-from kstreams.kafka import redelivery
-from kstreams.kafka.options import Kafka
+from kstreams_kafka import redelivery
+from kstreams_kafka.options import Kafka
 from kstreams_dead_letters.replaying import replay_letters
 
 original = redelivery.KafkaRedelivery._keep
@@ -34,7 +34,7 @@ replay_letters(Kafka(sys.argv[1]), sys.argv[2])
 """
 
 
-def test_each_goes_back_once_also_through_a_kill(broker: KafkaBroker) -> None:
+def test_each_letter_is_replayed_once_even_after_a_kill(broker: KafkaBroker) -> None:
     orders, dead = broker.create_topic("replayed", 2), broker.create_topic("dlq", 2)
     kafka = Kafka(broker.bootstrap)
     own = (("own", b"1"),)
@@ -59,7 +59,7 @@ def test_each_goes_back_once_also_through_a_kill(broker: KafkaBroker) -> None:
     assert {row.timestamp for row in found} == {7}
 
 
-def test_what_brokers_do_not_keep_is_refused_before_anything_is_sent(
+def test_mark_above_the_limit_of_brokers_is_refused_before_sending(
     broker: KafkaBroker,
 ) -> None:
     dead = broker.create_topic("holes", 1)

@@ -1,4 +1,4 @@
-"""Dead letters go back to where their records came from, each once."""
+"""Dead letters are replayed to the topics of their records, each once."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from kstreams import Embedded
-from kstreams.embedded import redelivery
 from kstreams.embedded.log import EmbeddedLog
 from kstreams.errors import AppLockedError, StateCorruptError, UnknownTopicError
+from kstreams_dead_letters import embedded_redelivery as redelivery
 from kstreams_dead_letters.offset_ranges import OffsetRanges
 from kstreams_dead_letters.replaying import Choice, replay_letters
 from tests.packages.kstreams_dead_letters.letters import ORDERS, add, headers_of, records
@@ -27,7 +27,7 @@ def topics(tmp_path: Path) -> Embedded:
     return made
 
 
-def test_key_value_time_partition_and_own_headers_go_back(topics: Embedded) -> None:
+def test_replayed_record_has_key_value_time_partition_and_own_headers(topics: Embedded) -> None:
     own = (("trace", b"1"), ("empty", None))
     add(topics, DLQ, (b"k", b"v", (*own, *headers_of(partition=2))), partition=1)
     report = replay_letters(topics, DLQ)
@@ -40,7 +40,7 @@ def test_key_value_time_partition_and_own_headers_go_back(topics: Embedded) -> N
     assert found.headers == (*own, ("kstreams-replay", b"1"))
 
 
-def test_none_goes_back_twice_and_later_ones_do(topics: Embedded) -> None:
+def test_letters_are_replayed_once_and_later_ones_too(topics: Embedded) -> None:
     add(topics, DLQ, *((b"k", b"%d" % n, headers_of()) for n in range(3)))
     assert replay_letters(topics, DLQ).sent.total() == 3
     again = replay_letters(topics, DLQ)
@@ -50,7 +50,7 @@ def test_none_goes_back_twice_and_later_ones_do(topics: Embedded) -> None:
     assert [record.value for record in records(topics)] == [b"0", b"1", b"2", b"3"]
 
 
-def test_a_choice_leaves_the_others_for_later(topics: Embedded) -> None:
+def test_selection_leaves_other_letters_for_later(topics: Embedded) -> None:
     kinds = ("SerdeError", "ProcessingError", "SerdeError", "LimitError")
     add(topics, DLQ, *((b"k", b"%d" % n, headers_of(kind=k)) for n, k in enumerate(kinds)))
     assert replay_letters(topics, DLQ, Choice({"class": "Serde*"})).sent.total() == 2
@@ -60,7 +60,7 @@ def test_a_choice_leaves_the_others_for_later(topics: Embedded) -> None:
     assert sorted(record.value or b"" for record in records(topics)) == [b"0", b"1", b"2", b"3"]
 
 
-def test_a_dry_run_changes_nothing(topics: Embedded, tmp_path: Path) -> None:
+def test_dry_run_changes_nothing(topics: Embedded, tmp_path: Path) -> None:
     add(topics, DLQ, (b"k", b"v", headers_of()))
     before = sorted(tmp_path.rglob("*"))
     assert replay_letters(topics, DLQ, dry_run=True).sent.total() == 1
@@ -68,7 +68,7 @@ def test_a_dry_run_changes_nothing(topics: Embedded, tmp_path: Path) -> None:
     assert replay_letters(topics, DLQ).sent.total() == 1
 
 
-def test_what_fails_again_and_again_is_left(topics: Embedded) -> None:
+def test_letter_with_too_many_attempts_is_left(topics: Embedded) -> None:
     for attempt in range(4):
         said = (("kstreams-replay", b"%d" % attempt),) if attempt else ()
         add(topics, DLQ, (b"k", b"v", (*said, *headers_of())))
@@ -93,14 +93,16 @@ def test_what_fails_again_and_again_is_left(topics: Embedded) -> None:
     ],
     ids=["no letter", "edge", "hostile", "partition", "cut"],
 )
-def test_what_cannot_go_back_is_left_and_said(topics: Embedded, headers: Any, reason: str) -> None:
+def test_letter_that_cannot_be_replayed_is_left_with_a_reason(
+    topics: Embedded, headers: Any, reason: str
+) -> None:
     add(topics, DLQ, (b"k", b"v", headers))
     report = replay_letters(topics, DLQ)
     assert (report.sent, report.left) == ({}, {reason: 1})
     assert records(topics) == []
 
 
-def test_a_cut_letter_brings_the_whole_record_back_and_a_result_goes_by_its_key(
+def test_truncated_letter_replays_the_whole_record_and_a_result_goes_to_its_key(
     topics: Embedded,
 ) -> None:
     add(topics, ORDERS, (b"whole", b"all of it", (("own", b"1"),)), partition=1)
@@ -115,7 +117,7 @@ def test_a_cut_letter_brings_the_whole_record_back_and_a_result_goes_by_its_key(
 
 
 class Killed(BaseException):
-    """The process is gone."""
+    """The process was killed."""
 
 
 def _effects() -> list[tuple[Any, str]]:
@@ -130,7 +132,7 @@ def _effects() -> list[tuple[Any, str]]:
 @pytest.mark.parametrize("late", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("nth", [0, 1, 2])
 @pytest.mark.parametrize(("owner", "name"), _effects(), ids=lambda given: str(given))
-def test_whenever_it_is_killed_each_record_goes_back_once(
+def test_each_record_is_replayed_once_whenever_the_process_is_killed(
     topics: Embedded, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, nth: int, late: bool
 ) -> None:
     for partition in (0, 1):
@@ -158,7 +160,7 @@ def test_whenever_it_is_killed_each_record_goes_back_once(
     assert list(Path(topics.root).rglob(".staged/*/*.parquet")) == []
 
 
-def test_two_at_once_and_damage_are_refused(topics: Embedded, tmp_path: Path) -> None:
+def test_concurrent_replays_and_damaged_marks_are_refused(topics: Embedded, tmp_path: Path) -> None:
     add(topics, DLQ, (b"k", b"v", headers_of()))
     other = redelivery.EmbeddedRedelivery(topics.log(), DLQ)
     other.open()
@@ -172,7 +174,7 @@ def test_two_at_once_and_damage_are_refused(topics: Embedded, tmp_path: Path) ->
         replay_letters(topics, "nowhere")
 
 
-def test_ranges_are_what_a_set_is() -> None:
+def test_offset_ranges_equal_a_set() -> None:
     found, plain = OffsetRanges(), set()
     for offset in (5, 0, 1, 3, 2, 9, 8, 3, 0):
         found.add(offset)

@@ -1,4 +1,4 @@
-"""An app that has committed batches, to be run again and explained."""
+"""An app with committed batches, to be replayed and explained."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.savepoint.store_place import StorePlace
 from kstreams.emitter import Emitter
 from kstreams.state.stores.spec import StoreSpec
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams_explain.audit import AuditedTask, audit
 from kstreams_explain.explained import Explanation, explain_key
 from kstreams_explain.replayed_app import ReplayedApp
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.global_tables.by_hand import ByHand
 
 __all__ = ("Explained",)
@@ -25,11 +25,11 @@ Batch = Iterable[tuple[Topic[Any, Any], Any, Any, int]]
 
 
 class Explained:
-    """An app run by hand, and run again.
+    """An app whose batches are run without Spark, and replayed.
 
     Args:
-        home: Where its files are.
-        topology: What it runs.
+        home: The directory of its files.
+        topology: The topology of the app.
         options: Settings of the app.
     """
 
@@ -38,7 +38,7 @@ class Explained:
         self.hand = ByHand(home, topology, **{"retained_batches": 50, **options})
 
     def batch(self, records: Batch = ()) -> None:
-        """Write records, and run until they are all processed."""
+        """Write records, and run batches until all are processed."""
         self.hand.clock.advance(timedelta(seconds=1))
         for topic, key, value, time_ms in records:
             with Emitter(topic, self.hand.topics) as emitter:
@@ -46,24 +46,25 @@ class Explained:
         self.hand.run()
 
     def replayed(self, topology: Topology | None = None, **options: Any) -> ReplayedApp:
-        """Return the app, to be run again, perhaps by other code."""
+        """Return the app for a replay, perhaps with other code."""
         checkpoint = Checkpoint.load(self.hand.settings.checkpoint)
         found = topology or self.topology
         return ReplayedApp(checkpoint, found, self.hand.topics, checkpoint.log, **options)
 
     def explain(self, spec: StoreSpec[Any], key: object, **options: Any) -> Explanation:
-        """Say why a key has its value."""
+        """Return the explanation of a key's value."""
         place = StorePlace.find(self.hand.settings.checkpoint, None, spec)
         return explain_key(place, key, self.replayed(), **options)
 
     def audit(self, topology: Topology | None = None, **options: Any) -> list[AuditedTask]:
-        """Run all retained batches of tasks with stores again."""
+        """Replay all retained batches of tasks with stores."""
         return list(audit(self.replayed(topology, **options), 10_000))
 
     def by_hand(self, found: Explanation) -> list[tuple[Any, ...]]:
-        """Run the records that explain a key on the test driver; return what it then has of it.
+        """Run the records in an explanation on the test driver; return the resulting rows of the
+        key.
 
-        Those that were dropped are left out: what made them late is not there.
+        Dropped records are left out, because the test driver lacks the records that made them late.
         """
         reader = self.hand.connection.reader()
         taken = {

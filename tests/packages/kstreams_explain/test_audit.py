@@ -1,4 +1,4 @@
-"""Batches that run again are compared with what they have committed."""
+"""Replayed batches are compared with the committed ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run_words(app: Explained, batches: int = 3) -> None:
         app.batch(lines("a b", f"c {number} boom", at=10 * number))
 
 
-def test_what_is_deterministic_is_equal_byte_for_byte(tmp_path: Path) -> None:
+def test_deterministic_batches_are_equal_byte_for_byte(tmp_path: Path) -> None:
     seen: list[object] = []
     app = Explained(tmp_path, made.words(seen=seen))
     run_words(app)
@@ -44,7 +44,7 @@ def test_what_is_deterministic_is_equal_byte_for_byte(tmp_path: Path) -> None:
     assert len(seen) == peeked
 
 
-def test_chance_is_found_and_so_is_other_code(tmp_path: Path) -> None:
+def test_random_results_and_changed_code_are_found(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words(made.Guess))
     run_words(app, 1)
     found = app.audit()
@@ -52,7 +52,7 @@ def test_chance_is_found_and_so_is_other_code(tmp_path: Path) -> None:
     assert {each.differs for each in app.audit(made.words())} == {"other rows of 'counts'"}
 
 
-def test_an_explanation_says_that_a_processor_is_not_deterministic(tmp_path: Path) -> None:
+def test_explanation_reports_a_nondeterministic_processor(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words(made.Guess))
     run_words(app, 1)
     (change,) = app.explain(made.COUNTS, "a").explained
@@ -70,28 +70,28 @@ class NeverCopies:
 
     @property
     def directory(self) -> str | None:
-        """Return the memory's."""
+        """Return the directory of the in-memory backend."""
         return self.memory.directory
 
     @property
     def log(self) -> ObjectStoreSettings | None:
-        """Return the memory's."""
+        """Return the log of the in-memory backend."""
         return self.memory.log
 
     def open(self, directory: Path, stores: Sequence[str]) -> WorkingStore:
-        """Open the memory's."""
+        """Open a store of the in-memory backend."""
         return self.memory.open(directory, stores)
 
     def branch(self, source: Path, target: Path) -> bool:
-        """Hand over the memory's."""
+        """Branch a store of the in-memory backend."""
         return self.memory.branch(source, target)
 
     def remove(self, directory: Path) -> None:
-        """Remove the memory's."""
+        """Remove a store of the in-memory backend."""
         self.memory.remove(directory)
 
 
-def test_where_deltas_were_merged_the_whole_state_is_compared(tmp_path: Path) -> None:
+def test_whole_state_is_compared_if_deltas_were_merged(tmp_path: Path) -> None:
     state = NeverCopies(Memory(directory=str(tmp_path / "local")))
     app = Explained(tmp_path, made.words(), state=state, upkeep=Upkeep(merge_count=2))
     run_words(app, 4)
@@ -107,7 +107,7 @@ def test_where_deltas_were_merged_the_whole_state_is_compared(tmp_path: Path) ->
     assert {"delta", "state"} <= {each.how for each in found}
 
 
-def test_nobody_outside_is_asked_again_unless_that_is_allowed(tmp_path: Path) -> None:
+def test_external_calls_are_repeated_only_if_allowed(tmp_path: Path) -> None:
     calls: list[object] = []
     app = Explained(tmp_path, made.asking(calls))
     app.batch(events(("a", 1), ("b", 2)))
@@ -119,14 +119,14 @@ def test_nobody_outside_is_asked_again_unless_that_is_allowed(tmp_path: Path) ->
     assert len(calls) == 4
 
 
-def test_another_topology_is_refused(tmp_path: Path) -> None:
+def test_replay_with_another_topology_is_refused(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     run_words(app, 1)
     with pytest.raises(CheckpointMismatchError, match="is not the last one of app 'words'"):
         app.audit(made.tumbling())
 
 
-def test_a_batch_that_fails_now_is_told(tmp_path: Path) -> None:
+def test_batch_that_fails_in_the_replay_is_reported(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.doubled())
     app.batch(events(("a", 1)))
 
@@ -143,10 +143,10 @@ def test_a_batch_that_fails_now_is_told(tmp_path: Path) -> None:
     assert "no more" in found.differs
 
 
-def test_batches_that_reach_limits_run_again_with_the_shares_of_their_plans(
+def test_batches_at_a_limit_are_replayed_with_the_shares_of_their_plans(
     tmp_path: Path,
 ) -> None:
-    """Stores above and below limits get the same bytes, also where nodes run by records."""
+    """Stores above and below limits get the same bytes, also if nodes run by records."""
     first = timestamped_store("first", key=TEXT, value=INT64)
     second = timestamped_store("second", key=TEXT, value=INT64)
     builder = TopologyBuilder("limits")

@@ -1,4 +1,4 @@
-"""A key's value is explained by records that give it again."""
+"""The value of a key is explained by the records that produce it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def values(rows: Any) -> list[Any]:
 
 
 def check_chain(found: Explanation) -> None:
-    """Assert that each step goes on from the one before, from the commit's start to its end."""
+    """Assert that each step follows the one before, from the commit's start to its end."""
     for each in found.explained:
         assert (each.is_equal, each.not_run) == (True, "")
         now = each.change.before
@@ -75,7 +75,7 @@ CASES: list[Any] = [
 
 
 @pytest.mark.parametrize(("topology", "store", "key", "batches", "expected"), CASES)
-def test_the_records_of_an_explanation_give_the_value_on_the_test_driver(
+def test_records_of_an_explanation_give_the_value_on_the_test_driver(
     tmp_path: Path,
     topology: Any,
     store: StoreSpec[Any],
@@ -92,7 +92,7 @@ def test_the_records_of_an_explanation_give_the_value_on_the_test_driver(
     assert values(found.history.last) == expected
 
 
-def test_a_window_that_was_closed_at_the_end_of_its_batch_is_a_step_of_no_record(
+def test_window_closed_at_the_end_of_a_batch_is_a_step_without_a_record(
     tmp_path: Path,
 ) -> None:
     app = Explained(tmp_path, made.tumbling())
@@ -107,7 +107,7 @@ def test_a_window_that_was_closed_at_the_end_of_its_batch_is_a_step_of_no_record
     assert last.step.after == ((900, 1),)
 
 
-def test_a_join_is_explained_by_the_records_of_both_tables(tmp_path: Path) -> None:
+def test_join_is_explained_by_records_of_both_tables(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.joined())
     app.batch([left("a", 1, 0), right("b", 7, 1), left("b", 3, 2)])
     app.batch([right("a", 5, 3), left("a", 2, 4)])
@@ -122,7 +122,7 @@ def test_a_join_is_explained_by_the_records_of_both_tables(tmp_path: Path) -> No
     assert app.by_hand(whole) == list(found.history.last)
 
 
-def test_a_record_is_named_through_a_repartition_and_a_drop_has_its_reason(tmp_path: Path) -> None:
+def test_explanation_follows_records_through_a_repartition_and_names_drops(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     app.batch(lines("a b"))
     app.batch(lines("b", "odd boom odd", "boom"))
@@ -142,7 +142,7 @@ def test_a_record_is_named_through_a_repartition_and_a_drop_has_its_reason(tmp_p
     assert step.origin.via[0].startswith(f"by-word/{step.origin.partition}#")
 
 
-def test_late_records_say_why_they_changed_nothing(tmp_path: Path) -> None:
+def test_late_records_are_shown_as_dropped(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.tumbling())
     app.batch(events(("a", 1)))
     app.batch(events(("a", 1000), ("a", 2)))
@@ -155,7 +155,7 @@ def test_late_records_say_why_they_changed_nothing(tmp_path: Path) -> None:
     assert late.step.before == late.step.after
 
 
-def test_any_retained_batch_can_be_explained_and_others_are_named(tmp_path: Path) -> None:
+def test_any_retained_batch_can_be_explained_and_others_are_refused(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     for text in ("a", "b", "a a"):
         app.batch(lines(text))
@@ -167,7 +167,7 @@ def test_any_retained_batch_can_be_explained_and_others_are_named(tmp_path: Path
     assert (absent.history.last, absent.history.changes, absent.explained) == ((), (), ())
 
 
-def test_what_is_gone_is_said_and_the_rest_is_shown(tmp_path: Path) -> None:
+def test_explanation_without_older_plans_and_commits_shows_the_rest(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     for text in ("a", "a b", "a"):
         app.batch(lines(text))
@@ -185,7 +185,7 @@ def test_what_is_gone_is_said_and_the_rest_is_shown(tmp_path: Path) -> None:
     assert (found.history.first, found.history.changes) == (((3,),), ())
 
 
-def test_records_that_a_topic_has_lost_leave_the_history_and_the_offsets(tmp_path: Path) -> None:
+def test_lost_records_leave_history_and_offsets(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     app.batch(lines("a"))
     app.batch(lines("a"))
@@ -215,7 +215,7 @@ def test_json_output_has_the_documented_shape(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("topology", [made.words, made.tumbling], ids=["words", "windows"])
-def test_the_app_is_not_changed(tmp_path: Path, topology: Any) -> None:
+def test_explanation_does_not_change_the_app(tmp_path: Path, topology: Any) -> None:
     app = Explained(tmp_path, topology())
     app.batch(lines("a b") if topology is made.words else events(("a", 1)))
     before = contents(tmp_path)

@@ -1,4 +1,4 @@
-"""Records are read again from wherever they came: Kafka, and files."""
+"""Records are read again from Kafka and from files."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from confluent_kafka.admin import AdminClient
 
 from devtools.servers.kafka import KafkaBroker
 from kstreams import TEXT, Topology, TopologyBuilder
-from kstreams.kafka.options import Kafka
 from kstreams.operators import map_
 from kstreams.sources import Lines, folder
 from kstreams_explain.traced import trace_record
+from kstreams_kafka.options import Kafka
 from tests.packages.kstreams_explain import topologies as made
 from tests.packages.kstreams_explain.replaying import Explained
 from tests.packages.kstreams_explain.test_explained import check_chain, lines, values
 
 
 @pytest.mark.kafka
-def test_batches_of_kafka_run_again_until_their_records_are_deleted(
+def test_batches_of_kafka_are_replayed_until_their_records_are_deleted(
     tmp_path: Path, broker: KafkaBroker
 ) -> None:
     broker.create_topic("lines", 2)
@@ -46,7 +46,7 @@ def test_batches_of_kafka_run_again_until_their_records_are_deleted(
     assert "records were deleted" in change.not_run
     assert [read.topic for read in change.ranges] == ["lines"]
     assert change.change.after == ((3,),)
-    for topic in ("lines", "totals"):  # others use these names on this broker
+    for topic in ("lines", "totals"):  # other tests use these names on this broker
         app.hand.topics.admin().delete(topic)
 
 
@@ -61,7 +61,7 @@ def from_files(home: Path) -> Topology:
     return builder.build()
 
 
-def test_batches_of_files_run_again(tmp_path: Path) -> None:
+def test_batches_of_files_are_replayed(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "1.txt").write_text("a\nb\na\n")
     os.utime(tmp_path / "in" / "1.txt", (1, 1))

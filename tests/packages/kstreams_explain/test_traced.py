@@ -1,4 +1,4 @@
-"""Where a record went."""
+"""The trace of a record through a topology."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def place_of(app: Explained, value: bytes) -> tuple[int, int]:
     raise AssertionError(value)
 
 
-def test_a_record_is_followed_through_a_repartition_to_stores_and_sinks(tmp_path: Path) -> None:
+def test_record_is_traced_through_a_repartition_to_stores_and_sinks(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     app.batch(lines("x y", "z"))
     app.batch(lines("y x", "x"))
@@ -51,7 +51,7 @@ def test_a_record_is_followed_through_a_repartition_to_stores_and_sinks(tmp_path
     assert trace.to_json()["batches"][0]["steps"][0]["node"] == "split"  # type: ignore[index]
 
 
-def test_a_record_that_was_dropped_says_why(tmp_path: Path) -> None:
+def test_trace_of_a_dropped_record_has_the_reason(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     app.batch(lines("odd", "boom"))
     odd = steps(trace_record(app.replayed(), "lines", *place_of(app, b"odd")))
@@ -63,7 +63,7 @@ def test_a_record_that_was_dropped_says_why(tmp_path: Path) -> None:
     assert "boom is not countable" in reason
 
 
-def test_a_record_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+def test_trace_of_an_unreadable_record_has_the_reason(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     writer = app.hand.connection.writer()
     writer.write("lines", 0, b"k", b"\xff\xfe", 5)
@@ -75,7 +75,7 @@ def test_a_record_that_cannot_be_read_says_why(tmp_path: Path) -> None:
     assert step[3].startswith("skipped-DeserializationError: ")
 
 
-def test_late_records(tmp_path: Path) -> None:
+def test_trace_shows_late_records(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.tumbling())
     app.batch(events(("a", 1), ("a", 1000), ("a", 2)))
     place = app.explain(made.WINDOWS, "a").explained[0].steps[-1].origin
@@ -84,7 +84,7 @@ def test_late_records(tmp_path: Path) -> None:
     assert found == [("count", "entered", "a", ""), ("count", "dropped", "a", "late")]
 
 
-def test_what_is_not_known_is_said(tmp_path: Path) -> None:
+def test_trace_of_an_unprocessed_or_forgotten_record_gives_the_reason(tmp_path: Path) -> None:
     app = Explained(tmp_path, made.words())
     app.batch(lines("a"))
     partition, offset = place_of(app, b"a")

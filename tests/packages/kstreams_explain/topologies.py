@@ -1,4 +1,4 @@
-"""Topologies whose keys are explained."""
+"""Topologies for tests of explanations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ JOINED = timestamped_store("joined", key=TEXT, value=INT64)
 
 
 class Count(FixedKeyProcessor[str, Any, int]):
-    """Counts records by key; `boom` fails."""
+    """Counts records by key; fails for `boom`."""
 
     def init(self, context: Any) -> None:
         """Open the store."""
@@ -56,10 +56,10 @@ class Count(FixedKeyProcessor[str, Any, int]):
 
 
 class Guess(Count):
-    """Counts by chance."""
+    """Counts with random results."""
 
     def process(self, record: Record[str, Any]) -> None:
-        """Put anything."""
+        """Store a random value."""
         self.counts.put(record.key, random.getrandbits(60))
 
 
@@ -112,7 +112,7 @@ def joined() -> Topology:
 
 
 def asking(calls: list[object]) -> Topology:
-    """Ask outside for each event, and count."""
+    """Call an external service for each event, and count."""
     builder = TopologyBuilder("asking")
     node = builder.add_source("events", EVENTS)
 
@@ -127,7 +127,7 @@ def asking(calls: list[object]) -> Topology:
 
 
 def doubled() -> Topology:
-    """Count events that were doubled, without a repartition."""
+    """Count doubled events, without a repartition."""
     builder = TopologyBuilder("doubled")
     node = builder.add_source("events", EVENTS)
     node = builder.add_processor("double", map_values(lambda value: 2 * value), node)

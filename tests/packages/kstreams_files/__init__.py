@@ -1,3 +1,3 @@
-"""Logs of files."""
+"""Tests of logs of files."""
 
 from __future__ import annotations

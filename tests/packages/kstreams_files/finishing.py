@@ -1,4 +1,4 @@
-"""What each place keeps that takes files away when they were read; derive a class, and say how."""
+"""The contract of places that remove files after they were read, as a base class of tests."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ ALL = {0: 100}
 
 
 class FinishingContract:
-    """Files that were read go after the commit alone, once, whatever is killed."""
+    """Files that were read are removed only after the commit, once, whatever is killed."""
 
     def make(self, when_read: WhenRead) -> FileLog[None, str]:
-        """Make the log, of one partition, whose records are lines; directories below count."""
+        """Return the log, with one partition, whose records are lines; subdirectories count."""
         raise NotImplementedError
 
     def put(self, name: str, text: str) -> None:
-        """Put a file there; a later one is younger, also over another."""
+        """Write a file; a later one is younger, also if it replaces another."""
         raise NotImplementedError
 
     def found(self) -> dict[str, str]:
-        """Return all files that there are, but for an index, with their texts."""
+        """Return all files except the index, with their texts."""
         raise NotImplementedError
 
     @contextmanager
@@ -39,7 +39,9 @@ class FinishingContract:
             yield opened
 
     @pytest.mark.parametrize("when_read", ["delete", DONE], ids=["delete", "move"])
-    def test_files_go_when_all_of_their_records_are_committed(self, when_read: WhenRead) -> None:
+    def test_files_are_removed_when_all_of_their_records_are_committed(
+        self, when_read: WhenRead
+    ) -> None:
         files = {"a": "1\n2\n", "below/b": "3\n4\n", "c": "5\n"}
         for name, text in files.items():
             self.put(name, text)
@@ -55,21 +57,21 @@ class FinishingContract:
             contents.committed({0: 3})
             assert contents.ends() == {0: 5}
             assert contents.beginnings() == {0: 2}
-        with self.contents(when_read) as contents:  # what a death has left goes at the start
+        with self.contents(when_read) as contents:  # files left by a death are removed at the start
             contents.committed({0: 5})
             contents.committed({0: 4})  # late
             done = {} if when_read == "delete" else {f"_done/{n}": t for n, t in files.items()}
             assert self.found() == done
             assert contents.beginnings() == contents.ends() == {0: 5}
 
-    def test_files_stay_unless_it_is_said(self) -> None:
+    def test_files_stay_by_default(self) -> None:
         self.put("a", "1\n")
         with self.contents("leave") as contents:
             contents.ends()
             contents.committed(ALL)
         assert self.found() == {"a": "1\n"}
 
-    def test_one_that_cannot_be_read_stays(self) -> None:
+    def test_unreadable_file_stays(self) -> None:
         self.put("a", "x" * 60 + "\n")
         self.put("b", "1\n")
         with self.contents("delete") as contents:
@@ -78,7 +80,7 @@ class FinishingContract:
         assert set(self.found()) == {"a"}
 
     @pytest.mark.parametrize("when_read", ["delete", DONE], ids=["delete", "move"])
-    def test_one_that_was_written_over_stays(self, when_read: WhenRead) -> None:
+    def test_overwritten_file_stays(self, when_read: WhenRead) -> None:
         self.put("a", "1\n")
         with self.contents(when_read) as contents:
             contents.ends()
@@ -87,7 +89,7 @@ class FinishingContract:
         assert self.found() == {"a": "other\n"}
 
     @pytest.mark.parametrize("when_read", ["delete", DONE], ids=["delete", "move"])
-    def test_one_that_is_gone_is_gone(self, when_read: WhenRead) -> None:
+    def test_missing_file_is_ignored(self, when_read: WhenRead) -> None:
         self.put("a", "1\n")
         with self.contents(when_read) as contents, self.contents(when_read) as other:
             contents.ends()
@@ -97,7 +99,7 @@ class FinishingContract:
             other.committed(ALL)
         assert self.found() == before
 
-    def test_another_file_is_not_written_over(self) -> None:
+    def test_other_file_at_the_target_is_not_overwritten(self) -> None:
         self.put("a", "1\n")
         self.put("_done/a", "of before\n")
         with self.contents(DONE) as contents:

@@ -1,4 +1,4 @@
-"""Folders of files keep the contract of logs, in each format."""
+"""Folders of files satisfy the contract of logs, in each format."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TestWhole(_OfFolder[str, str]):
 
 @dataclass(frozen=True)
 class Row:
-    """A row, whose only field is the contract's value."""
+    """A row whose only field is the contract's value."""
 
     text: str
 

@@ -1,4 +1,4 @@
-"""Errors of rows of CSV."""
+"""Errors of CSV rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of files of a folder when they were read."""
+"""Removal of a folder's files after they were read."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class TestFolder(FinishingContract):
         files = {str(p.relative_to(self.place)): p for p in self.place.rglob("*") if p.is_file()}
         return {name: p.read_text() for name, p in files.items() if not name.startswith(".")}
 
-    def test_a_move_that_was_killed_is_finished(self) -> None:
-        """It had both names."""
+    def test_interrupted_move_is_completed(self) -> None:
+        """The file had both names."""
         self.put("a", "1\n")
         (self.place / "_done").mkdir()
         with self.contents(MoveTo("_done")) as contents:
@@ -46,7 +46,7 @@ class TestFolder(FinishingContract):
             contents.committed({0: 1})
         assert self.found() == {"_done/a": "1\n"}
 
-    def test_a_directory_that_may_not_be_changed_is_told(self) -> None:
+    def test_folder_that_cannot_be_changed_is_an_error(self) -> None:
         self.put("a", "1\n")
         (self.place / "_done").write_text("a file")
         with self.contents(MoveTo("_done")) as contents:
@@ -54,7 +54,7 @@ class TestFolder(FinishingContract):
             with pytest.raises(SourceError, match=r"take .*/a away"):
                 contents.committed({0: 1})
 
-    def test_nothing_elsewhere_is_taken_away(self) -> None:
+    def test_files_outside_the_folder_are_not_removed(self) -> None:
         outside = self.place.parent / f"{self.place.name}-outside"
         outside.write_text("1\n")
         known = outside.stat()
@@ -66,12 +66,12 @@ class TestFolder(FinishingContract):
 
 
 @pytest.mark.parametrize("to", ["", "done", "../x", "/x", "_done/../..", "_a//b", "a/_done"])
-def test_files_that_were_read_go_where_nothing_is_read(to: str) -> None:
+def test_target_inside_the_read_folder_is_refused(to: str) -> None:
     with pytest.raises(ValueError, match="MoveTo"):
         MoveTo(to)
 
 
-def test_a_place_of_a_users_own_that_cannot_take_files_away_is_told(tmp_path: Path) -> None:
+def test_place_that_cannot_remove_files_is_refused(tmp_path: Path) -> None:
     index = Directory(str(tmp_path))
     with pytest.raises(CompileError, match="cannot be taken away"):
         FileLog("lines", Bare(), Lines(TEXT), index=index, when_read="delete")  # type: ignore[arg-type]
@@ -80,6 +80,6 @@ def test_a_place_of_a_users_own_that_cannot_take_files_away_is_told(tmp_path: Pa
 
 
 class Bare:
-    """A place that can be read alone."""
+    """A read-only place."""
 
     label = "bare"

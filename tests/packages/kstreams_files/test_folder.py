@@ -1,4 +1,4 @@
-"""Which files of a folder are read, and what becomes of those that change or cannot be read."""
+"""The files of a folder that are read, and errors for files that change or are unreadable."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def lines(place: Path, **options: Any) -> FileLog[None, str]:
     return folder("lines", place, Lines(TEXT), **options)
 
 
-# ---------------------------------------------------------------- which files
+# ---------------------------------------------------------------- the files that are read
 
 
-def test_what_is_hidden_unfinished_or_elsewhere_is_left_out(tmp_path: Path) -> None:
+def test_hidden_unfinished_and_outside_files_are_left_out(tmp_path: Path) -> None:
     place = tmp_path / "in"
     place.mkdir()
     names = (".hidden", "_SUCCESS", "a.part", "a.tmp", "a~", "a.log", "yes.txt")
@@ -98,7 +98,7 @@ def test_what_is_hidden_unfinished_or_elsewhere_is_left_out(tmp_path: Path) -> N
     assert sorted(found) == ["deep", "yes.txt", "yes.txt"]
 
 
-def test_older_files_come_first_and_new_ones_behind_what_was_read(tmp_path: Path) -> None:
+def test_older_files_are_read_first_and_new_ones_after_them(tmp_path: Path) -> None:
     for name, time in (("c", 1), ("b", 3), ("a", 2)):
         (tmp_path / name).write_text(name)
         os.utime(tmp_path / name, (time, time))
@@ -115,13 +115,13 @@ def test_older_files_come_first_and_new_ones_behind_what_was_read(tmp_path: Path
         assert [record.value for record in driver.read(OUT)] == ["late"]
 
 
-def test_a_young_file_waits(tmp_path: Path) -> None:
+def test_young_file_waits(tmp_path: Path) -> None:
     write(tmp_path, old="old", young="young")
     os.utime(tmp_path / "old", (1, 1))
     assert values_of(lines(tmp_path, min_age=timedelta(hours=1)))[0] == ["old"]
 
 
-def test_files_are_dealt_to_the_partition_that_has_least(tmp_path: Path) -> None:
+def test_files_are_assigned_to_the_partition_with_the_fewest_records(tmp_path: Path) -> None:
     for number, text in enumerate(("a\nb\nc\n", "d\n", "e\n", "f\n", "g\n")):
         (tmp_path / f"{number}").write_text(text)
         os.utime(tmp_path / f"{number}", (number, number))
@@ -129,7 +129,7 @@ def test_files_are_dealt_to_the_partition_that_has_least(tmp_path: Path) -> None
         assert contents.ends() == {0: 4, 1: 3}
 
 
-def test_a_log_is_made_up_in_tests_unless_it_is_asked_for(tmp_path: Path) -> None:
+def test_test_driver_replaces_a_log_unless_real_sources_are_requested(tmp_path: Path) -> None:
     log = lines(tmp_path / "none")
     builder = TopologyBuilder("files")
     builder.add_sink("out", OUT, builder.add_source("read", log))
@@ -144,11 +144,11 @@ def test_a_log_is_made_up_in_tests_unless_it_is_asked_for(tmp_path: Path) -> Non
         driver.pipe(log, None, "made up")
 
 
-# ---------------------------------------------------------------- what changes
+# ---------------------------------------------------------------- files that change
 
 
 def changed(log: FileLog[Any, Any], how: Any) -> KStreamsError:
-    """Return what reading raises when a file changes after it was planned."""
+    """Return the error of a read when a file changes after it was planned."""
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
         ends = contents.ends()
         pieces = list(contents.pieces(0, 0, ends[0]))
@@ -158,7 +158,7 @@ def changed(log: FileLog[Any, Any], how: Any) -> KStreamsError:
         return reading.value
 
 
-def test_a_file_that_changes_after_it_was_planned_is_an_error(tmp_path: Path) -> None:
+def test_file_that_changes_after_it_was_planned_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text("one\ntwo\n")
     error = changed(lines(tmp_path), lambda: file.write_text("one\ntwo\nthree\n"))
@@ -168,7 +168,7 @@ def test_a_file_that_changes_after_it_was_planned_is_an_error(tmp_path: Path) ->
         values_of(lines(tmp_path))
 
 
-def test_a_file_that_was_read_may_go_and_one_that_was_not_may_not(tmp_path: Path) -> None:
+def test_read_file_may_disappear_and_an_unread_one_may_not(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text("one\n")
     error = changed(lines(tmp_path), file.unlink)
@@ -180,7 +180,7 @@ def test_a_file_that_was_read_may_go_and_one_that_was_not_may_not(tmp_path: Path
         assert contents.ends() == {0: 2}
 
 
-def test_a_change_is_seen_while_a_file_is_read_on(tmp_path: Path) -> None:
+def test_change_is_detected_while_a_file_is_read(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text("one\ntwo\n")
     log = lines(tmp_path)
@@ -195,7 +195,7 @@ def test_a_change_is_seen_while_a_file_is_read_on(tmp_path: Path) -> None:
             reader.read(second, max_bytes=1 << 30)
 
 
-# ---------------------------------------------------------------- what cannot be read
+# ---------------------------------------------------------------- unreadable files
 
 
 BOMB = gzip.compress(b"0" * (64 << 20), mtime=0)
@@ -221,7 +221,7 @@ BAD_FILES = (
 @pytest.mark.parametrize(
     ("form", "data", "why"), BAD_FILES, ids=[f"{n} {case[2]}" for n, case in enumerate(BAD_FILES)]
 )
-def test_a_file_that_cannot_be_read_is_one_bad_record(
+def test_unreadable_file_is_one_bad_record(
     form: Format[Any, Any], data: bytes, why: str, tmp_path: Path
 ) -> None:
     write(tmp_path, bad=data)
@@ -233,7 +233,7 @@ def test_a_file_that_cannot_be_read_is_one_bad_record(
     assert values_of(log, "skip") == ([], {"skipped-DeserializationError": 1})
 
 
-def test_a_dead_letter_names_file_and_record(tmp_path: Path) -> None:
+def test_dead_letter_names_file_and_record(tmp_path: Path) -> None:
     write(tmp_path, a=b"fine\n\xff\nfine\n")
     with driver_of(lines(tmp_path), DeadLetter("letters")) as driver:
         driver.run()
@@ -246,7 +246,7 @@ def test_a_dead_letter_names_file_and_record(tmp_path: Path) -> None:
         assert said["kstreams-error-topic"] == b"lines"
 
 
-def test_a_failing_processor_names_file_and_record(tmp_path: Path) -> None:
+def test_error_of_a_processor_names_file_and_record(tmp_path: Path) -> None:
     def fail(_: object, value: str) -> tuple[None, str]:
         raise ValueError(value)
 
@@ -261,17 +261,17 @@ def test_a_failing_processor_names_file_and_record(tmp_path: Path) -> None:
         driver.run()
 
 
-# ---------------------------------------------------------------- what records are
+# ---------------------------------------------------------------- formats
 
 
-def test_lines_end_as_they_may(tmp_path: Path) -> None:
+def test_lines_may_have_any_line_end(tmp_path: Path) -> None:
     write(tmp_path, a=b"\xef\xbb\xbfone\r\n\r\ntwo\n\nthree")
     assert values_of(lines(tmp_path))[0] == ["one", "", "two", "", "three"]
     dropping = folder("dropping", tmp_path, Lines(TEXT, blank="drop"))
     assert values_of(dropping) == (["one", "two", "three"], {"null-value": 2})
 
 
-def test_columns_are_found_by_their_names(tmp_path: Path) -> None:
+def test_csv_columns_are_found_by_name(tmp_path: Path) -> None:
     rows = 'more,count,note,"item"\r\nx,1,,"tea, ""green"""\r\n\r\nx,2,"","two\nlines"\r\nx,3\n'
     write(tmp_path, a=rows, b="item,count,note\nplain,4,n\n", c="item\nmilk\n")
     found, dropped = values_of(folder("rows", tmp_path, Csv(Order)), "skip")
@@ -285,7 +285,7 @@ def test_columns_are_found_by_their_names(tmp_path: Path) -> None:
     assert dropped == {"null-value": 1, "skipped-DeserializationError": 1}
 
 
-def test_a_file_for_a_file(tmp_path: Path) -> None:
+def test_whole_file_is_one_record(tmp_path: Path) -> None:
     write(tmp_path, a="one\ntwo\n", b="")
     builder = TopologyBuilder("files")
     named = Topic("named", key=TEXT, value=TEXT)
@@ -295,7 +295,7 @@ def test_a_file_for_a_file(tmp_path: Path) -> None:
         assert driver.read_values(named) == {"a": "one\ntwo\n", "b": ""}
 
 
-def test_large_files_are_read_from_a_mark(tmp_path: Path) -> None:
+def test_large_file_is_read_from_a_mark(tmp_path: Path) -> None:
     rows = [f"{number:09}{'x' * 91}" for number in range(120_000)]
     write(tmp_path, a="\n".join(rows))
     log = lines(tmp_path)
@@ -308,15 +308,15 @@ def test_large_files_are_read_from_a_mark(tmp_path: Path) -> None:
     assert table.column("value").to_pylist() == [row.encode() for row in rows[110_000:110_002]]
 
 
-# ---------------------------------------------------------------- what is not as it has to be
+# ---------------------------------------------------------------- errors
 
 
-def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="there is no folder"):
         values_of(lines(tmp_path / "none", index=Directory(str(tmp_path / "index"))))
 
 
-def test_an_index_is_of_one_log(tmp_path: Path) -> None:
+def test_index_of_another_log_is_refused(tmp_path: Path) -> None:
     write(tmp_path, a="one\n")
     values_of(lines(tmp_path))
     for other in (
@@ -328,7 +328,7 @@ def test_an_index_is_of_one_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("harm", ["cut", "changed", "moved", "gone"])
-def test_a_damaged_index_is_not_believed(harm: str, tmp_path: Path) -> None:
+def test_damaged_index_is_refused(harm: str, tmp_path: Path) -> None:
     log = lines(tmp_path)
     for name in "abc":
         write(tmp_path, **{name: name})
@@ -352,7 +352,7 @@ def test_a_damaged_index_is_not_believed(harm: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/passwd", "a/../../secret", ""])
-def test_a_plan_leads_to_no_file_elsewhere(name: str, tmp_path: Path) -> None:
+def test_forged_plan_opens_no_file_outside_the_folder(name: str, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     write(tmp_path, secret="secret", in__a="one\n")
     log = lines(tmp_path / "in")
@@ -378,8 +378,8 @@ def test_log_name_must_be_a_topic_name_that_no_topic_has(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["../outside", "below/../../outside", "linked/outside", "link"])
-def test_a_plan_that_names_what_is_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
-    """Though what lies there is what the plan says."""
+def test_open_refuses_names_outside_the_folder(tmp_path: Path, name: str) -> None:
+    """The file outside has the size and time in the plan."""
     outside = tmp_path / "outside"
     outside.write_text("secret\n")
     place = tmp_path / "in"
@@ -392,7 +392,7 @@ def test_a_plan_that_names_what_is_elsewhere_is_refused(tmp_path: Path, name: st
         lines(place).files.open(file)
 
 
-def test_a_folder_that_is_missing_is_not_created_by_its_index(tmp_path: Path) -> None:
+def test_missing_folder_is_not_created_by_its_index(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="there is no folder"):
         values_of(folder("lines", tmp_path / "none" / "deep", Lines(TEXT)))
     assert list(tmp_path.iterdir()) == []

@@ -1,4 +1,4 @@
-"""Files of Parquet and archives of ZIP: which rows they have, and what cannot be read of them."""
+"""Parquet files and ZIP archives: their rows, and unreadable parts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def zipped(place: Path, name: str, members: Mapping[str, bytes]) -> None:
 # ---------------------------------------------------------------- Parquet
 
 
-def test_columns_are_fields_by_name(tmp_path: Path) -> None:
+def test_parquet_columns_are_fields_by_name(tmp_path: Path) -> None:
     table = pa.table(
         {
             "more": [1, 2],
@@ -73,14 +73,14 @@ def test_columns_are_fields_by_name(tmp_path: Path) -> None:
     assert (found, dropped) == (shown, {})
 
 
-def test_a_row_that_does_not_fit_is_one_bad_record(tmp_path: Path) -> None:
+def test_row_that_violates_the_type_is_one_bad_record(tmp_path: Path) -> None:
     table = pa.table({"item": ["a", None, "c"], "count": pa.array([1, 2, 1 << 63], pa.uint64())})
     parquet(tmp_path, "a", table)
     found, dropped = values_of(folder("sales", tmp_path, Parquet(Sale)), "skip")
     assert (found, dropped) == ([str(Sale("a", 1))], {"skipped-DeserializationError": 2})
 
 
-def test_a_row_group_that_is_damaged_spoils_no_other(tmp_path: Path) -> None:
+def test_damaged_row_group_affects_no_other(tmp_path: Path) -> None:
     table = pa.table({"item": [f"{n:06}" for n in range(6_000)], "count": range(6_000)})
     parquet(tmp_path, "a", table, row_group_size=2_000, use_dictionary=False)
     data = bytearray((tmp_path / "a").read_bytes())
@@ -109,7 +109,7 @@ def test_reading_begins_at_a_row_group(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- ZIP
 
 
-def test_members_are_files(tmp_path: Path) -> None:
+def test_members_of_an_archive_are_files(tmp_path: Path) -> None:
     zipped(tmp_path, "a", {"x/": b"", "x/1": b"one\ntwo", "x/0": b"", "y": b"three\n"})
     zipped(tmp_path, "b", {})
     assert values_of(folder("lines", tmp_path, Zip(Lines(TEXT)))) == (["one", "two", "three"], {})
@@ -122,7 +122,7 @@ def test_members_are_files(tmp_path: Path) -> None:
     assert keys == [b"a/x/1", b"a/x/0", b"a/y"]
 
 
-def test_each_member_of_csv_has_a_first_row(tmp_path: Path) -> None:
+def test_each_csv_member_has_a_header_row(tmp_path: Path) -> None:
     members = {"1": b"item,count\ntea,1\n", "2": b"count,item\n2,milk\n"}
     zipped(tmp_path, "a", members)
     found, _ = values_of(folder("rows", tmp_path, Zip(Csv(Order))))
@@ -130,7 +130,7 @@ def test_each_member_of_csv_has_a_first_row(tmp_path: Path) -> None:
 
 
 def encrypted(data: bytes) -> bytes:
-    """Say of the first member that it is encrypted, in both places."""
+    """Mark the first member as encrypted, in both headers."""
     for signature, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         place = data.index(signature) + at
         data = data[:place] + b"\x01" + data[place + 1 :]
@@ -138,7 +138,7 @@ def encrypted(data: bytes) -> bytes:
 
 
 def boasting(data: bytes) -> bytes:
-    """Say of the first member, in both places, that it has more bytes than come out of it."""
+    """Claim a larger size for the first member, in both headers."""
     for signature, at in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
         place = data.index(signature) + at
         data = data[:place] + (9_000).to_bytes(4, "little") + data[place + 4 :]
@@ -164,7 +164,7 @@ BAD_ARCHIVES: dict[str, tuple[Callable[[bytes], bytes], dict[str, bytes], str]] 
 
 
 @pytest.mark.parametrize("name", BAD_ARCHIVES)
-def test_an_archive_that_cannot_be_read_is_one_bad_record(
+def test_unreadable_archive_is_one_bad_record(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     harm, members, why = BAD_ARCHIVES[name]
@@ -181,7 +181,7 @@ def test_an_archive_that_cannot_be_read_is_one_bad_record(
 
 
 @pytest.mark.parametrize("form", [Parquet(Sale), Zip(Lines(TEXT))], ids=["parquet", "zip"])
-def test_what_is_read_from_anywhere_is_in_no_other_file(form: Format[Any, Any]) -> None:
+def test_random_access_formats_are_refused_inside_archives(form: Format[Any, Any]) -> None:
     for outer in (Gzip, Zip):
         with pytest.raises(TypeError, match="cannot be read inside archives"):
             outer(form)

@@ -1,4 +1,4 @@
-"""How often a log is asked, and how its batches are planned."""
+"""Listing of the files of a log at an interval, and planning of its batches."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from kstreams import NONE, TEXT, Embedded, Emitter, Topic, TopologyBuilder
-from kstreams.batch.logs.io import close_readers
-from kstreams.batch.no_topics import NO_TOPICS
-from kstreams.batch.open_feed import feed_of
+from kstreams.batch.io.logs.topic_io import close_readers
+from kstreams.batch.io.no_topics import NO_TOPICS
+from kstreams.batch.io.open_feed import feed_of
 from kstreams.raw_batch import TooManyBytesError
 from kstreams.sinks import CommitId, Results, to_batches
 from kstreams.sources import Lines, folder
 
 
 def nothing(_results: Results[None, str], _commit: CommitId) -> None:
-    """Take results nowhere."""
+    """Discard the results."""
 
 
-def test_a_log_is_looked_at_as_often_as_it_says(tmp_path: Path) -> None:
+def test_folder_is_listed_at_the_given_interval(tmp_path: Path) -> None:
     for every, seen in ((timedelta(0), 2), (timedelta(hours=1), 1)):
         place = tmp_path / str(seen)
         place.mkdir()
@@ -37,7 +37,7 @@ def test_a_log_is_looked_at_as_often_as_it_says(tmp_path: Path) -> None:
         feed.close()
 
 
-def test_slices_of_topics_and_logs_come_back_in_their_order(tmp_path: Path) -> None:
+def test_slices_of_topics_and_logs_keep_their_order(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("one\ntwo\n")
     (tmp_path / "b").write_text("three\n")
     topics = Embedded(tmp_path / ".topics", default_partitions=1)

@@ -1,4 +1,4 @@
-"""A forecast is what was counted, and what the same input counts with another trigger."""
+"""Forecasts equal the counted requests, and those of the same input with another trigger."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PARTITIONS = {"events": 4}
 
 
 def run(home: Path, batches: int, every: int) -> ByHand:
-    """Write an event a second, by turns for three keys, and run a batch each so many seconds."""
+    """Write an event each second, in turn for three keys, and run a batch every few seconds."""
     app = ByHand(home, made.doubled(), partitions=PARTITIONS, retained_batches=1_000)
     second = 0
     for _ in range(batches):
@@ -44,7 +44,7 @@ def forecast_of(app: ByHand, trigger_ms: int | None = None) -> QueryForecast:
 
 
 def puts_a_day(app: ByHand, seconds: int) -> float:
-    """Return what the driver and the tasks have counted, as of a day, without the first batch."""
+    """Return the puts of the driver and the tasks, per day, without the first batch."""
     (query,) = app.queries.values()
     counted = sum(report.log.puts for report in query.reports[1:])
     return counted * DAY_MS / (1_000 * seconds * len(query.reports[1:]))
@@ -55,14 +55,14 @@ def each_second(tmp_path_factory: pytest.TempPathFactory) -> ByHand:
     return run(tmp_path_factory.mktemp("each"), 60, 1)
 
 
-def test_a_day_is_what_was_counted(each_second: ByHand) -> None:
+def test_forecast_of_a_day_equals_the_counted_puts(each_second: ByHand) -> None:
     found = forecast_of(each_second)
     assert (found.first, found.last, found.interval_ms) == (1, 59, 1_000)
     assert found.puts_a_day == pytest.approx(puts_a_day(each_second, 1), rel=0.2)
 
 
 @pytest.mark.parametrize("seconds", [2, 6])
-def test_another_trigger_is_what_that_counts(
+def test_forecast_for_another_trigger_equals_its_counted_puts(
     each_second: ByHand, tmp_path: Path, seconds: int
 ) -> None:
     found = forecast_of(each_second, trigger_ms=1_000 * seconds)
@@ -71,7 +71,7 @@ def test_another_trigger_is_what_that_counts(
     assert found.puts_a_day < 0.9 * forecast_of(each_second).puts_a_day
 
 
-def test_what_is_restored_is_what_is_read(each_second: ByHand) -> None:
+def test_forecast_of_a_restore_equals_the_counted_reads(each_second: ByHand) -> None:
     found = forecast_of(each_second)
     checkpoint = Checkpoint.load(each_second.settings.checkpoint)
     last = measured_commits(checkpoint, "events", checkpoint.log.open())[-1]
@@ -90,18 +90,18 @@ def test_what_is_restored_is_what_is_read(each_second: ByHand) -> None:
 
 
 class Distant(CountedObjects):
-    """A log whose objects come at a speed, by a clock of its own."""
+    """A log whose objects arrive at a given speed, by a separate clock."""
 
     seconds = 0.0
 
     def get(self, name: str, start: int = 0, length: int | None = None) -> bytes:
-        """Let time go on as the bytes come."""
+        """Return the object, and advance the clock by its size."""
         data = super().get(name, start, length)
         self.seconds += len(data) / 1_000_000
         return data
 
 
-def test_restores_take_as_long_as_the_log_s_speed_says_and_money_is_its_prices(
+def test_restore_time_follows_the_speed_of_the_log_and_costs_follow_prices(
     each_second: ByHand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint = Checkpoint.load(each_second.settings.checkpoint)
@@ -124,7 +124,7 @@ def test_restores_take_as_long_as_the_log_s_speed_says_and_money_is_its_prices(
     assert found.storage_dollars_a_day == pytest.approx(stored / 1e9 * 2)
 
 
-def test_without_two_commits_there_is_none(tmp_path: Path) -> None:
+def test_forecast_needs_two_commits(tmp_path: Path) -> None:
     app = ByHand(tmp_path, made.doubled(), partitions=PARTITIONS)
     app.emit(made.EVENTS, ("a", 1))
     app.run()

@@ -1,4 +1,4 @@
-"""A source in memory that does as it is told, and a topic whose writes fail as they are told."""
+"""A scripted in-memory intake, and topics whose writes fail on demand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ __all__ = ("FailingTopics", "Scripted", "records_of")
 
 @dataclass
 class Scripted(Intake):
-    """A queue: what is given back comes again at its end; receipts rise."""
+    """An intake with a queue:
+
+    messages that are given back come again at its end; receipts increase.
+    """
 
     name: str = "scripted"
     queue: deque[Delivery] = field(default_factory=deque)
@@ -92,7 +95,7 @@ class _Receiver(Receiver):
 
 @dataclass(frozen=True)
 class FailingTopics:
-    """Embedded topics; `fail` returns why a record is not written, or None."""
+    """Embedded topics; `fail` returns the error of a record, or None."""
 
     inner: Embedded
     fail: Callable[[str, bytes | None], KStreamsError | None]
@@ -141,7 +144,7 @@ class _FailingWriter:
 
 
 def records_of(place: Path | str, topic: str) -> list[RawRecord]:
-    """Return what a topic has, partition by partition."""
+    """Return the records of a topic, by partition."""
     topics = Embedded(place)
     reader = topics.reader()
     return [

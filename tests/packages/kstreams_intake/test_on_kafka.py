@@ -1,4 +1,4 @@
-"""Intakes into topics of a cluster: what it refuses spoils no other, and ids are found again."""
+"""Intakes to topics of a cluster: refused records affect no others, and ids are found again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.servers.fixtures import Broker
 pytestmark = pytest.mark.kafka
 
 
-def test_what_the_cluster_refuses_spoils_no_other(broker: Broker, topic_name: str) -> None:
+def test_record_refused_by_the_cluster_affects_no_other(broker: Broker, topic_name: str) -> None:
     broker.create_topic(topic_name, 2, {"max.message.bytes": "2000"})
     broker.create_topic(f"{topic_name}-letters", 1, {"max.message.bytes": "2000"})
     connection = Kafka(broker.bootstrap)

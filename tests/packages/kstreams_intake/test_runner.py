@@ -1,4 +1,4 @@
-"""What the runner does: messages are in the topic before they are settled, and counted once."""
+"""The intake runner: messages are in the topic before they are settled, and counted once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ AT_ONCE = timedelta(0)
 def run(
     source: Scripted, topic: Topic[Any, Any], connection: Any, rounds: int = 1, **given: Any
 ) -> IntakeReport:
-    """Run until the source was asked in vain so often, and each message is counted once."""
+    """Run until the source was polled without a message `rounds` times, and each message is
+    counted.
+    """
     left = [rounds]
 
     def look(_: IntakeReport) -> None:
@@ -73,7 +75,9 @@ def test_messages_are_in_the_topic_when_they_are_settled(tmp_path: Path) -> None
     assert source.closed == 1
 
 
-def test_a_record_has_the_messages_key_time_and_headers_and_none_of_ours(tmp_path: Path) -> None:
+def test_record_has_key_time_and_headers_of_the_message_without_reserved_ones(
+    tmp_path: Path,
+) -> None:
     source = Scripted()
     forged = (("kstreams-message-id", b"forged"), ("kstreams-intake", b"other"), ("type", b"x"))
     source.add(Delivery(b"v", 0, "id-1", b"k", 5_000, forged))
@@ -91,7 +95,7 @@ def test_a_record_has_the_messages_key_time_and_headers_and_none_of_ours(tmp_pat
     assert MESSAGE_ID not in dict(second.headers)
 
 
-def test_ids_that_come_again_are_settled_and_not_written(tmp_path: Path) -> None:
+def test_repeated_ids_are_settled_and_not_written(tmp_path: Path) -> None:
     source, topics = Scripted(), Embedded(tmp_path)
     source.put(b"a", b"b", b"a", ids=["1", "2", "1"])
     assert run(source, RAW, topics).duplicates == 1
@@ -107,7 +111,7 @@ def _given(value: bytes | None) -> bytes:
     return value
 
 
-def test_only_as_many_ids_are_known_as_are_remembered(tmp_path: Path) -> None:
+def test_at_most_the_given_number_of_ids_is_remembered(tmp_path: Path) -> None:
     source, topics = Scripted(), Embedded(tmp_path, default_partitions=1)
     source.put(*[b"x"] * 5, ids="abcde")
     run(source, RAW, topics, remember=3, batch=1)
@@ -115,7 +119,7 @@ def test_only_as_many_ids_are_known_as_are_remembered(tmp_path: Path) -> None:
     assert run(source, RAW, topics, remember=3, batch=1).duplicates == 3
 
 
-def test_ids_of_another_intake_are_not_its_own(tmp_path: Path) -> None:
+def test_ids_of_another_intake_are_ignored(tmp_path: Path) -> None:
     topics = Embedded(tmp_path)
     for name in ("one", "two"):
         source = Scripted(name)
@@ -129,7 +133,7 @@ def test_messages_without_ids_are_all_written(tmp_path: Path) -> None:
     assert run(source, RAW, Embedded(tmp_path)).appended == 2
 
 
-def test_a_start_says_where_the_topic_ends(tmp_path: Path) -> None:
+def test_start_passes_the_last_message_of_the_topic(tmp_path: Path) -> None:
     source, topics = Scripted(), Embedded(tmp_path, default_partitions=3)
     source.put(*[b"x"] * 5, ids="abcde")
     run(source, RAW, topics, batch=2, clock=FakeClock(5_000))
@@ -138,7 +142,7 @@ def test_a_start_says_where_the_topic_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("lost", [b"0", b"1", b"2", b"3"])
-def test_a_start_goes_on_before_the_first_that_is_missing(tmp_path: Path, lost: bytes) -> None:
+def test_start_continues_before_the_first_missing_message(tmp_path: Path, lost: bytes) -> None:
     source, topics = Scripted(), Embedded(tmp_path, default_partitions=3)
     source.put(b"0", b"1", b"2", b"3", ids="abcd")
     away = DeliveryError("nobody answers", "_MSG_TIMED_OUT")
@@ -159,7 +163,7 @@ def test_a_start_goes_on_before_the_first_that_is_missing(tmp_path: Path, lost: 
     assert last.id == (None if lost in (b"0", b"1") else "b")
 
 
-def test_a_value_that_is_none_stops_it_and_leaves_the_others(tmp_path: Path) -> None:
+def test_bad_value_stops_the_intake_and_keeps_the_others(tmp_path: Path) -> None:
     source = Scripted()
     source.put(ONE, b"none", TWO)
     with pytest.raises(DeserializationError):
@@ -168,7 +172,7 @@ def test_a_value_that_is_none_stops_it_and_leaves_the_others(tmp_path: Path) -> 
     assert source.returned == [b"none"]
 
 
-def test_a_value_that_is_none_is_skipped_rejected_or_set_aside(tmp_path: Path) -> None:
+def test_bad_value_is_skipped_rejected_or_dead_lettered_by_policy(tmp_path: Path) -> None:
     topics = Embedded(tmp_path, default_partitions=1)
     source = Scripted()
     source.put(b"none", ONE)
@@ -189,7 +193,7 @@ def test_a_value_that_is_none_is_skipped_rejected_or_set_aside(tmp_path: Path) -
     assert values(tmp_path, "numbers") == [ONE]
 
 
-def test_who_tells_its_sender_rejects_unless_told_otherwise(tmp_path: Path) -> None:
+def test_intake_that_replies_to_its_sender_rejects_by_default(tmp_path: Path) -> None:
     class Telling(Scripted):
         tells_sender: ClassVar[bool] = True
 
@@ -209,7 +213,7 @@ def _fails_for(text: bytes, *errors: KStreamsError) -> Callable[..., KStreamsErr
     return fail
 
 
-def test_one_that_the_cluster_refuses_with_its_batch_spoils_no_other(tmp_path: Path) -> None:
+def test_record_refused_with_its_batch_affects_no_other(tmp_path: Path) -> None:
     failed: list[bytes | None] = []
 
     def fail(_: str, value: bytes | None) -> KStreamsError | None:
@@ -226,7 +230,7 @@ def test_one_that_the_cluster_refuses_with_its_batch_spoils_no_other(tmp_path: P
     assert values(tmp_path, "raw") == [b"a", b"c"]
 
 
-def test_a_letter_that_its_topic_refuses_goes_without_its_value(tmp_path: Path) -> None:
+def test_refused_dead_letter_is_written_without_its_value(tmp_path: Path) -> None:
     source = Scripted()
     source.put(b"x" * 100_000)
     refused = RecordRefusedError("too large", "MSG_SIZE_TOO_LARGE")
@@ -237,7 +241,7 @@ def test_a_letter_that_its_topic_refuses_goes_without_its_value(tmp_path: Path) 
     assert dict(letter.headers)["kstreams-error-left-out"] == b"value"
 
 
-def test_what_cannot_be_written_now_comes_again(tmp_path: Path) -> None:
+def test_temporary_write_error_is_retried(tmp_path: Path) -> None:
     source = Scripted()
     source.put(b"a", b"b", ids="12")
     away = DeliveryError("nobody answers", "_MSG_TIMED_OUT")
@@ -252,7 +256,7 @@ def test_what_cannot_be_written_now_comes_again(tmp_path: Path) -> None:
     assert source.settled == [b"b", b"a"]
 
 
-def test_it_gives_up_when_the_topic_does_not_answer_for_too_long(tmp_path: Path) -> None:
+def test_intake_gives_up_when_the_topic_is_unavailable_for_too_long(tmp_path: Path) -> None:
     source = Scripted()
     source.put(b"a")
     away = DeliveryError("nobody answers", "_MSG_TIMED_OUT")
@@ -262,7 +266,7 @@ def test_it_gives_up_when_the_topic_does_not_answer_for_too_long(tmp_path: Path)
     assert (source.settled, source.returned, source.closed) == ([], [b"a"], 1)
 
 
-def test_it_waits_for_a_source_that_does_not_answer_and_then_gives_up(tmp_path: Path) -> None:
+def test_intake_waits_for_an_unavailable_source_and_then_gives_up(tmp_path: Path) -> None:
     source = Scripted()
     source.put(b"a")
     source.errors.extend([IntakeUnavailableError("away"), IntakeUnavailableError("away")])
@@ -275,7 +279,7 @@ def test_it_waits_for_a_source_that_does_not_answer_and_then_gives_up(tmp_path: 
         run(source, RAW, Embedded(tmp_path))
 
 
-def test_complete_gives_keys_ids_and_times_and_may_refuse(tmp_path: Path) -> None:
+def test_complete_sets_keys_ids_and_times_and_may_refuse(tmp_path: Path) -> None:
     def complete(delivery: Delivery) -> Delivery:
         key, _, rest = delivery.value.partition(b"=")
         if not rest:
@@ -303,7 +307,7 @@ def test_complete_gives_keys_ids_and_times_and_may_refuse(tmp_path: Path) -> Non
     ],
     ids=["long id", "line in id", "surrogate in id", "time before", "time after", "header"],
 )
-def test_what_no_topic_takes_is_refused(tmp_path: Path, wrong: Delivery) -> None:
+def test_message_that_no_topic_accepts_is_dead_lettered(tmp_path: Path, wrong: Delivery) -> None:
     source, topics = Scripted(), Embedded(tmp_path, default_partitions=1)
     source.add(wrong)
     source.put(b"good")
@@ -312,7 +316,7 @@ def test_what_no_topic_takes_is_refused(tmp_path: Path, wrong: Delivery) -> None
     assert values(tmp_path, "raw") == [b"good"]
 
 
-def test_a_key_is_needed_where_readers_drop_records_without_one(tmp_path: Path) -> None:
+def test_key_is_required_if_readers_drop_records_without_one(tmp_path: Path) -> None:
     source = Scripted()
     source.put(b"v")
     keyed = Topic("keyed", key=TEXT, value=TEXT)
@@ -327,7 +331,7 @@ def test_gaps_are_in_the_report(tmp_path: Path) -> None:
     assert str(report) == "0 received, 0 appended, 2 gaps of 4 s"
 
 
-def test_a_topic_that_is_missing_is_told_before_anything_comes(tmp_path: Path) -> None:
+def test_missing_topic_is_an_error_before_the_source_is_opened(tmp_path: Path) -> None:
     source = Scripted()
     source.put(b"a")
     with pytest.raises(UnknownTopicError):
@@ -340,7 +344,7 @@ class _WithoutCreation:
         self.admin, self.reader, self.writer = inner.admin, inner.reader, inner.writer
 
 
-def test_it_stops_from_another_thread_and_gives_back_what_is_left(tmp_path: Path) -> None:
+def test_stop_from_another_thread_gives_back_the_rest(tmp_path: Path) -> None:
     source = Scripted()
     runner = IntakeRunner(source, RAW, Embedded(tmp_path))
     thread = threading.Thread(target=runner.run)
@@ -351,6 +355,6 @@ def test_it_stops_from_another_thread_and_gives_back_what_is_left(tmp_path: Path
 
 
 @pytest.mark.parametrize("wrong", [{"batch": 0}, {"remember": -1}])
-def test_bounds_that_are_none(tmp_path: Path, wrong: Any) -> None:
+def test_invalid_limits_are_refused(tmp_path: Path, wrong: Any) -> None:
     with pytest.raises(ValueError, match="batch is 1 or more"):
         IntakeRunner(Scripted(), RAW, Embedded(tmp_path), **wrong)

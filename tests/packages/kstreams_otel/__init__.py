@@ -1,3 +1,3 @@
-"""What an app tells those who watch it."""
+"""Tests of `kstreams_otel`: spans and metrics for OpenTelemetry."""
 
 from __future__ import annotations

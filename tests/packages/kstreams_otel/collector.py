@@ -1,4 +1,4 @@
-"""A collector of OpenTelemetry's protocol, over HTTP on loopback, that keeps what comes."""
+"""A collector with the protocol of OpenTelemetry over HTTP, which keeps all data."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ("Collected", "collecting")
 
 
 class Collected:
-    """What has come: spans and metrics, decoded.
+    """Decoded spans and metrics.
 
     Attributes:
-        url: Of the collector.
+        url: Address of the collector.
         spans: All spans.
-        metrics: The newest of each name.
-        service: The service's name that the spans came with.
-        schemas: Of the spans.
+        metrics: The newest metric of each name.
+        service: Service name of the spans.
+        schemas: Schema URLs of the spans.
     """
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ def collecting() -> Iterator[Collected]:
             self.end_headers()
 
         def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

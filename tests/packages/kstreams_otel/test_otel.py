@@ -1,4 +1,4 @@
-"""What OpenTelemetry is told: sent by OTLP to a collector, names and units, spans as one tree."""
+"""OpenTelemetry over OTLP: names and units of metrics, and one tree of spans for each batch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.packages.kstreams_otel.collector import Collected, collecting
 
 @pytest.fixture(scope="module")
 def collected() -> Any:
-    """What an app has sent that was watched in a process of its own: providers are a process's."""
+    """The spans and metrics of an app in a separate process, because providers are global."""
     with collecting() as found:
         ran = subprocess.run(
             [sys.executable, "-m", "tests.packages.kstreams_otel.told_app"],
@@ -41,7 +41,7 @@ def attributes(item: Any) -> dict[str, Any]:
 
 
 def done(found: Collected) -> Any:
-    """Return the span of the batch that was committed."""
+    """Return the span of the committed batch."""
     batches = [span for span in found.spans if span.name == "kstreams.batch"]
     (root,) = [span for span in batches if not span.status.code]
     return root
@@ -85,7 +85,9 @@ def test_spans_of_a_batch_are_one_tree(collected: tuple[Collected, Any]) -> None
     )
 
 
-def test_a_batch_that_failed_says_by_what_class_alone(collected: tuple[Collected, Any]) -> None:
+def test_span_of_a_failed_batch_has_only_the_class_of_the_error(
+    collected: tuple[Collected, Any],
+) -> None:
     found, _ = collected
     (failed,) = [span for span in found.spans if span.status.code]
     assert failed.status.code == failed.status.STATUS_CODE_ERROR
@@ -114,14 +116,14 @@ def test_a_batch_that_failed_says_by_what_class_alone(collected: tuple[Collected
         ("kstreams.app.state", "1"),
     ],
 )
-def test_metrics_have_the_names_and_units(
+def test_metrics_have_the_documented_names_and_units(
     collected: tuple[Collected, Any], name: str, unit: str
 ) -> None:
     found, _ = collected
     assert found.metrics[name].unit == unit
 
 
-def test_counts_are_those_of_the_batch(collected: tuple[Collected, Any]) -> None:
+def test_counts_equal_those_of_the_batch(collected: tuple[Collected, Any]) -> None:
     found, _ = collected
     (consumed,) = found.metrics["messaging.client.consumed.messages"].sum.data_points
     assert consumed.as_int == 5
@@ -131,7 +133,7 @@ def test_counts_are_those_of_the_batch(collected: tuple[Collected, Any]) -> None
     assert list(process.explicit_bounds)[:3] == [0.005, 0.01, 0.025]
 
 
-def test_lines_of_the_log_name_batch_and_trace(collected: tuple[Collected, Any]) -> None:
+def test_log_lines_have_batch_and_trace(collected: tuple[Collected, Any]) -> None:
     found, (inside, outside, failed) = collected
     (root,) = [
         span for span in found.spans if span.name == "kstreams.batch" and not span.status.code

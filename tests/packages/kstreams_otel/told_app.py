@@ -1,4 +1,4 @@
-"""An app that tells OpenTelemetry of a batch that is committed, and of one that fails."""
+"""An app with a committed batch and a failed one, observed by OpenTelemetry."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kstreams.batch.report import AppState
 from kstreams.clock import SystemClock
 from kstreams.errors import ProcessingError
 from kstreams.ids import TaskId
-from kstreams.telemetry.json_log import JsonFormatter
 from kstreams.telemetry.log_context import log_context
 from kstreams.telemetry.outline import Outline
 from kstreams.telemetry.watching import OpenApp
+from kstreams_cli.json_log import JsonFormatter
 from kstreams_otel.export import exporting
 from kstreams_otel.watcher import OtelWatcher
 from tests.kstreams.telemetry.reported import report
@@ -24,7 +24,7 @@ from tests.kstreams.views.counted import COUNTS
 
 
 def main() -> None:
-    """Play an app."""
+    """Run the app."""
     handler = logging.StreamHandler(sys.stdout)
     handler.setFormatter(JsonFormatter("shop"))
     log = logging.getLogger("kstreams.test")

@@ -1,1 +1,1 @@
-"""Tests of queries over HTTP."""
+"""Tests of the HTTP and gRPC server."""

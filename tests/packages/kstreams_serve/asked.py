@@ -1,4 +1,4 @@
-"""A server asked without a socket: what a visitor sends goes straight to its guard."""
+"""A server without a socket: requests of a client go directly to its application."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.packages.kstreams_serve.serving import TOKEN, TOKENS, Answer
 
 
 class Asked:
-    """A server, and one visitor after another."""
+    """A server, and one client after another."""
 
     def __init__(self, server: Server) -> None:
         self.server = server
@@ -66,7 +66,7 @@ class Asked:
         async def send(message: dict[str, Any]) -> None:
             sent.append(message)
             if message["type"] == "http.response.body":
-                answered.set()  # who follows leaves after the first event
+                answered.set()  # the follower leaves after the first event
 
         app: Any = self.server.config.app
         await asyncio.wait_for(app(scope, receive, send), 20)

@@ -1,4 +1,6 @@
-"""Guards of the server, each with what takes it out and what a hostile visitor does against it."""
+"""Guards of the server, each with a patch that removes it and a probe that a hostile client would
+try.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,19 @@ Probe = Callable[[Path], None]
 
 
 def nothing(*_: Any, **__: Any) -> None:
-    """Stand where a guard was."""
+    """Replace a guard by a function without an effect."""
 
 
 @dataclass
 class Guarded:
-    """A guard.
+    """A guard of the server.
 
     Attributes:
-        place: What has it.
-        name: Under which name.
-        gone: What stands there when it is taken out.
-        probe: What a visitor does, in an empty directory; it asserts that the guard is there.
+        place: The object that has the guard.
+        name: The attribute of the guard.
+        gone: The replacement that removes the guard.
+        probe: The actions of a client, in an empty directory, with an assertion that the guard
+            holds.
     """
 
     place: Any
@@ -42,7 +45,7 @@ GUARDS: dict[str, Guarded] = {}
 
 
 def holds(place: Any, name: str, gone: Any = nothing) -> Callable[[Probe], Probe]:
-    """Add a probe of a guard."""
+    """Register a probe of a guard."""
 
     def add(probe: Probe) -> Probe:
         GUARDS[probe.__name__] = Guarded(place, name, gone, probe)
@@ -59,7 +62,7 @@ def an_app(path: Path, rows: int = 1) -> Path:
 
 @contextmanager
 def visiting(path: Path, given: dict[str, Any] | None = None, **limits: Any) -> Iterator[Asked]:
-    """Ask a server of an app, which answers who may ask."""
+    """Yield a client of a server for an app."""
     with asked((an_app(path), COUNTS), settings=given, **limits) as ask:
         assert ask(KEY).status == 200
         yield ask

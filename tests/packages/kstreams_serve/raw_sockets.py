@@ -1,4 +1,4 @@
-"""Raw sockets that send what no HTTP client would, and the memory that the server takes for it."""
+"""Raw sockets that send invalid HTTP, and the memory that the server uses for it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SENT = 24 * MIB
 
 
 def connected(port: int) -> socket.socket:
-    """Return a connection to a server of this process."""
+    """Return a connection to a server in this process."""
     return socket.create_connection(("127.0.0.1", port), timeout=10)
 
 
 def flood(client: socket.socket, piece: bytes, most: int = _SENT) -> int:
-    """Send a piece again and again until the server closes the connection.
+    """Send a piece repeatedly until the server closes the connection.
 
     Returns:
-        The bytes that were sent.
+        The number of bytes that were sent.
     """
     sent = 0
     with suppress(ConnectionError, TimeoutError):

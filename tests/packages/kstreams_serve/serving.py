@@ -35,7 +35,7 @@ ACTING: dict[str, Any] = {"allows_actions": True, "holders": {ACTOR: "anna"}}
 
 @dataclass
 class Answer:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: Mapping[str, str]
@@ -52,7 +52,7 @@ class Answer:
 
 @dataclass
 class Served:
-    """A server that runs, and a client of it."""
+    """A running server and a client of it."""
 
     server: Server
     port: int
@@ -97,7 +97,7 @@ class Served:
 
 
 def context_of(settings: ServeSettings | None = None) -> Context:
-    """Return what routes are made of, for a server without apps."""
+    """Return the context of routes for a server without apps."""
     settings = settings or ServeSettings(TOKENS)
     doors = Doors(settings, time.monotonic)
     streams = Streams(settings.limits.streams)

@@ -1,4 +1,4 @@
-"""Orders: what they do, who has given them, and what is no order."""
+"""Commands over HTTP: their effects, their log, and invalid ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def the_app(ask: Asked) -> ServedApp:
     return ask.server.context.app("viewed")
 
 
-def test_a_pause_says_who_gave_it_and_the_first_one_stays(
+def test_pause_records_its_author_and_the_first_one_stays(
     ask: Asked, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
@@ -63,7 +63,7 @@ def test_a_pause_says_who_gave_it_and_the_first_one_stays(
     assert ACTOR not in caplog.text
 
 
-def test_a_savepoint_is_made_once(ask: Asked, caplog: pytest.LogCaptureFixture) -> None:
+def test_savepoint_is_made_once(ask: Asked, caplog: pytest.LogCaptureFixture) -> None:
     point = order(ask, order="savepoint", name="before/ü").json["savepoint"]
     assert (point["name"], point["batches"]) == ("before/ü", {"in": 0})
     again = order(ask, order="savepoint", name="before/ü")
@@ -88,19 +88,17 @@ def test_a_savepoint_is_made_once(ask: Asked, caplog: pytest.LogCaptureFixture) 
         {"order": "savepoint", "name": "a", "reason": "b"},
     ],
 )
-def test_what_is_no_order_does_nothing(ask: Asked, given: dict[str, Any]) -> None:
+def test_invalid_order_has_no_effect(ask: Asked, given: dict[str, Any]) -> None:
     assert order(ask, **given).status == 400
     assert present_pause(the_app(ask).home) is None
 
 
 @pytest.mark.parametrize("name", ["..", "@", "a\x00b", "x" * 300])
-def test_a_savepoint_has_a_name(ask: Asked, name: str) -> None:
+def test_savepoint_needs_a_name(ask: Asked, name: str) -> None:
     assert order(ask, order="savepoint", name=name).status == 400
 
 
-def test_a_checkpoint_that_cannot_be_written_is_told(
-    ask: Asked, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unwritable_checkpoint_is_reported(ask: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "/somewhere/secret")
 
@@ -111,7 +109,7 @@ def test_a_checkpoint_that_cannot_be_written_is_told(
     )  # fmt: skip
 
 
-def test_they_are_described(ask: Asked) -> None:
+def test_orders_are_described_in_openapi(ask: Asked) -> None:
     found = json.loads(ask("/openapi.json").data)["paths"]["/v1/apps/{app}/orders"]["post"]
     assert found["description"] == "Needs the role act."
     schema = found["requestBody"]["content"]["application/json"]["schema"]
@@ -122,7 +120,7 @@ def test_they_are_described(ask: Asked) -> None:
     assert schema["properties"]["order"]["enum"] == list(ORDERS)
 
 
-def test_a_token_that_may_act_may_read_and_one_that_reads_may_not_act(ask: Asked) -> None:
+def test_role_act_may_read_and_role_data_may_not_act(ask: Asked) -> None:
     assert ask("/v1/apps/viewed/stores/counts/key?key=a", token=ACTOR).status == 200
     refused = ask(PLACE, token=TOKEN, body={"order": "pause"})
     assert (refused.status, "the role act" in refused.json["detail"]) == (403, True)

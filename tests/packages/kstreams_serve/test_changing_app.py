@@ -1,7 +1,7 @@
-"""Every answer is what was committed at its version, while the app changes in all ways it can.
+"""Every response has the rows committed at its version, while the app changes in all possible ways.
 
-Read for longer:
-`KSTREAMS_SERVE_READS=10000 pytest tests/packages/kstreams_serve/test_changing_app.py`.
+For a longer run: `KSTREAMS_SERVE_READS=10000 pytest
+tests/packages/kstreams_serve/test_changing_app.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kstreams.errors import KStreamsError
 from kstreams.ids import TaskId
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.testing import FakeClock
-from kstreams.views.remote_view import RemoteView
+from kstreams_client.remote_view import RemoteView
 from tests.kstreams.views.committing import PARTITIONS, Committing
 from tests.kstreams.views.counted import COUNTS
 from tests.packages.kstreams_serve.serving import TOKEN, Served, serving
@@ -38,7 +38,9 @@ Model = dict[tuple[str, int], dict[str, int]]
 
 
 class Changing:
-    """An app that commits, dies, is upgraded, forked and reset; and what it has committed."""
+    """An app that commits, dies, is upgraded, forked and reset, with a record of its committed
+    rows.
+    """
 
     def __init__(self, path: Path, seed: int) -> None:
         self.path = path
@@ -53,7 +55,7 @@ class Changing:
         self.commit()
 
     def step(self) -> None:
-        """Do something."""
+        """Do a random action."""
         events = [self.commit] * 16 + [self.die, self.upgrade, self.fork, self.reset]
         self._random.choice(events)()
 
@@ -64,7 +66,7 @@ class Changing:
             changes[key] = None if self._random.random() < 0.2 else self._values
         merged = {**self._present, **changes}
         self._present = {key: value for key, value in merged.items() if value is not None}
-        self._note(self._app.batch + 1)  # before anybody can see it
+        self._note(self._app.batch + 1)  # before a client can see it
         self._app.put(changes.items())
 
     def _note(self, batch: int) -> None:
@@ -72,7 +74,7 @@ class Changing:
         self.model[life, batch] = dict(self._present)
 
     def committed(self, life: str, batch: int | None) -> dict[str, int]:
-        """Return what was committed, once this is noted here too."""
+        """Return the rows committed by a batch, once they are recorded here."""
         name = life, -1 if batch is None else batch
         for _ in range(5000):
             if name in self.model:
@@ -90,7 +92,7 @@ class Changing:
         app.pointers, app.batch = pointers, batch
 
     def upgrade(self) -> None:
-        """Begin a generation, with one more store."""
+        """Start a new epoch with one more store."""
         self._stores += 1
         builder = TopologyBuilder("viewed")
         source = builder.add_source("in", Topic("in", TEXT, INT64))
@@ -102,7 +104,7 @@ class Changing:
         self._go_on()
 
     def fork(self) -> None:
-        """Go on in the same place with a copy of a savepoint."""
+        """Continue in the same place with a fork of a savepoint."""
         self._forks += 1
         name = f"f{self._forks}"
         Savepoints(self._app.checkpoint, self._app.objects).create(name, FakeClock())
@@ -123,7 +125,7 @@ class Changing:
         self._note(last.batch)
 
     def reset(self) -> None:
-        """Start fresh."""
+        """Reset the app."""
         shutil.rmtree(self.path)
         self._stores = 0
         self._present = {}
@@ -133,7 +135,7 @@ class Changing:
 
 
 def operation(drawn: random.Random) -> tuple[Callable[[Any], Any], Callable[[dict[str, int]], Any]]:
-    """Return a read of a view, and the same of what was committed."""
+    """Return a random read of a view, and the same read of the committed rows."""
     low, high = sorted(drawn.sample(KEYS, 2))
     reverse = drawn.random() < 0.5
     if drawn.random() < 0.5:
@@ -152,14 +154,14 @@ def operation(drawn: random.Random) -> tuple[Callable[[Any], Any], Callable[[dic
 
 
 def life_of(view: RemoteView[Any] | View[Any]) -> str:
-    """Return which line of versions a view has read."""
+    """Return the epoch that a view has read."""
     reader: Any = view._versions
     found: str = reader._place.life
     return found
 
 
 def pages(served: Served, drawn: random.Random) -> tuple[int | None, str, dict[str, int]] | None:
-    """Return all rows by a cursor, and their version; None where that goes meanwhile."""
+    """Return all rows by a cursor, and their version; None if the version is deleted meanwhile."""
     store = "/v1/apps/viewed/stores/counts"
     path = f"{store}/rows?limit={drawn.randrange(3, 20)}"
     if drawn.random() < 0.5:
@@ -186,7 +188,7 @@ def pages(served: Served, drawn: random.Random) -> tuple[int | None, str, dict[s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
-def test_every_answer_is_what_was_committed_at_its_version(tmp_path: Path, seed: int) -> None:
+def test_every_response_has_the_rows_committed_at_its_version(tmp_path: Path, seed: int) -> None:
     drawn = random.Random(seed)
     app = Changing(tmp_path / "c", seed)
     ended = threading.Event()

@@ -1,4 +1,4 @@
-"""Requests drawn from what the server says of itself, and beside it: none is its own fault."""
+"""Random requests, valid by the server's description or not: none gets a server error."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def requests(draw: st.DrawFn) -> tuple[str, str, object, dict[str, str]]:
 
 @settings(deadline=None, max_examples=150)
 @given(request=requests(), token=st.sampled_from([TOKEN] * 5 + [VIEWER, SCRAPER, None, PLANTED]))
-def test_no_request_is_the_server_s_fault(
+def test_random_request_gets_no_server_error(
     ask: Asked, request: tuple[str, str, object, dict[str, str]], token: str | None
 ) -> None:
     path, method, body, headers = request
@@ -105,10 +105,10 @@ def test_no_request_is_the_server_s_fault(
         assert secret not in str(answer.headers)
 
 
-def test_no_secret_is_in_an_answer_or_a_log(
+def test_no_response_or_log_line_has_a_secret(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Also where something fails: what the environment, tokens and settings hold stays there."""
+    """Errors, too, show nothing of the environment, tokens and settings."""
     monkeypatch.setenv("KSTREAMS_PLANTED", PLANTED)
     caplog.set_level(logging.DEBUG)
     Committing(tmp_path / "c", COUNTS).put([("a", 1)])

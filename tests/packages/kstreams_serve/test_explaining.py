@@ -1,4 +1,4 @@
-"""Batches run again for a request: by a process with limits, one at a time, without the tokens."""
+"""Replays for a request: in a process with limits, one at a time, without the tokens."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def served(app: Explained, ask: Callable[[Served], None]) -> None:
 
 
 def wait_until(runs: CodeRuns, *, busy: bool) -> None:
-    """Wait for it; the test's own time is the bound."""
+    """Wait until the process is busy or not; the test's timeout is the limit."""
     while runs.is_busy != busy:
         time.sleep(0.005)
 
@@ -66,7 +66,7 @@ def wait_until(runs: CodeRuns, *, busy: bool) -> None:
 EXPLAIN = "/v1/apps/words/stores/counts/explain?key="
 
 
-def test_a_key_and_a_record(app: Explained) -> None:
+def test_key_is_explained_and_record_is_traced(app: Explained) -> None:
     def ask(server: Served) -> None:
         found = server.get(f"{EXPLAIN}b")
         assert found.status == 200, found.data
@@ -95,14 +95,14 @@ def test_a_key_and_a_record(app: Explained) -> None:
     served(app, ask)
 
 
-def test_one_at_a_time_with_limits_and_without_tokens(
+def test_replays_run_one_at_a_time_with_limits_and_without_tokens(
     app: Explained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KSTREAMS_SERVE_TOKEN", TOKEN)
 
     def ask(server: Served) -> None:
         (change,) = server.get(f"{EXPLAIN}eat").json["explained"]
-        assert change["equal"] is False  # it has failed for want of memory, and was skipped
+        assert change["equal"] is False  # it failed for lack of memory, and was skipped
         page = html(server, f"{EXPLAIN.removeprefix('/v1')}eat")
         assert "it does not end with what was committed" in page.text
         assert server.get(f"{EXPLAIN}tell").status == 200
@@ -131,7 +131,7 @@ def test_one_at_a_time_with_limits_and_without_tokens(
     served(app, ask)
 
 
-def test_without_the_topology_nothing_runs(app: Explained) -> None:
+def test_server_without_a_topology_runs_no_code(app: Explained) -> None:
     with serving((Path(str(app.hand.settings.checkpoint)), made.COUNTS)) as server:
         found = server.get(f"{EXPLAIN}a")
         assert (found.status, "--topology" in found.json["hint"]) == (404, True)

@@ -1,4 +1,4 @@
-"""Nobody without a token, no foreign page, no forged host; and no token ever in an address."""
+"""Authentication: tokens, origins and hosts are checked, and tokens in URLs are refused."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 _ACTIONS = [
     pytest.param(action, id=f"{action.method} {action.path}")
     for action in actions_of(context_of())
-    if not (action.page and action.method == "POST")  # the way in, and out
+    if not (action.page and action.method == "POST")  # login and logout
 ]
 
 
 def test_every_route_is_an_action() -> None:
-    """There is no way to add one that has no role."""
+    """A route without a role cannot be added."""
     actions = actions_of(context_of())
     routes = application(actions, RequestTimes()).routes
     assert [getattr(route, "path", None) for route in routes] == [a.path for a in actions]
@@ -58,19 +58,19 @@ def test_every_route_is_an_action() -> None:
 
 
 @pytest.mark.parametrize("action", _ACTIONS)
-def test_each_route_asks_for_its_role(served: Served, action: Any) -> None:
+def test_each_route_needs_its_role(served: Served, action: Any) -> None:
     path = action.path.format(app="viewed", store="counts")
     statuses = {
         token: served.ask(action.method, path, token=token).status for token in (None, VIEWER)
     }
-    refused = 303 if action.page else 401  # to where a token can be given
+    refused = 303 if action.page else 401  # redirect to the login page
     assert (statuses[None] == refused) == (action.role > Role.OPEN)
     assert (statuses[VIEWER] == 403) == (action.role > Role.VIEW)
-    if not path.endswith("/follow"):  # which does not end
+    if not path.endswith("/follow"):  # the response does not end
         assert served.ask(action.method, path, token=ACTOR).status not in (401, 403)
 
 
-def test_only_health_is_open() -> None:
+def test_only_health_needs_no_token() -> None:
     actions = [each for each in actions_of(context_of()) if each.role is Role.OPEN]
     open_ = [each.path for each in actions if not each.path.startswith("/static/")]
     assert open_ == ["/health/live", "/health/ready", "/login", "/login", "/logout"]
@@ -117,15 +117,13 @@ def test_forged_hosts_and_origins_are_refused(
 
 
 @pytest.mark.parametrize("given", ["", "Bearer", "Bearer x", "Basic YTpi", f"Bearer {VIEWER}x"])
-def test_wrong_tokens_are_told_apart_from_none_by_nothing_but_the_text(
-    served: Served, given: str
-) -> None:
+def test_missing_and_wrong_tokens_get_the_same_response(served: Served, given: str) -> None:
     answer = served.get(KEY, token=None, Authorization=given)
     assert (answer.status, "www-authenticate" in answer.headers) == (401, True)
 
 
 @pytest.mark.parametrize("name", ["token", "access_token", "Token", "api_key"])
-def test_a_token_in_an_address_is_refused(served: Served, name: str) -> None:
+def test_token_in_a_url_is_refused(served: Served, name: str) -> None:
     answer = served.get(f"{KEY}&{name}=whatever")
     assert (answer.status, "there is a token in the address" in answer.json["detail"]) == (
         400,
@@ -144,7 +142,7 @@ def test_wrong_tokens_of_an_address_get_429_and_a_valid_one_is_accepted(tmp_path
 
 
 @pytest.mark.parametrize("path", ["/nowhere", "/v1/apps/viewed/stores/counts/multi", "/v1/apps/x"])
-def test_what_leads_nowhere_is_a_problem_as_all_others(served: Served, path: str) -> None:
+def test_unknown_path_is_a_json_problem(served: Served, path: str) -> None:
     answer = served.get(path)
     assert (answer.status, answer.headers["content-type"]) in [
         (404, "application/problem+json"),
@@ -153,7 +151,7 @@ def test_what_leads_nowhere_is_a_problem_as_all_others(served: Served, path: str
     assert answer.json["status"] == answer.status
 
 
-def test_a_head_is_asked_for_without_the_rest(served: Served) -> None:
+def test_head_request_has_no_body(served: Served) -> None:
     for path in (KEY, "/v1/apps/viewed/stores/counts/follow"):
         answer = served.ask("HEAD", path)
         assert (answer.status, answer.data) == (200, b"")
@@ -164,7 +162,7 @@ def test_a_head_is_asked_for_without_the_rest(served: Served) -> None:
 FRIEND = "https://pages.example"
 
 
-def test_no_other_origin_asks_unless_it_was_named(tmp_path: Path) -> None:
+def test_other_origins_are_refused_unless_allowed(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     asked = {"Access-Control-Request-Method": "GET"}
     with serving((tmp_path, COUNTS), origins=(FRIEND,)) as served:
@@ -185,12 +183,12 @@ def test_no_other_origin_asks_unless_it_was_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "origin", ["*", "null", "https://a.example/", "https://a.example/x", "a.example", "https://*.a"]
 )
-def test_an_origin_is_exact(origin: str) -> None:
+def test_origin_is_compared_exactly(origin: str) -> None:
     with pytest.raises(ServeError, match="no origin"):
         ServeSettings(TOKENS, origins=(origin,))
 
 
-def test_a_cookie_stands_for_a_token_and_is_none(served: Served) -> None:
+def test_cookie_replaces_a_token_and_is_not_the_token(served: Served) -> None:
     doors = served.server.context.doors
     header = doors.log_in(VIEWER, "127.0.0.9")
     assert VIEWER not in header
@@ -215,7 +213,7 @@ def test_a_cookie_stands_for_a_token_and_is_none(served: Served) -> None:
     assert doors.log_out().startswith("kstreams=; Path=/; Max-Age=0;")
 
 
-def test_a_browser_s_stay_ends() -> None:
+def test_browser_session_expires() -> None:
     now = [5.0]
     doors = Doors(ServeSettings(TOKENS), lambda: now[0])
     value = doors.log_in(TOKEN, "").partition(";")[0].partition("=")[2]
@@ -225,7 +223,7 @@ def test_a_browser_s_stay_ends() -> None:
     assert doors.visitor_of_cookie(value).role is Role.OPEN
 
 
-def test_a_cookie_over_tls_is_for_that_alone() -> None:
+def test_cookie_over_tls_is_secure() -> None:
     doors = Doors(ServeSettings(TOKENS, behind_proxy=True), lambda: 0.0)
     header = doors.log_in(TOKEN, "")
     assert header.startswith("__Host-kstreams=")
@@ -248,7 +246,7 @@ def test_wrong_tokens_at_the_login_get_429_and_a_valid_one_is_accepted() -> None
     assert caught.value.status == 401
 
 
-def test_answers_may_not_be_framed_sniffed_or_kept(served: Served) -> None:
+def test_responses_forbid_framing_sniffing_and_caching(served: Served) -> None:
     for path in (KEY, "/nowhere"):
         headers = served.get(path).headers
         assert headers["content-security-policy"].startswith("default-src 'none'")
@@ -271,17 +269,19 @@ def test_answers_may_not_be_framed_sniffed_or_kept(served: Served) -> None:
         ({"certificate": Path("c.pem")}, "needs its key"),
     ],
 )
-def test_a_server_that_would_be_open_does_not_start(changed: dict[str, Any], said: str) -> None:
+def test_server_without_authentication_on_a_public_address_does_not_start(
+    changed: dict[str, Any], said: str
+) -> None:
     given: dict[str, Any] = {"tokens": TOKENS, **changed}
     with pytest.raises(ServeError, match=said):
         ServeSettings(**given)
 
 
-def test_its_settings_do_not_show_tokens() -> None:
+def test_settings_do_not_show_tokens() -> None:
     assert not any(token in repr(ServeSettings(TOKENS)) for token in TOKENS)
 
 
-def test_a_file_of_tokens_that_others_may_read_is_refused(tmp_path: Path) -> None:
+def test_token_file_readable_by_others_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text("# of the team\nview viewer-viewer-viewer\nsomebody-somebody\n")
     file.chmod(0o640)

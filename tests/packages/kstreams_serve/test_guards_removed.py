@@ -1,4 +1,4 @@
-"""Each guard holds, and its probe is red where the guard is taken out: none is there for nothing.
+"""Each guard of the server holds, and its probe fails when the guard is removed.
 
 The probes are in `who_asks.py` and `what_is_asked.py`.
 """
@@ -13,19 +13,19 @@ from tests.packages.kstreams_serve import what_is_asked, who_asks
 from tests.packages.kstreams_serve.guarded import GUARDS
 
 
-def test_all_probes_are_here() -> None:
+def test_all_probes_are_registered() -> None:
     own = [name for module in (who_asks, what_is_asked) for name in vars(module)]
     assert {name for name in GUARDS if not name.startswith("limit_of_")} <= set(own)
     assert len(GUARDS) > 30
 
 
 @pytest.mark.parametrize("name", GUARDS)
-def test_it_holds(name: str, tmp_path: Path) -> None:
+def test_guard_holds(name: str, tmp_path: Path) -> None:
     GUARDS[name].probe(tmp_path)
 
 
 @pytest.mark.parametrize("name", GUARDS)
-def test_its_probe_is_red_without_it(
+def test_probe_fails_without_its_guard(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = GUARDS[name]

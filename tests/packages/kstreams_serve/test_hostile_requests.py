@@ -1,7 +1,8 @@
-"""Every route, with texts that are no name in every part, parameter and field: never 5xx.
+"""Invalid texts in every path part, parameter and field of every route: never a status of 5xx.
 
-Routes are those of the route table; the parameters of each are those that it asks `Parameters`
-and the bodies for while it runs. A new route or parameter is tested without a change here.
+The routes are those of the route table. The parameters are all that a route reads from
+`Parameters` and from bodies while it runs. A new route or parameter is tested without a change
+here.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from tests.packages.kstreams_serve.pages.showing import server_of, showcase
 from tests.packages.kstreams_serve.serving import ACTING, ACTOR, Answer, context_of
 
 NO_NAMES = ("\0", "a\0b", "a\nb", "\x1b[2J", "\x7f", "\u2028", "a\rb")
-"""Texts that nothing is named by."""
+"""Texts that are never valid names."""
 NO_STEPS = ("..", ".", "../../etc/passwd", "a/../../b", "x" * 1_001)
-"""Texts that no app, store or savepoint is named by."""
+"""Texts that name no app, store or savepoint."""
 ODD = st.sampled_from(
     [*NO_NAMES, *NO_STEPS, "", " ", "%", "%00", "²", "-1", "0", "1", "9" * 400, "1e999", "NaN",
      "null", "true", "[]", "{}", "[[", "\u202e", "\ufffd", "\U0001f600", "<script>", "'\"",
@@ -49,7 +50,7 @@ FORM_FIELDS = ("order", "reason", "name", "token", "next", "from")
 
 @dataclass
 class Routes:
-    """A server, and the parameters that its routes ask for."""
+    """A server, and the parameters that its routes read."""
 
     ask: Asked
     app: Showcase
@@ -107,14 +108,15 @@ def routes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Routes]:
 
 
 def check(answer: Answer, action: Action) -> None:
-    assert answer.status < 500 or answer.status == 504, answer  # 504: it waited for a version
+    # 504: the request waited for a version
+    assert answer.status < 500 or answer.status == 504, answer
     if answer.status >= 400 and not action.page:
         assert answer.headers["content-type"] == PROBLEM
         assert json.loads(answer.data)["status"] == answer.status
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_a_part_of_a_path_that_is_no_name_gets_400(routes: Routes, action: Action) -> None:
+def test_invalid_name_in_a_path_gets_400(routes: Routes, action: Action) -> None:
     for part in ("app", "store"):
         if f"{{{part}}}" not in action.path:
             continue
@@ -131,16 +133,16 @@ def test_a_part_of_a_path_that_is_no_name_gets_400(routes: Routes, action: Actio
 
 
 @pytest.mark.parametrize("action", ACTIONS)
-def test_a_parameter_that_is_no_name_gets_400(routes: Routes, action: Action) -> None:
+def test_invalid_name_in_a_parameter_gets_400(routes: Routes, action: Action) -> None:
     for name in routes.known(action):
         for text in NO_NAMES:
             query = urlencode({name: text})
             answer = routes.send(action, query)
-            if name in ("key", "start", "end", "prefix", "find"):  # any text
+            if name in ("key", "start", "end", "prefix", "find"):  # any text is valid
                 check(answer, action)
             else:
                 assert answer.status == 400, (name, text, answer)
-        for wrong in (b"\xff", b"\xed\xa0\x80"):  # no UTF-8, half a character
+        for wrong in (b"\xff", b"\xed\xa0\x80"):  # invalid UTF-8, half a surrogate pair
             answer = routes.send(action, f"{name}={quote_from_bytes(wrong)}")
             assert answer.status == 400, (name, wrong)
         assert routes.send(action, f"{name}=1&{name}=1").status == 400
@@ -154,7 +156,7 @@ def test_a_parameter_that_is_no_name_gets_400(routes: Routes, action: Action) ->
     phases=(Phase.explicit, Phase.generate),  # requests take too long to shrink
 )
 @given(data=st.data())
-def test_nothing_that_is_sent_to_a_route_is_its_fault(
+def test_no_request_causes_a_server_error(
     routes: Routes, action: Action, data: st.DataObject
 ) -> None:
     known = routes.known(action)
@@ -183,7 +185,7 @@ def test_nothing_that_is_sent_to_a_route_is_its_fault(
     check(routes.send(action, text, body, headers), action)
 
 
-def test_a_name_of_a_body_that_is_none_gets_400(routes: Routes) -> None:
+def test_invalid_name_in_a_body_gets_400(routes: Routes) -> None:
     app = routes.app.names
     base = f"/v1/apps/{quote(app.app, safe='')}"
     for text in (*NO_NAMES, "..", ".hidden", "../../x"):
@@ -196,14 +198,14 @@ def test_a_name_of_a_body_that_is_none_gets_400(routes: Routes) -> None:
             assert answer.status == 400, (path, body, answer)
 
 
-def test_a_store_of_a_body_that_is_none_gets_400(routes: Routes) -> None:
+def test_invalid_store_in_a_body_gets_400(routes: Routes) -> None:
     path = f"/v1/apps/{quote(routes.app.names.app, safe='')}/read"
     for text in (*NO_NAMES, *NO_STEPS):
         body = {"reads": [{"store": text, "key": "a"}]}
         assert routes.ask(path, token=ACTOR, body=body).status == 400, text
 
 
-def test_all_routes_are_here(routes: Routes, tmp_path: Path) -> None:
+def test_all_routes_are_tested(routes: Routes, tmp_path: Path) -> None:
     served = {(each.method, each.path) for each in actions_of(routes.ask.server.context)}
     assert served == {(p.values[0].method, p.values[0].path) for p in ACTIONS}  # type: ignore[union-attr]
     assert not list(tmp_path.iterdir())

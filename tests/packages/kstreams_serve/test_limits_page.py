@@ -1,4 +1,4 @@
-"""docs/limits.md has every bound of servers and webhooks, with its default."""
+"""docs/limits.md lists every limit of servers and webhooks with its default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics: what commits count, as Prometheus reads it, with nothing of the records in it."""
+"""Metrics for Prometheus: the counts of commits, without data of records."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.kstreams.views.counted import COUNTS
 from tests.packages.kstreams_serve.serving import SCRAPER, serving
 
 TABLE = TopicPartition("table", 0)
-"""Of a log that is no topic."""
+"""A partition of a log that is no topic."""
 TOTALS = Totals(
     {"in": NodeCounts(12, 8, 1, {"null-key": 1, 'odd "x"\n\\': 2}), "keep": NodeCounts(8, 3)},
     {"in": {TopicPartition("in", 2): PartitionCounts(11, 1)}},
@@ -61,7 +61,7 @@ def committed(path: Path, totals: Totals = TOTALS) -> Committing:
 
 
 def samples(text: str) -> dict[str, float]:
-    """Return the value of each series; every line has to be one, or a comment."""
+    """Return the value of each series; every line must be one, or a comment."""
     found: dict[str, float] = {}
     for line in text.splitlines():
         if not line.startswith("#"):
@@ -75,7 +75,7 @@ def samples(text: str) -> dict[str, float]:
 def watched(
     path: Path, connection: Connection | None = None, *, now_ms: int = 9_000
 ) -> list[Family]:
-    """Return an app's metrics, with one look at its topics."""
+    """Return an app's metrics, with one read of its topics."""
     app = ServedApp(AppSource(checkpoint_of(path), lambda _, __: COUNTS), timedelta(1), Limits())
     lag = None if connection is None else LagWatch(connection, {"viewed": app})
     if lag is not None:
@@ -87,7 +87,7 @@ def shown(families: Iterable[Family]) -> dict[str, float]:
     return samples(exposition(families, openmetrics=False))
 
 
-def test_they_say_what_the_last_commit_says(tmp_path: Path) -> None:
+def test_metrics_show_the_counts_of_the_last_commit(tmp_path: Path) -> None:
     committed(tmp_path)
     found = shown(watched(tmp_path))
     own = 'app="viewed",query="in"'
@@ -114,8 +114,8 @@ def test_they_say_what_the_last_commit_says(tmp_path: Path) -> None:
     assert shown(watched(tmp_path))['kstreams_paused{app="viewed"}'] == 1
 
 
-def told(path: Path, *, heard_ms: int) -> None:
-    """Let an app have told of itself."""
+def with_telemetry(path: Path, *, heard_ms: int) -> None:
+    """Write the telemetry of an app."""
     counters = Counters("run", 5)
     for batch in (1, 2):
         counters.add(report(batch, query="in"))
@@ -135,9 +135,9 @@ def told(path: Path, *, heard_ms: int) -> None:
     files.replace(TOPOLOGY, to_bytes(outline.to_json()))
 
 
-def test_they_say_what_the_app_tells_of_itself(tmp_path: Path) -> None:
+def test_metrics_show_the_telemetry_of_the_app(tmp_path: Path) -> None:
     committed(tmp_path)
-    told(tmp_path, heard_ms=60_000)
+    with_telemetry(tmp_path, heard_ms=60_000)
     found = shown(watched(tmp_path, now_ms=61_000))
     own = 'app="viewed",query="in"'
     assert found['kstreams_app_state{app="viewed",state="running"}'] == 1
@@ -164,10 +164,10 @@ def test_they_say_what_the_app_tells_of_itself(tmp_path: Path) -> None:
     assert found[f"kstreams_source_lag_seconds{{{place}}}"] == 2.5
 
 
-def test_what_is_no_topic_the_app_alone_tells_of(tmp_path: Path) -> None:
-    """Topics are asked, and the app has said how a slot stands."""
+def test_lag_of_a_log_that_is_no_topic_comes_from_telemetry(tmp_path: Path) -> None:
+    """Topics are read, and the app has reported the state of a slot."""
     committed(tmp_path / "c")
-    told(tmp_path / "c", heard_ms=60_000)
+    with_telemetry(tmp_path / "c", heard_ms=60_000)
     topics = Embedded(tmp_path / "topics", default_partitions=3, durable=False)
     topics.log().ensure("in", 3)
     found = shown(watched(tmp_path / "c", topics, now_ms=61_000))
@@ -179,15 +179,15 @@ def test_what_is_no_topic_the_app_alone_tells_of(tmp_path: Path) -> None:
     assert f'kstreams_source_room_bytes{{{own}"other"}}' not in found
 
 
-def test_lag_that_a_dead_app_has_told_is_not_taken(tmp_path: Path) -> None:
+def test_lag_reported_by_a_dead_app_is_ignored(tmp_path: Path) -> None:
     committed(tmp_path)
-    told(tmp_path, heard_ms=60_000)
+    with_telemetry(tmp_path, heard_ms=60_000)
     found = shown(watched(tmp_path, now_ms=66_000))
     assert found['kstreams_app_heard_timestamp_seconds{app="viewed"}'] == 60
     assert not [name for name in found if "lag" in name or "kept" in name]
 
 
-def test_what_an_app_tells_in_a_later_format_hides_nothing_else(tmp_path: Path) -> None:
+def test_telemetry_of_a_later_format_hides_no_other_metric(tmp_path: Path) -> None:
     committed(tmp_path)
     checkpoint_of(tmp_path).telemetry().replace(LIVE, b'{"f": 2}')
     found = shown(watched(tmp_path))
@@ -195,7 +195,7 @@ def test_what_an_app_tells_in_a_later_format_hides_nothing_else(tmp_path: Path) 
     assert not [name for name in found if name.startswith("kstreams_app_state")]
 
 
-def test_lag_is_known_when_the_app_is_dead(tmp_path: Path) -> None:
+def test_lag_of_topics_is_known_for_a_dead_app(tmp_path: Path) -> None:
     committed(tmp_path / "c")
     topics = Embedded(tmp_path / "topics", default_partitions=3, durable=False)
     topics.log().ensure("in", 3)
@@ -212,7 +212,7 @@ def test_lag_is_known_when_the_app_is_dead(tmp_path: Path) -> None:
     }
 
 
-def test_topics_that_cannot_be_asked_leave_the_rest_readable(tmp_path: Path) -> None:
+def test_unreachable_topics_leave_other_metrics(tmp_path: Path) -> None:
     class Broken:
         def admin(self) -> Any:
             raise OSError("no route to host")
@@ -225,14 +225,14 @@ def test_topics_that_cannot_be_asked_leave_the_rest_readable(tmp_path: Path) -> 
     assert not [name for name in found if "lag" in name]
 
 
-def test_an_app_that_cannot_be_read_is_told(tmp_path: Path) -> None:
+def test_unreadable_app_is_shown_by_a_metric(tmp_path: Path) -> None:
     app = committed(tmp_path)
     name = next(name for name in app.objects.list("commits/") if name.endswith("1.json"))
     (tmp_path / "state" / name).write_text("{}")
     assert shown(watched(tmp_path))['kstreams_app_readable{app="viewed"}'] == 0
 
 
-def test_programs_get_them_with_the_least_of_roles(tmp_path: Path) -> None:
+def test_metrics_are_served_with_the_role_metrics(tmp_path: Path) -> None:
     committed(tmp_path)
     with serving((tmp_path, COUNTS)) as served:
         found = served.get("/metrics", token=SCRAPER)
@@ -252,14 +252,14 @@ def test_programs_get_them_with_the_least_of_roles(tmp_path: Path) -> None:
         assert served.get("/v1/apps", token=SCRAPER).status == 403
 
 
-def test_names_that_are_shown_alike_are_one_series() -> None:
+def test_names_with_the_same_label_are_one_series() -> None:
     family = Family("a_total", "counter", "Counts.")
     for end in ("x", "y"):
         family.add(1, node="n" * 300 + end)
     assert list(shown([family]).values()) == [2]
 
 
-def test_names_follow_the_conventions() -> None:
+def test_metric_names_follow_the_conventions() -> None:
     for name, (kind, text) in METRICS.items():
         assert re.fullmatch(r"kstreams_[a-z_]+", name)
         assert name.endswith("_total") == (kind == "counter")

@@ -1,4 +1,4 @@
-"""A page ends in time wherever its rows lie, and the next goes on there."""
+"""A page ends after a time limit wherever its rows are, and the next page continues there."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def made(row: tuple[Any, ...]) -> tuple[object, int]:
     st.sampled_from([FAST, AT_ONCE, replace(Limits(), answer_bytes=3)]),
     st.booleans(),
 )
-def test_pages_are_all_rows_once(
+def test_pages_have_all_rows_once(
     rows: list[tuple[int] | None], count: int, limits: Limits, lost: bool
 ) -> None:
-    """Also where nothing is left of the page before but how far it has looked."""
+    """Also if the page before has left nothing but its position."""
 
     async def read() -> list[object]:
         seen: list[object] = []
@@ -55,7 +55,7 @@ def test_pages_are_all_rows_once(
     assert asyncio.run(read()) == [row[0] for row in rows if row is not None]
 
 
-def test_others_go_on_while_rows_are_looked_at_that_are_none() -> None:
+def test_event_loop_continues_during_a_scan_without_matches() -> None:
     others = 0
 
     async def run() -> None:
@@ -77,7 +77,7 @@ def test_others_go_on_while_rows_are_looked_at_that_are_none() -> None:
     assert others >= 100
 
 
-def test_a_place_that_is_too_far_is_told() -> None:
+def test_position_out_of_reach_is_an_error() -> None:
     def endless() -> Iterator[None]:
         while True:
             yield None
@@ -89,12 +89,12 @@ def test_a_place_that_is_too_far_is_told() -> None:
     assert caught.value.status == 410
 
 
-def test_open_rows_are_few_and_go_on_at_their_place_alone() -> None:
+def test_open_scans_are_few_and_continue_only_at_their_position() -> None:
     async def run() -> None:
         scans = OpenScans()
         for number in range(20):
             scans.put(str(number), open_rows([(1,)]))
-        assert scans.take("3", 0) is None  # the oldest have gone
+        assert scans.take("3", 0) is None  # the oldest were closed
         assert scans.take("19", 1) is None
         assert scans.take("19", 0) is not None
         assert scans.take("19", 0) is None

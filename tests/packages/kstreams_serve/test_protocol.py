@@ -1,4 +1,4 @@
-"""The bounds of a connection: bytes that are no body, requests in line, and open connections."""
+"""Limits of a connection: invalid bodies, pipelined requests and open connections."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def chunked(method: str, path: str) -> bytes:
 
 @pytest.mark.parametrize(("method", "path"), ROUTES, ids=[" ".join(each) for each in ROUTES])
 @pytest.mark.parametrize("token", [True, False], ids=["token", "no token"])
-def test_trailers_take_no_memory(served: Served, method: str, path: str, token: bool) -> None:
+def test_trailers_use_no_memory(served: Served, method: str, path: str, token: bool) -> None:
     place = path.format(app="viewed", store="counts")
     more = (f"Authorization: Bearer {TOKEN}",) if token else ()
     begun = head(method, place, "Transfer-Encoding: chunked", f"Content-Type: {FORM}", *more)
@@ -69,13 +69,13 @@ def test_trailers_take_no_memory(served: Served, method: str, path: str, token: 
         pytest.param(b"0" * 20, b"0" * 60_000, id="an endless chunk size"),
     ],
 )
-def test_framing_of_a_body_is_bounded(served: Served, begun: bytes, piece: bytes) -> None:
+def test_framing_of_a_body_is_limited(served: Served, begun: bytes, piece: bytes) -> None:
     with bounded_memory(4 * MIB), connected(served.port) as client:
         client.sendall(chunked("POST", "/login") + begun)
         assert flood(client, piece) < 20 * MIB
 
 
-def test_a_small_trailer_is_ignored(served: Served) -> None:
+def test_small_trailer_is_ignored(served: Served) -> None:
     own = f"Authorization: Bearer {TOKEN}\r\nHost: evil.example\r\nConnection: close\r\n\r\n"
     answer = answer_to(
         served.port,
@@ -85,10 +85,10 @@ def test_a_small_trailer_is_ignored(served: Served) -> None:
             + own.encode()
         ],
     )
-    assert status_of(answer) == 401  # the token of a trailer is none
+    assert status_of(answer) == 401  # a token in a trailer does not count
 
 
-def test_a_head_after_a_request_under_way_is_bounded(served: Served) -> None:
+def test_head_after_a_running_request_is_limited(served: Served) -> None:
     path = "/v1/apps/viewed/stores/counts/follow"
     with bounded_memory(4 * MIB), connected(served.port) as client:
         client.sendall(head("GET", path, f"Authorization: Bearer {TOKEN}"))
@@ -97,7 +97,7 @@ def test_a_head_after_a_request_under_way_is_bounded(served: Served) -> None:
         assert flood(client, LINE) < 20 * MIB
 
 
-def test_requests_in_line_are_few(served: Served) -> None:
+def test_number_of_pipelined_requests_is_limited(served: Served) -> None:
     path = "/v1/apps/viewed/stores/counts/follow"
     with bounded_memory(8 * MIB), connected(served.port) as client:
         client.sendall(head("GET", path, f"Authorization: Bearer {TOKEN}"))
@@ -118,8 +118,8 @@ def test_connections_above_the_limit_get_503_and_others_are_answered(tmp_path: P
             assert status_of(client.recv(1000)) == 200
 
 
-def test_a_client_that_reads_nothing_does_not_keep_its_connection(served: Served) -> None:
-    """Many small answers fill the socket; the connection is closed, and must not linger."""
+def test_client_that_reads_nothing_loses_its_connection(served: Served) -> None:
+    """Many small responses fill the socket; the closed connection must not linger."""
     with socket.socket() as slow:
         slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         slow.connect(("127.0.0.1", served.port))

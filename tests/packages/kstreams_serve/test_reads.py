@@ -1,4 +1,4 @@
-"""Reads over HTTP: each kind of read, at one version, by pages, and as views answer."""
+"""Reads over HTTP: each kind of read, at one version, with paging, equal to those of views."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kstreams import DOUBLE, INT64, TEXT, Serde, View
 from kstreams.checkpoint.savepoint.savepoints import Savepoints
 from kstreams.durations import milliseconds
 from kstreams.partitioner import partition_of
-from kstreams.serde.recorded import RecordedSerde
 from kstreams.serde.text import BYTES
 from kstreams.state.stores.key_value.kind import key_value_store
 from kstreams.state.stores.versioned.kind import versioned_key_value_store
 from kstreams.state.stores.window.kind import window_store
 from kstreams.testing import FakeClock
 from kstreams.windows import TumblingWindows, Windowed
+from kstreams_admin.recorded import RecordedSerde
 from kstreams_serve.settings import Limits
 from tests.kstreams.views.committing import PARTITIONS, Committing
 from tests.kstreams.views.counted import COUNTS
@@ -32,7 +32,7 @@ STORE = "/v1/apps/viewed/stores/counts"
 
 
 class Lone(Serde[str]):
-    """Text with halves of characters in it."""
+    """Text with lone surrogates in it."""
 
     name = "lone"
     type_token = str
@@ -47,7 +47,7 @@ class Lone(Serde[str]):
 LONE = Lone()
 
 
-def test_a_key_now_and_earlier_and_by_savepoint(tmp_path: Path) -> None:
+def test_key_is_read_now_earlier_and_by_savepoint(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("apple", 1), ("a/b%é", 7)])
     Savepoints(app.checkpoint, app.objects).create("then", FakeClock())
@@ -82,7 +82,7 @@ def test_a_key_now_and_earlier_and_by_savepoint(tmp_path: Path) -> None:
         ("prefix=k2&reverse=true", [f"k{n:02}" for n in range(29, 19, -1)]),
     ],
 )
-def test_pages_of_one_cursor_are_of_one_version(
+def test_pages_of_one_cursor_have_one_version(
     tmp_path: Path, query: str, expected: list[str]
 ) -> None:
     app = Committing(tmp_path, COUNTS)
@@ -91,7 +91,7 @@ def test_pages_of_one_cursor_are_of_one_version(
         page = served.get(f"{STORE}/rows?limit=7&{query}")
         rows = page.json["rows"]
         while page.json["cursor"]:
-            app.put((f"k{n:02}", -1) for n in range(40))  # of which no page may show anything
+            app.put((f"k{n:02}", -1) for n in range(40))  # no page may show any of these
             page = served.get(f"{STORE}/rows?limit=7&cursor={page.json['cursor']}")
             assert (page.status, page.version) == (200, 0)
             rows += page.json["rows"]
@@ -99,7 +99,7 @@ def test_pages_of_one_cursor_are_of_one_version(
     assert all(row["value"] >= 0 for row in rows)
 
 
-def test_a_cursor_whose_version_is_gone_says_so(tmp_path: Path) -> None:
+def test_cursor_of_a_deleted_version_gets_410(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put((f"k{n}", n) for n in range(9))
     with serving((tmp_path, COUNTS)) as served:
@@ -113,7 +113,7 @@ def test_a_cursor_whose_version_is_gone_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("query", ["", "&reverse=true", "&prefix=k"])
-def test_a_cursor_does_not_go_on_in_another_life_of_the_app(tmp_path: Path, query: str) -> None:
+def test_cursor_does_not_continue_after_a_reset(tmp_path: Path, query: str) -> None:
     path = tmp_path / "c"
     Committing(path, COUNTS).put((f"k{n}", n) for n in range(9))
     with serving((path, COUNTS)) as served:
@@ -129,7 +129,7 @@ def test_a_cursor_does_not_go_on_in_another_life_of_the_app(tmp_path: Path, quer
         assert (again.status, again.version) == (200, key.version)
 
 
-def test_a_version_by_its_time(tmp_path: Path) -> None:
+def test_version_is_selected_by_time(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     for value in range(4):  # committed at 1.000 s, 1.001 s, ...
         app.put([("a", value)])
@@ -151,14 +151,14 @@ def test_a_version_by_its_time(tmp_path: Path) -> None:
         assert served.get(f"{STORE}/key?key=a&at=@1000&as_of=1").status == 400
 
 
-def test_who_waits_for_a_version_that_does_not_come_is_told(tmp_path: Path) -> None:
+def test_read_of_a_missing_version_times_out(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     with serving((tmp_path, COUNTS), limits=replace(Limits(), wait_seconds=0.05)) as served:
         assert served.get(f"{STORE}/key?key=a&min_version=1").status == 504
         assert served.post(f"{STORE}/multi", {"keys": ["a"], "min_version": 1}).status == 504
 
 
-def test_windows_of_a_key_and_of_all(tmp_path: Path) -> None:
+def test_windows_are_read_for_a_key_and_for_all_keys(tmp_path: Path) -> None:
     spec = window_store("counts", key=TEXT, value=INT64, windows=TumblingWindows(milliseconds(10)))
     app = Committing(tmp_path, spec)
     app.commit(lambda s, p: [s.put(Windowed(f"k{p}", t, t + 10), t) for t in (10, 20, 30)])
@@ -177,7 +177,7 @@ def test_windows_of_a_key_and_of_all(tmp_path: Path) -> None:
     with serving((tmp_path, spec), limits=replace(Limits(), read_seconds=0.0)) as slow:
         path = f"{STORE}/rows?start=k1&end=k2"
         seen = []
-        for _ in range(20):  # each page has time to look at one row
+        for _ in range(20):  # each page has time to read one row
             page = slow.get(path).json
             seen += page["rows"]
             if page["cursor"] is None:
@@ -186,14 +186,14 @@ def test_windows_of_a_key_and_of_all(tmp_path: Path) -> None:
         assert seen == list(reversed(one))
 
 
-def test_times_are_refused_where_rows_have_none(tmp_path: Path) -> None:
+def test_times_are_refused_for_rows_without_times(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     with serving((tmp_path, COUNTS)) as served:
         assert served.get(f"{STORE}/rows?from=1").status == 400
         assert served.get(f"{STORE}/key?key=a&from=1").status == 400
 
 
-def test_many_keys_and_stores_at_one_version(tmp_path: Path) -> None:
+def test_several_keys_and_stores_are_read_at_one_version(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put((f"k{n}", n) for n in range(9))
     with serving((tmp_path, COUNTS)) as served:
@@ -217,7 +217,7 @@ def test_many_keys_and_stores_at_one_version(tmp_path: Path) -> None:
         assert wrong.status == 400
 
 
-def test_what_json_would_change_is_text(tmp_path: Path) -> None:
+def test_values_that_json_would_change_are_text(tmp_path: Path) -> None:
     spec = key_value_store("counts", key=BYTES, value=INT64)
     app = Committing(tmp_path, spec, key=BYTES)
     app.commit(lambda s, p: s.put(b"\xff\x00", 2**60) if p == 0 else None)
@@ -236,7 +236,7 @@ def test_what_json_would_change_is_text(tmp_path: Path) -> None:
     ],
     ids=["text", "bytes", "int64", "double"],
 )
-def test_a_key_of_an_answer_is_a_key_of_a_question(
+def test_key_in_a_response_is_valid_in_a_request(
     tmp_path: Path, serde: Any, keys: list[Any]
 ) -> None:
     spec = key_value_store("counts", key=serde, value=INT64)
@@ -265,7 +265,7 @@ def test_a_key_of_an_answer_is_a_key_of_a_question(
 
 
 def test_keys_are_paged_in_the_order_of_their_serde(tmp_path: Path) -> None:
-    """Whose ordered bytes need not be those that it writes."""
+    """The ordered bytes of a serde may differ from its encoding."""
     spec = key_value_store("counts", key=INT64, value=INT64)
     app = Committing(tmp_path, spec, key=INT64)
     keys = [-300, -2, -1, 0, 1, 2, 255, 256, 70_000]
@@ -284,7 +284,7 @@ def test_keys_are_paged_in_the_order_of_their_serde(tmp_path: Path) -> None:
             assert seen == expected
 
 
-def test_text_that_is_no_unicode_is_escaped(tmp_path: Path) -> None:
+def test_invalid_unicode_is_escaped(tmp_path: Path) -> None:
     spec = key_value_store("counts", key=TEXT, value=LONE)
     app = Committing(tmp_path, spec)
     app.commit(lambda s, p: s.put("a", "\ud800") if p == partition_of(b"a", PARTITIONS) else None)
@@ -294,7 +294,7 @@ def test_text_that_is_no_unicode_is_escaped(tmp_path: Path) -> None:
         assert answer.json["rows"] == [{"value": "\ud800"}]
 
 
-def test_the_app_and_its_store_are_described(tmp_path: Path) -> None:
+def test_app_and_store_are_described(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     with serving((tmp_path, COUNTS)) as served:
@@ -307,7 +307,7 @@ def test_the_app_and_its_store_are_described(tmp_path: Path) -> None:
         assert "/v1/apps/{app}/stores/{store}/key" in document["paths"]
 
 
-def test_a_reset_is_seen_and_a_removed_checkpoint_said(tmp_path: Path) -> None:
+def test_reset_is_detected_and_a_removed_checkpoint_reported(tmp_path: Path) -> None:
     Committing(tmp_path / "c", COUNTS).put([("a", 1)])
     with serving((tmp_path / "c", COUNTS)) as served:
         assert served.get(f"{STORE}/key?key=a").json["rows"] == [{"value": 1}]

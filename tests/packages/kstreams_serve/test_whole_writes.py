@@ -1,4 +1,4 @@
-"""What is written to a connection leaves in as few pieces as it can, whole and in its order."""
+"""Data written to a connection leaves in as few pieces as possible, complete and in order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kstreams_serve.whole_writes import WholeWrites
 
 
 class _Inner(asyncio.Transport):
-    """Keeps what it is given."""
+    """A transport that keeps its data."""
 
     def __init__(self, unsent: int = 0) -> None:
         super().__init__()
@@ -35,8 +35,8 @@ class _Inner(asyncio.Transport):
         self.said.append("abort")
 
 
-def _said(act: Callable[[WholeWrites], None]) -> list[bytes | str]:
-    """Return what has left when the event loop has gone on."""
+def _sent(act: Callable[[WholeWrites], None]) -> list[bytes | str]:
+    """Return the data sent after the next turn of the event loop."""
 
     async def run() -> list[bytes | str]:
         inner = _Inner()
@@ -65,12 +65,14 @@ def _each(*written: bytes) -> Callable[[WholeWrites], None]:
         pytest.param((b"a", b"b", b"c", b"d"), [b"ab", b"cd"], id="a stream"),
     ],
 )
-def test_writes_leave_together(written: tuple[bytes, ...], expected: list[bytes]) -> None:
-    assert _said(_each(*written)) == expected
+def test_writes_of_one_turn_are_sent_together(
+    written: tuple[bytes, ...], expected: list[bytes]
+) -> None:
+    assert _sent(_each(*written)) == expected
 
 
-def test_a_head_does_not_wait_for_a_body_that_comes_later() -> None:
-    """A follower sees that it is let in before there is an event."""
+def test_head_does_not_wait_for_a_later_body() -> None:
+    """A follower gets the response head before the first event."""
 
     async def run() -> list[bytes | str]:
         inner = _Inner()
@@ -85,20 +87,20 @@ def test_a_head_does_not_wait_for_a_body_that_comes_later() -> None:
     assert asyncio.run(run()) == [b"head", "then", b"head", b"event"]
 
 
-def test_closing_writes_what_is_held() -> None:
+def test_close_writes_pending_data() -> None:
     def act(transport: WholeWrites) -> None:
         transport.write(b"head")
         transport.close()
 
-    assert _said(act) == [b"head", "close"]
+    assert _sent(act) == [b"head", "close"]
 
 
-def test_aborting_does_not() -> None:
+def test_abort_discards_pending_data() -> None:
     def act(transport: WholeWrites) -> None:
         transport.write(b"head")
         transport.abort()
 
-    assert _said(act) == ["abort"]
+    assert _sent(act) == ["abort"]
 
 
 @pytest.mark.parametrize(("unsent", "expected"), [(0, ["close"]), (5, ["close", "abort"])])

@@ -1,4 +1,4 @@
-"""Probes of the guards of what is asked: names, sizes, times."""
+"""Probes of guards of requests: names, sizes, times."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from tests.packages.kstreams_serve.serving import ACTING, ACTOR, SCRAPER, TOKEN,
 
 WINDOWS = window_store("counts", key=TEXT, value=INT64, windows=TumblingWindows(milliseconds(10)))
 
-# ---------------------------------------------------------------- what a request may say
+# ---------------------------------------------------------------- contents of requests
 
 
 @holds(parameters, "_HALF_ESCAPE", re.compile("(?!)"))
@@ -96,11 +96,11 @@ def texts_of_errors_need_the_role(path: Path) -> None:
 
 
 LIMITED = True
-"""Whether probes of limits are given those; without, what they refuse has to be let through."""
+"""Whether probes of limits get the limit; without it, the refused request must succeed."""
 
 
 def limited(name: str, value: float, ask_for: Callable[[Asked, int], int], status: int) -> None:
-    """Add a guard that refuses one more than a limit."""
+    """Register a guard that refuses one more than a limit."""
 
     def probe(path: Path) -> None:
         limits: dict[str, Any] = {name: value if LIMITED else 10**9}
@@ -125,7 +125,7 @@ limited(
 
 @holds(Orders, "_check_room")
 def savepoints_are_few(path: Path) -> None:
-    """Each keeps its version from clean-up: no token can fill the log with them."""
+    """Each savepoint protects its version from clean-up: no token can fill the log with them."""
     with visiting(path, ACTING, savepoints=2) as ask:
         orders = [{"order": "savepoint", "name": name} for name in ("a", "b", "c")]
         found = [ask("/v1/apps/viewed/orders", token=ACTOR, body=each) for each in orders]
@@ -138,7 +138,7 @@ def socket_of(port: int) -> socket.socket:
 
 
 def ends(connection: socket.socket) -> bool:
-    """Return whether the other side hangs up within a second."""
+    """Return whether the other side closes the connection within a second."""
     connection.settimeout(1)
     try:
         while connection.recv(100_000):
@@ -231,7 +231,7 @@ def restores_wait_in_a_short_line(path: Path) -> None:
 
 @holds(paging, "_CHECK_EVERY", 10**9)
 def a_rare_key_holds_nobody_up(path: Path) -> None:
-    """A window store is looked through for it, in slices, and the page ends in time."""
+    """A window store is scanned for a rare key in slices, and the page ends in time."""
     app = Committing(path / "c", WINDOWS)
     app.commit(lambda s, p: [s.put(Windowed(f"k{n}", n, n + 10), n) for n in range(0, 9000, 10)])
     with asked((path / "c", WINDOWS), read_seconds=-1.0) as ask:

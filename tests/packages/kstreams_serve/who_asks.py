@@ -1,4 +1,4 @@
-"""Probes of the guards that decide who may ask."""
+"""Probes of guards of authentication and authorization."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def token_files_are_private(path: Path) -> None:
 
 
 def is_refused(answer: Answer) -> bool:
-    """Return whether a visitor was not let in: told so, or led to where a token can be given."""
+    """Return whether a client was refused, by a status or by a redirect to the login page."""
     led = answer.status == 303 and answer.headers["location"].startswith("/login?next=")
     return led or answer.status in (401, 403)
 
@@ -255,7 +255,7 @@ def answers_are_not_framed_sniffed_or_kept(path: Path) -> None:
 
 
 def as_uvicorn_does(*given: Any, **named: Any) -> uvicorn.Config:
-    """Return uvicorn's settings without two of ours."""
+    """Return uvicorn's settings without two settings of the server."""
     return _Config(*given, **{**named, "proxy_headers": True, "server_header": True})
 
 

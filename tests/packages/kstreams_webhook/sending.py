@@ -1,4 +1,4 @@
-"""Senders of webhooks, as others have them: they sign, and try again."""
+"""Senders of webhooks, which sign and retry."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DONE = (204, 400, 401, 413, 415, 422)
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back."""
+    """A response."""
 
     status: int
     headers: Mapping[str, str]
@@ -37,7 +37,7 @@ def hook(**given: Any) -> Webhook:
 
 
 def signed(body: bytes, identity: str = "id-1") -> dict[str, str]:
-    """Return the headers of a good request."""
+    """Return the headers of a valid request."""
     digest = hmac.new(SECRET.encode(), body, "sha256").hexdigest()
     return {"x-hub-signature-256": f"sha256={digest}", "x-id": identity}
 
@@ -49,7 +49,7 @@ def sent(
     path: str = "/orders",
     method: str = "POST",
 ) -> Answer:
-    """Send once."""
+    """Send a request once."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     try:
         connection.request(method, path, body, dict(headers))
@@ -61,14 +61,14 @@ def sent(
 
 
 class Retrying:
-    """Sends messages one after the other, each until it is taken or refused for good.
+    """Sends messages in order, each until it is accepted or permanently refused.
 
     Args:
-        port: Where to.
+        port: Port of the webhook.
         messages: Ids and bodies.
 
     Attributes:
-        settled: Ids of those that were answered with 204.
+        settled: Ids of messages with the response 204.
     """
 
     def __init__(self, port: int, messages: Sequence[tuple[str, bytes]]) -> None:
@@ -103,7 +103,7 @@ class Retrying:
 
 @contextmanager
 def running(runner: IntakeRunner, *, within: float = 20.0) -> Iterator[list[IntakeReport]]:
-    """Run in a thread, listening; the report is there at the end."""
+    """Run the intake in a thread; yield the list that has the report at the end."""
     reports: list[IntakeReport] = []
     thread = threading.Thread(target=lambda: reports.append(runner.run()))
     thread.start()

@@ -1,4 +1,4 @@
-"""A webhook passes the suite of intakes."""
+"""A webhook passes the test suite for intakes."""
 
 from __future__ import annotations
 

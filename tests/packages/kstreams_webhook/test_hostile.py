@@ -1,4 +1,4 @@
-"""What strangers send: refused with a reason, bounded in size and time, and nothing of it stays."""
+"""Hostile requests: refused with a reason, limited in size and time, and without a trace."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOON = timedelta(seconds=0.3)
 
 
 class Place:
-    """A webhook that runs, and its topic."""
+    """A running webhook and its topic."""
 
     def __init__(self, webhook: Webhook, topics: Embedded) -> None:
         self.webhook, self.topics = webhook, topics
@@ -39,7 +39,7 @@ class Place:
         return records_of(str(self.topics.root), "orders")
 
     def raw(self, data: bytes) -> bytes:
-        """Send bytes, and return what comes until the server hangs up."""
+        """Send bytes, and return the response until the server closes the connection."""
         found = b""
         with socket.create_connection(("127.0.0.1", self.webhook.port), timeout=20) as client:
             client.sendall(data)
@@ -65,7 +65,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     assert len(found.records()) == len(ids) == len(set(ids))
 
 
-def test_a_good_message_is_in_the_topic_when_its_sender_is_answered(place: Place) -> None:
+def test_valid_message_is_in_the_topic_when_its_sender_gets_the_response(place: Place) -> None:
     for _ in range(2):  # again, with the same id
         assert place.send(GOOD, {**signed(GOOD, "good"), "X-Kind": "new"}) == 204
     found = [dict(record.headers) for record in place.records()]
@@ -92,7 +92,7 @@ def test_a_good_message_is_in_the_topic_when_its_sender_is_answered(place: Place
         ({**signed(GOOD), "X-Much": "x" * 17_000}, 431),
     ],
 )
-def test_heads_that_are_refused(place: Place, headers: dict[str, str], status: int) -> None:
+def test_invalid_head_is_refused(place: Place, headers: dict[str, str], status: int) -> None:
     assert place.send(GOOD, headers) == status
 
 
@@ -109,17 +109,17 @@ def test_heads_that_are_refused(place: Place, headers: dict[str, str], status: i
         (b'{"tea": 1}' + b" " * 1_000, 413),
     ],
 )
-def test_bodies_that_are_refused(place: Place, body: bytes, status: int) -> None:
+def test_invalid_body_is_refused(place: Place, body: bytes, status: int) -> None:
     assert place.send(body, signed(body, "another")) == status
 
 
-def test_other_paths_and_methods(place: Place) -> None:
+def test_other_paths_and_methods_are_refused(place: Place) -> None:
     assert place.send(GOOD, path="/other") == 404
     assert place.send(GOOD, path="/orders/") == 404
     assert place.send(b"", {}, method="GET") == 405
 
 
-def test_a_body_in_endless_chunks_is_refused(place: Place) -> None:
+def test_endless_chunked_body_is_refused(place: Place) -> None:
     head = b"POST /orders HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     answer = place.raw(
         head + b"ff\r\n" + b"x" * 255 + b"\r\n" + (b"3e8\r\n" + b"x" * 1000 + b"\r\n")
@@ -127,7 +127,7 @@ def test_a_body_in_endless_chunks_is_refused(place: Place) -> None:
     assert b" 413 " in answer.split(b"\r\n")[0]
 
 
-def test_a_flood_of_headers_is_refused(place: Place) -> None:
+def test_too_many_headers_are_refused(place: Place) -> None:
     head = b"POST /orders HTTP/1.1\r\nHost: localhost\r\n"
     flood = b"".join(b"x-%d: y\r\n" % number for number in range(2_000))
     assert b" 431 " in place.raw(head + flood).split(b"\r\n")[0]
@@ -138,21 +138,21 @@ def test_a_flood_of_headers_is_refused(place: Place) -> None:
     [b"", b"POST /orders HTTP/1.1\r\n", b"POST /orders HTTP/1.1\r\nHost: localhost\r\nx"],
     ids=["nothing", "a line", "half a head"],
 )
-def test_who_sends_no_head_is_hung_up_on(place: Place, begun: bytes) -> None:
+def test_missing_head_closes_the_connection(place: Place, begun: bytes) -> None:
     assert place.raw(begun) == b""
 
 
-def test_who_sends_half_a_body_is_told(place: Place) -> None:
+def test_unfinished_body_gets_408(place: Place) -> None:
     head = b"POST /orders HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"
     with socket.create_connection(("127.0.0.1", place.webhook.port), timeout=20) as client:
         client.sendall(head)
         assert b" 408 " in client.recv(10_000).split(b"\r\n")[0]
     with socket.create_connection(("127.0.0.1", place.webhook.port), timeout=20) as client:
-        client.sendall(head)  # and leaves
+        client.sendall(head)  # and disconnects
     assert place.send(GOOD) == 204
 
 
-def test_tokens_are_asked_for_before_the_body_is_read(tmp_path: Path) -> None:
+def test_tokens_are_checked_before_the_body_is_read(tmp_path: Path) -> None:
     webhook = Webhook("/orders", tokens=(TOKEN,), port=0, max_bytes=10)
     with webhook.open(None) as receiver:
         port = _port(receiver)
@@ -181,7 +181,7 @@ def _port(receiver: Any) -> int:
     return int(receiver.url.split(":")[2].partition("/")[0])
 
 
-def test_bodies_under_way_are_bounded_in_sum() -> None:
+def test_total_size_of_concurrent_bodies_is_limited() -> None:
     webhook = hook(port=0, max_bytes=600, max_waiting_bytes=1_500, answer_within=SOON)
     with webhook.open(None) as receiver:
         port = _port(receiver)
@@ -199,7 +199,7 @@ def test_bodies_under_way_are_bounded_in_sum() -> None:
         assert [each.value for each in late] == [b"y" * 600]
 
 
-def test_who_waits_when_it_ends_is_told_to_come_again() -> None:
+def test_waiting_sender_gets_503_at_the_end() -> None:
     receiver = hook(port=0).open(None)
     found: list[int] = []
     port = _port(receiver)
@@ -212,7 +212,7 @@ def test_who_waits_when_it_ends_is_told_to_come_again() -> None:
     assert found == [503]
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_port_in_use_is_an_error() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -220,7 +220,7 @@ def test_a_port_that_is_taken_is_told() -> None:
             hook(port=other.getsockname()[1]).open(None)
 
 
-def test_a_certificate_that_is_none_is_told(tmp_path: Path) -> None:
+def test_invalid_certificate_is_an_error(tmp_path: Path) -> None:
     none = tmp_path / "none.pem"
     none.write_text("none")
     with pytest.raises(IntakeError, match="does not start"):
@@ -240,7 +240,7 @@ def test_a_certificate_that_is_none_is_told(tmp_path: Path) -> None:
         ({"tokens": ("short",)}, "16"),
     ],
 )
-def test_what_would_be_open_or_means_nothing_is_refused(given: dict[str, Any], said: str) -> None:
+def test_unsafe_or_invalid_settings_are_refused(given: dict[str, Any], said: str) -> None:
     known: dict[str, Any] = {"path": "/orders", "signature": hook().signature, **given}
     with pytest.raises(ValueError, match=said):
         Webhook(**known)

@@ -1,4 +1,4 @@
-"""Signatures as senders make them, and all that differs from them."""
+"""Signatures of senders, and requests with wrong ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _standard(body: bytes = BODY, identity: str = "msg_1", at: str = "1000") -> 
     return {"webhook-id": identity, "webhook-timestamp": at, "webhook-signature": f"v1,{found}"}
 
 
-def test_githubs_own_example_is_taken() -> None:
+def test_example_signature_of_github_is_accepted() -> None:
     signature = HmacSignature(("It's a Secret to Everybody",), prefix="sha256=")
     given = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
     assert signature.check({"x-hub-signature-256": given}, b"Hello, World!", 0) is None
@@ -30,7 +30,7 @@ def test_githubs_own_example_is_taken() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["hex", "base64"])
-def test_an_older_secret_is_good_until_it_is_left_out(encoding: str) -> None:
+def test_older_secret_is_accepted_until_it_is_removed(encoding: str) -> None:
     old, new = "the older of the secrets", "the newer of the secrets"
     digest = hmac.new(old.encode(), BODY, "sha512").digest()
     given = {"x-sign": digest.hex() if encoding == "hex" else b64encode(digest).decode()}
@@ -66,12 +66,12 @@ def test_standard_webhooks_have_an_id() -> None:
         (_standard(at="1301"), "too far"),
     ],
 )
-def test_what_is_not_signed_so_is_refused(headers: dict[str, str], said: str) -> None:
+def test_wrongly_signed_request_is_refused(headers: dict[str, str], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         STANDARD.check(headers, BODY, 1_000_000)
 
 
-def test_secrets_that_are_short_or_missing_are_refused() -> None:
+def test_short_or_missing_secrets_are_refused() -> None:
     for secrets in ((), ("short",)):
         with pytest.raises(ValueError, match="at least 16 bytes"):
             HmacSignature(secrets)

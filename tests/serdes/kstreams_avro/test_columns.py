@@ -1,4 +1,4 @@
-"""What has columns, what they are, and that windows take fields of them."""
+"""Columns of Avro values: types, fields, and windows that read fields."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ ORDERS = [Order(number / 4, number, None if number % 3 else "x") for number in r
         ('{"type":"record","name":"R","fields":[]}', pa.struct([])),
     ],
 )
-def test_columns_are_of_the_schemas_type(schema: str, kind: pa.DataType) -> None:
+def test_columns_have_the_type_of_the_schema(schema: str, kind: pa.DataType) -> None:
     assert avro_serde(schema=schema).arrow_type == kind
 
 
-def test_fields_are_named_by_the_object_or_as_columns_are() -> None:
+def test_field_is_found_by_the_name_of_attribute_or_column() -> None:
     serde = avro_serde(Order)
     data = serde.serialize_many([*ORDERS, None])
     expected = [*(order.unit_price for order in ORDERS), None]
@@ -78,7 +78,7 @@ def test_fields_are_named_by_the_object_or_as_columns_are() -> None:
             serde.field(column, "express", pa.int64())
 
 
-def test_a_field_that_there_is_not_is_an_error() -> None:
+def test_unknown_field_is_an_error() -> None:
     serde = avro_serde(Order)
     data = serde.serialize_many(ORDERS)
     for column in (data, serde.to_arrow(data)):
@@ -86,7 +86,7 @@ def test_a_field_that_there_is_not_is_an_error() -> None:
             serde.field(column, "unknown", pa.int64())
 
 
-def test_fields_of_what_has_no_columns_are_those_of_objects() -> None:
+def test_field_of_values_without_columns_is_read_from_objects() -> None:
     schema = {"type": "record", "name": "R", "fields": [
         {"name": "u", "type": ["int", "string"]}, {"name": "n", "type": "int"}]}  # fmt: skip
     serde = avro_serde(schema=schema)
@@ -95,7 +95,7 @@ def test_fields_of_what_has_no_columns_are_those_of_objects() -> None:
     assert serde.to_arrow(data) is data
 
 
-def test_a_field_is_read_where_others_cannot_be_columns() -> None:
+def test_field_is_read_when_other_fields_cannot_be_columns() -> None:
     writer = {"type": "record", "name": "Old", "fields": [
         {"name": "x", "type": {"type": "map", "values": ["int", "string", "null"]}},
         {"name": "count", "type": "int"}, {"name": "unitPrice", "type": "float"}]}  # fmt: skip
@@ -118,7 +118,7 @@ def test_sliced_arrays_and_nulls_keep_their_positions() -> None:
     assert serde.from_arrow(chunk).equals(data.slice(3, 30))
 
 
-def test_only_columns_of_the_type_are_written() -> None:
+def test_from_arrow_refuses_columns_of_another_type() -> None:
     serde = avro_serde(Order)
     column = pa.array([{"unitPrice": 1.0, "count": None, "note": None, "express": True}])
     with pytest.raises(SerializationError, match="count"):
@@ -126,8 +126,8 @@ def test_only_columns_of_the_type_are_written() -> None:
     assert serde.from_arrow(pa.nulls(2)).to_pylist() == [None, None]
 
 
-def test_writers_of_several_schemas_give_one_column() -> None:
-    """Rows are divided by schema, read by each, and put back in order: one type for all."""
+def test_values_of_several_writer_schemas_give_one_column() -> None:
+    """Rows are grouped by schema, read by group, and put back in order, with one type for all."""
     new, old = avro_serde(Order), avro_serde(Old)
     schema = avro_schema(old.schema.text.replace('"Old"', '"Order"'))
     writers: list[tuple[Schema, Serde[Any], list[int]]] = [
@@ -156,7 +156,7 @@ def Reader(writer: Schema) -> Serde[Any]:  # noqa: N802  # reads like a class
 
 
 @pytest.mark.parametrize("execution", ["columns", "records"])
-def test_windows_take_fields(execution: Any) -> None:
+def test_windows_aggregate_a_field(execution: Any) -> None:
     windows = TumblingWindows(seconds(10))
     topic = Topic("orders", key=TEXT, value=avro_serde(Order))
     sums = Topic("sums", key=windowed(TEXT, windows), value=DOUBLE)
@@ -178,7 +178,7 @@ def test_windows_take_fields(execution: Any) -> None:
     }
 
 
-def test_a_count_of_64_bits_fits() -> None:
+def test_count_of_64_bits_is_preserved() -> None:
     serde = avro_serde(Order)
     column = serde.serialize_many([Order(0.0, 2**62)])
     assert serde.field(column, "count", INT64.arrow_type).to_pylist() == [2**62]

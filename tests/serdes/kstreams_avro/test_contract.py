@@ -1,4 +1,4 @@
-"""Avro passes the suite of serdes."""
+"""Avro passes the test suite for serdes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIMES = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.jus
 
 
 def in_order(values: dict[str, Any]) -> dict[str, Any]:
-    """Return a dict in the order in which it is written: columns of maps keep that."""
+    """Return a dict in the order in which it is written, which columns of maps keep."""
     return dict(sorted(values.items()))
 
 

@@ -1,4 +1,4 @@
-"""Other writers' schemas: BACKWARD and FORWARD pairs, and what cannot be resolved."""
+"""Other writers' schemas: BACKWARD and FORWARD pairs, and schemas that cannot be resolved."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def serde_of(type_: Any, schema: Schema) -> Any:
         pytest.param((OrderV3, V3), (OrderV3, V3), OrderV3("a", 1), OrderV3("a", 1), id="same"),
     ],
 )
-def test_versions_read_each_other(writer: Any, reader: Any, written: Any, read: Any) -> None:
+def test_schema_versions_read_each_other(writer: Any, reader: Any, written: Any, read: Any) -> None:
     source, target = serde_of(*writer), serde_of(*reader)
     found = target.reading(source.schema)
     column = source.serialize_many([written, None] * 10)
@@ -80,7 +80,7 @@ def test_versions_read_each_other(writer: Any, reader: Any, written: Any, read: 
     assert pickle.loads(pickle.dumps(found)) == found
 
 
-def test_defaults_are_new_each_time() -> None:
+def test_default_values_are_not_shared_between_objects() -> None:
     reader = serde_of(OrderV2, V2).reading(V1)
     data = serde_of(OrderV1, V1).serialize(OrderV1(1, "a"))
     one, other = reader.deserialize(data), reader.deserialize(data)
@@ -91,7 +91,7 @@ def test_defaults_are_new_each_time() -> None:
     assert second.tags == []
 
 
-def test_what_is_laid_out_alike_is_read_by_the_serde_itself() -> None:
+def test_schema_with_the_same_encoding_is_read_by_the_serde_itself() -> None:
     serde = serde_of(OrderV2, V2)
     schema = json.loads(V2.text)
     schema["doc"] = "new"
@@ -156,14 +156,16 @@ def enum(*symbols: str, **more: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_cannot_be_resolved_names_the_field(writer: Any, reader: Any, text: str) -> None:
+def test_unresolvable_schema_is_refused_with_the_field(writer: Any, reader: Any, text: str) -> None:
     serde = avro_serde(schema=reader)
     with pytest.raises(ValueError, match=rf"avro\[Order#\w+<\w+\]: {text}"):
         serde.reading(avro_schema(writer))
 
 
 def read_each(reader: Any, writer: Any, *values: Any) -> list[Any]:
-    """Read values that one schema has written by another: singly and in columns, alike."""
+    """Read values that one schema has written by another, singly and in columns, with equal
+    results.
+    """
     source = avro_serde(schema=writer)
     found = avro_serde(schema=reader).reading(source.schema)
     column = source.serialize_many(values)
@@ -172,7 +174,7 @@ def read_each(reader: Any, writer: Any, *values: Any) -> list[Any]:
     return singly
 
 
-def test_names_are_found_by_their_aliases() -> None:
+def test_renamed_types_and_fields_are_found_by_aliases() -> None:
     writer = record(f("a", "int"), f("e", enum("A")), name="old.Order")
     inner = {**enum("A", aliases=["old.E"]), "name": "F"}
     reader = record(
@@ -181,13 +183,13 @@ def test_names_are_found_by_their_aliases() -> None:
     assert read_each(reader, writer, {"a": 1, "e": "A"}) == [{"b": 1, "e": "A"}]
 
 
-def test_a_namespace_makes_no_difference() -> None:
+def test_namespace_is_ignored_in_schema_resolution() -> None:
     assert read_each(record(f("a", "int")), record(f("a", "int"), name="x.Order"), {"a": 1}) == [
         {"a": 1}
     ]
 
 
-def test_symbols_that_a_reader_does_not_know_are_its_default_or_refused() -> None:
+def test_unknown_enum_symbol_becomes_the_default_or_is_refused() -> None:
     writer, data = avro_schema(enum("A", "B")), b"\x02"
     known: Serde[Any] = avro_serde(schema=enum("A", "X", default="X")).reading(writer)
     assert known.deserialize(data) == "X"
@@ -200,7 +202,7 @@ def test_symbols_that_a_reader_does_not_know_are_its_default_or_refused() -> Non
         unknown.deserialize_many(pa.array([b"\x00"] * 20 + [data], pa.binary()))
 
 
-def test_a_branch_that_a_reader_does_not_know_is_wrong_only_where_it_is_used() -> None:
+def test_unknown_union_branch_fails_only_where_it_is_used() -> None:
     writer = record(f("u", ["null", "int"]))
     source = avro_serde(schema=writer)
     found = avro_serde(schema=record(f("u", "long"))).reading(source.schema)
@@ -212,7 +214,7 @@ def test_a_branch_that_a_reader_does_not_know_is_wrong_only_where_it_is_used() -
         found.to_arrow(pa.array([good, bad], pa.binary()))
 
 
-def test_of_several_branches_the_nearest_is_taken() -> None:
+def test_nearest_of_several_union_branches_is_chosen() -> None:
     reader = record(f("u", ["double", "long", "null", "string"]))
     assert read_each(reader, record(f("u", "int")), {"u": 1}) == [{"u": 1.0}]
     assert read_each(reader, record(f("u", "long")), {"u": 2**62}) == [{"u": 2**62}]
@@ -222,7 +224,7 @@ def test_of_several_branches_the_nearest_is_taken() -> None:
     ]
 
 
-def test_records_of_a_union_are_told_apart_by_name() -> None:
+def test_records_of_a_union_are_distinguished_by_name() -> None:
     a, b = record(f("x", "int"), name="n.A"), record(f("x", "int"), name="n.B")
     serde = avro_serde(schema=[a, b])
     for value in (("n.A", {"x": 1}), ("n.B", {"x": 1})):
@@ -236,7 +238,7 @@ def test_records_of_a_union_are_told_apart_by_name() -> None:
     )
 
 
-def test_recursive_records_are_read_by_other_recursive_ones() -> None:
+def test_recursive_record_is_read_by_another_recursive_record() -> None:
     tree = {"type": "array", "items": "Order"}
     writer = record(f("v", "int"), f("gone", "string"), f("c", tree))
     reader = record(f("c", tree), f("v", "long"), f("n", "string", default="?"))
@@ -251,7 +253,7 @@ def test_recursive_records_are_read_by_other_recursive_ones() -> None:
     ]
 
 
-def test_referenced_schemas_are_read_first() -> None:
+def test_referenced_schemas_are_parsed_first() -> None:
     item = avro_schema(record(f("x", "int"), name="shop.Item"))
     box = Schema(
         "AVRO",
@@ -274,8 +276,8 @@ def test_referenced_schemas_are_read_first() -> None:
         serde.reading(Schema("JSON", "{}"))
 
 
-def test_a_record_that_does_not_fit_is_not_taken_for_one_that_does() -> None:
-    """What was begun for a branch that fails is made anew for the next one."""
+def test_union_branch_that_fails_does_not_affect_the_next_one() -> None:
+    """Work for a branch that fails is discarded and done again for the next one."""
     inner = record(f("x", "string"), f("o", ["null", "W"]), name="a.W")
     good = record(f("x", "string"), f("o", ["null", "W"]), name="b.W")
     bad = record(f("o", ["null", "W"]), f("x", "int"), name="c.W")
@@ -289,7 +291,7 @@ def test_a_record_that_does_not_fit_is_not_taken_for_one_that_does() -> None:
 
 
 @pytest.mark.parametrize("depth", [300, 3000, 200_000])
-def test_a_schema_that_is_too_deep_is_refused(depth: int) -> None:
+def test_too_deep_schema_is_refused(depth: int) -> None:
     schema = '{"type":"array","items":' * depth + '"string"' + "}" * depth
     with pytest.raises(ValueError, match=r"deep|recursion|which is not read as long"):
         avro_serde(int).reading(Schema("AVRO", schema))

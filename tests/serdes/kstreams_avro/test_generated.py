@@ -1,4 +1,4 @@
-"""Schemas and values at random: columns give what single values do, and both what fastavro does."""
+"""Random schemas and values: columns, single values and fastavro give equal results."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SCALARS: list[Case] = [
 
 
 class Drawing:
-    """Draws schemas, with names that are all unlike."""
+    """Draws schemas with unique names."""
 
     def __init__(self, draw: st.DrawFn) -> None:
         self._draw = draw
@@ -99,7 +99,7 @@ class Drawing:
         return {"type": "record", "name": self._name(), "fields": fields}, values
 
     def _some_bytes(self, depth: int) -> Case:
-        """Return a type whose values take bytes: arrays have no others."""
+        """Return a type whose values take bytes, as items of arrays must."""
         found = self.case(depth)
         return found if least(found[0]) else ("long", LONGS)
 
@@ -124,7 +124,7 @@ def by_fastavro(schema: Any, value: Any) -> bytes:
 
 @settings(max_examples=150, deadline=None)
 @given(cases())
-def test_columns_and_single_values_are_what_fastavro_reads_and_writes(
+def test_columns_and_single_values_equal_those_of_fastavro(
     case: tuple[Any, list[Any]],
 ) -> None:
     schema, values = case
@@ -174,7 +174,7 @@ def test_generated_and_generic_readers_agree_on_damaged_bytes(
 
 
 def outcome(read: Callable[[], Any]) -> str | list[str]:
-    """Return what is read, as text, for NaN equals nothing; or the error's text."""
+    """Return the values as text, because NaN equals nothing, or the error's text."""
     try:
         return [repr(each) for each in read()]
     except DeserializationError as exc:
@@ -200,7 +200,7 @@ PROMOTED: list[tuple[Any, Any, st.SearchStrategy[Any]]] = [
 
 @settings(max_examples=100, deadline=None)
 @given(st.sampled_from(PROMOTED), st.data())
-def test_widened_types_are_what_they_are_singly(
+def test_widened_values_are_equal_in_columns_and_singly(
     case: tuple[Any, Any, st.SearchStrategy[Any]], drawn: st.DataObject
 ) -> None:
     written, read, strategy = case

@@ -1,4 +1,4 @@
-"""What Java's own library writes is read, and written byte by byte alike."""
+"""Data written by Java's library is read, and written again with the same bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kstreams_avro import avro_schema, avro_serde
 
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).parent / "golden.json").read_text("utf-8")
-)  # made by Golden.java beside it
+)  # made by Golden.java in this folder
 
 VALUES: dict[str, Any] = {
     "scalars": {
@@ -63,25 +63,25 @@ VALUES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("name", VALUES)
-def test_java_is_read_and_written_alike(name: str) -> None:
+def test_java_data_is_read_and_written_with_the_same_bytes(name: str) -> None:
     case = GOLDEN[name]
     serde = avro_serde(schema=case["schema"])
     plain, blocks = bytes.fromhex(case["plain"]), bytes.fromhex(case["blocking"])
 
     assert serde.serialize(VALUES[name]) == plain
-    for data in (plain, blocks):  # blocks have their sizes in front
+    for data in (plain, blocks):  # blocks are preceded by their sizes
         assert serde.deserialize(data) == VALUES[name]
         column = pa.array([data, None] * 20, pa.binary())
         assert serde.deserialize_many(column) == [VALUES[name], None] * 20
 
 
 @pytest.mark.parametrize("name", ["nested"])
-def test_blocks_are_what_java_writes_them_as(name: str) -> None:
+def test_java_golden_data_has_both_block_encodings(name: str) -> None:
     assert GOLDEN[name]["plain"] != GOLDEN[name]["blocking"]
 
 
 @pytest.mark.parametrize("name", ["backward", "forward"])
-def test_java_resolves_schemas_alike(name: str) -> None:
+def test_java_resolves_schemas_with_the_same_results(name: str) -> None:
     case = GOLDEN[name]
     serde = avro_serde(schema=case["reader"])
     reader = serde.reading(avro_schema(case["writer"]))
@@ -93,7 +93,7 @@ def test_java_resolves_schemas_alike(name: str) -> None:
     assert serde.from_arrow(column).to_pylist() == [expected, None] * 20
 
 
-def test_what_java_reads_with_a_later_schema_is_what_it_says() -> None:
+def test_data_read_with_a_later_schema_equals_the_result_in_java() -> None:
     case = GOLDEN["backward"]
     reader = avro_serde(schema=case["reader"]).reading(avro_schema(case["writer"]))
 

@@ -1,4 +1,4 @@
-"""Whatever bytes come: they are read, or refused, and never cost more than they are worth."""
+"""Hostile bytes are read or refused, at a cost in proportion to their size."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_bad_scalars_are_refused_singly_and_in_columns(schema: str, data: bytes,
         serde.to_arrow(pa.array([None, data], pa.binary()))
 
 
-def test_a_long_decimal_is_read_where_its_number_is_short() -> None:
+def test_long_decimal_with_a_small_number_is_read() -> None:
     schema = '{"type":"bytes","logicalType":"decimal","precision":2}'
     serde: Any = avro_serde(schema=schema)
     column = pa.array([number(20) + bytes(19) + b"\x07", b"\x02\xff"] * 20, pa.binary())
@@ -123,7 +123,7 @@ def test_a_long_decimal_is_read_where_its_number_is_short() -> None:
 
 
 @pytest.mark.parametrize("count", [127, 128, 129, 300_000])
-def test_nesting_has_a_bound_that_is_the_same_for_writing(count: int) -> None:
+def test_nesting_limit_is_the_same_for_reading_and_writing(count: int) -> None:
     serde = avro_serde(Chain)
     data = b"\x02" * count + b"\x00"
     if count < 128:
@@ -136,13 +136,13 @@ def test_nesting_has_a_bound_that_is_the_same_for_writing(count: int) -> None:
             serde.deserialize(data)
 
 
-def test_lists_of_trees_have_the_bound_too() -> None:
+def test_lists_of_trees_have_the_nesting_limit() -> None:
     serde = avro_serde(Tree)
     with pytest.raises(DeserializationError, match="more than 128 records"):
         serde.deserialize(b"\x02\x02" * 100_000)
 
 
-def test_a_value_that_contains_itself_is_refused() -> None:
+def test_value_that_contains_itself_is_refused() -> None:
     chain = Chain()
     chain.next = chain
     with pytest.raises(SerializationError, match="more than 128 records"):
@@ -157,7 +157,7 @@ def test_a_value_that_contains_itself_is_refused() -> None:
         '{"type":"record","name":"E","fields":[{"name":"n","type":"null"}]}',
     ],
 )
-def test_arrays_that_no_bytes_bound_are_no_schema(items: str) -> None:
+def test_array_of_items_without_bytes_is_refused(items: str) -> None:
     schema = f'{{"type":"array","items":{items}}}'
     with pytest.raises(ValueError, match="has an unlimited length"):
         avro_serde(schema=schema)
@@ -167,14 +167,14 @@ def test_arrays_that_no_bytes_bound_are_no_schema(items: str) -> None:
         reader.reading(avro_schema(writer))
 
 
-def test_a_record_without_an_end_is_no_schema() -> None:
+def test_endless_recursive_record_is_refused() -> None:
     schema = '{"type":"record","name":"R","fields":[{"name":"r","type":"R"}]}'
     with pytest.raises(ValueError, match="in itself, and so has no end"):
         avro_serde(schema=schema)
 
 
-def test_one_long_list_among_short_ones_costs_what_it_has() -> None:
-    """Columns go from item to item: not when but one row has any left."""
+def test_one_long_list_among_short_ones_is_read_in_linear_time() -> None:
+    """Columns read the n-th items of all rows at once, but not when only one row has items left."""
     serde = avro_serde(Order)
     values = [GOOD] * 200 + [Order(2, "x", None, ["t"] * 50_000, {"a": 1, "b": 2})] + [GOOD] * 200
     column = serde.serialize_many(values)
@@ -190,8 +190,8 @@ def test_one_long_list_among_short_ones_costs_what_it_has() -> None:
         serde.to_arrow(cut)
 
 
-def test_few_rows_of_many_have_lists_in_lists() -> None:
-    """Rounds of items are for many rows at once; a row of its own pays for itself alone."""
+def test_few_rows_with_nested_lists_among_many_are_read() -> None:
+    """Items of many rows are read at once; the items of a single long row are read separately."""
     serde: Serde[Any] = avro_serde(list[list[list[int]]])
     values: list[Any] = [[[[row]] * (1 + row % 3)] for row in range(2000)]
     values[7] = [[[1, 2, 3]] * 20] * 500
@@ -204,7 +204,7 @@ def test_few_rows_of_many_have_lists_in_lists() -> None:
     assert time.process_time() - begun < 10
 
 
-def test_items_that_no_set_holds_are_bad_data() -> None:
+def test_unhashable_items_of_a_set_are_bad_data() -> None:
     serde: Serde[Any] = avro_serde(frozenset[list[int]])
     with pytest.raises(DeserializationError, match="unhashable"):
         serde.deserialize(b"\x02\x00\x00")

@@ -1,4 +1,4 @@
-"""Avro's JSON encoding: equal to Java's and fastavro's, strict, typed like the binary one."""
+"""Avro's JSON encoding: equal to Java's and fastavro's, strict, typed as the binary encoding."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_json_encoding_of_drawn_values_equals_fastavros(case: tuple[Any, list[An
     schema, values = case
     serde = avro_serde(schema=schema, encoding="json")
     binary = avro_serde(schema=schema)
-    # fastavro's JSON writer fails on empty map keys, and writes infinity as no JSON number.
+    # fastavro's JSON writer fails on empty map keys, and writes infinity as an invalid JSON number.
     assume(not any(re.search(r"inf|''", repr(value)) for value in values))
     out = io.StringIO()
     fastavro.json_writer(out, fastavro.parse_schema(schema), values)
@@ -188,7 +188,7 @@ def test_nested_json_has_the_depth_limit_of_the_binary_encoding(depth: int) -> N
 
 def test_json_serde_pickles_and_compares_by_type_and_encoding() -> None:
     serde = avro_serde(Order, encoding="json")
-    assert pickle.loads(pickle.dumps(serde)) == serde  # made here
+    assert pickle.loads(pickle.dumps(serde)) == serde  # made in this test
     assert serde == avro_serde(Order, encoding="json")
     assert serde != avro_serde(Order)
     assert serde.schema == avro_serde(Order).schema

@@ -1,4 +1,4 @@
-"""Types without an equivalent and schemas that are none are refused, by the field."""
+"""Types without an Avro equivalent and invalid schemas are refused with the field."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ def test_types_without_an_equivalent_are_refused(type_: Any, text: str) -> None:
         avro_serde(holder)
 
 
-def test_a_union_that_avro_does_not_tell_apart_is_refused() -> None:
+def test_union_of_types_with_the_same_avro_type_is_refused() -> None:
     with pytest.raises(ValueError, match="a union of long, long"):
         avro_serde(int | datetime)
 
 
-def test_two_classes_of_one_name_are_refused() -> None:
+def test_two_classes_with_the_same_name_are_refused() -> None:
     other: Any = msgspec.defstruct("Point", [("z", int)])
     both: Any = msgspec.defstruct("Both", [("one", Point), ("other", other)])
     with pytest.raises(TypeError, match="field 'other': two classes are called Point"):
         avro_serde(both)
 
 
-def test_keys_that_may_be_missing_are_refused() -> None:
+def test_typed_dict_with_optional_keys_is_refused() -> None:
     class Loose(TypedDict, total=False):
         key: str
 
@@ -61,7 +61,7 @@ def test_keys_that_may_be_missing_are_refused() -> None:
 
 
 @pytest.mark.parametrize("schema", ['{"type":"record"', '"x"', "[]", '["int","int"]', "{}", "3"])
-def test_what_is_no_schema_is_refused(schema: str) -> None:
+def test_invalid_schema_is_refused(schema: str) -> None:
     with pytest.raises(ValueError, match="schema"):
         avro_serde(schema=schema)
 
@@ -77,7 +77,7 @@ def test_what_is_no_schema_is_refused(schema: str) -> None:
         ('{"type":"record","name":"I","fields":[{"name":"x","type":"int"}]}', {}),
     ],
 )
-def test_a_default_of_another_type_is_refused(type_: str, default: object) -> None:
+def test_default_of_another_type_is_refused(type_: str, default: object) -> None:
     inner = json.loads(type_) if type_[0] in "{[" else type_
     field = {"name": "a", "type": inner, "default": default}
     with pytest.raises(ValueError, match=r"[Dd]efault"):

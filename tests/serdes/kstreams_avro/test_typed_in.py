@@ -1,4 +1,4 @@
-"""Values that people type as JSON."""
+"""Values that users enter as JSON."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ ORDER = Order(
 )
 
 
-def test_json_becomes_objects() -> None:
+def test_from_json_returns_objects() -> None:
     serde: Any = avro_serde(Order)
     assert serde.from_json(CONTENT) == ORDER
     without = {name: item for name, item in CONTENT.items() if name != "note"}
@@ -69,13 +69,13 @@ def test_json_becomes_objects() -> None:
     assert serde.from_json({**CONTENT, "note": None}).note is None
 
 
-def test_json_becomes_dicts() -> None:
+def test_from_json_returns_dicts() -> None:
     typed = avro_serde(Order)
     serde: Any = avro_serde(schema=typed.schema.text)
     assert typed.deserialize(serde.serialize(serde.from_json(CONTENT))) == ORDER
 
 
-def test_records_of_a_union_are_those_that_fit() -> None:
+def test_from_json_selects_the_record_of_a_union_by_its_fields() -> None:
     a = {"type": "record", "name": "A", "fields": [{"name": "x", "type": "int"}]}
     b = {"type": "record", "name": "B", "fields": [{"name": "y", "type": MONEY}]}
     serde: Any = avro_serde(schema=[a, b])
@@ -95,7 +95,7 @@ def test_records_of_a_union_are_those_that_fit() -> None:
     ],
     ids=str,
 )
-def test_what_is_nothing_of_the_kind_is_refused(part: dict[str, Any], text: str) -> None:
+def test_from_json_refuses_values_of_another_type(part: dict[str, Any], text: str) -> None:
     serde: Any = avro_serde(Order)
     assert isinstance(serde, AvroSerde)
     with pytest.raises(ValueError, match=text):

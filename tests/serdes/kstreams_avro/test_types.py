@@ -1,4 +1,4 @@
-"""Types become schemas, schemas go with types, and what does not is refused by the field."""
+"""Schemas derived from types, and types checked against schemas field by field."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ EVERYTHING = All(
 )
 
 
-def test_the_schema_follows_from_the_type() -> None:
+def test_schema_is_derived_from_the_type() -> None:
     schema = json.loads(avro_serde(All, namespace="shop").schema.text)
     fields = {each["name"]: each for each in schema["fields"]}
     types = {name: each["type"] for name, each in fields.items()}
@@ -167,7 +167,7 @@ def test_all_types_are_written_and_read() -> None:
     column = serde.serialize_many([EVERYTHING, None] * 20)
     assert column.to_pylist() == [data, None] * 20
     assert serde.deserialize_many(column) == [EVERYTHING, None] * 20
-    # a Literal allows less than its schema: columns would not notice
+    # a Literal allows less than its schema, which columns would not notice
     assert serde.arrow_type == pa.binary()
 
 
@@ -193,7 +193,7 @@ def test_all_types_are_written_and_read() -> None:
     ],
     ids=str,
 )
-def test_golden_bytes(type_: Any, value: Any, data: str) -> None:
+def test_golden_bytes_of_a_value(type_: Any, value: Any, data: str) -> None:
     serde: Serde[Any] = avro_serde(type_)
     assert serde.serialize(value).hex() == data
     for found in (
@@ -236,7 +236,7 @@ class RawOrder:
 AT = datetime(2024, 1, 2, 3, 4, 5, 678_000, timezone.utc)
 
 
-def test_a_schema_can_be_given_with_a_type() -> None:
+def test_schema_can_be_given_with_a_type() -> None:
     serde = avro_serde(Order, schema=SCHEMA)
     order = Order(UUID(int=7), Suit.HEARTS, 1.5, AT)
     column = serde.serialize_many([order] * 20)
@@ -252,7 +252,7 @@ def test_a_schema_can_be_given_with_a_type() -> None:
     }
 
 
-def test_a_schema_is_text_a_file_or_what_it_says(tmp_path: Path) -> None:
+def test_schema_can_be_text_file_or_dictionary(tmp_path: Path) -> None:
     file = tmp_path / "order.avsc"
     file.write_text(json.dumps(SCHEMA, indent=2))
     serdes = [avro_serde(schema=each) for each in (SCHEMA, json.dumps(SCHEMA), file)]
@@ -273,22 +273,20 @@ def test_a_schema_is_text_a_file_or_what_it_says(tmp_path: Path) -> None:
         ("more", int, "field 'more': record shop.Order has no such field"),
     ],
 )
-def test_a_type_that_does_not_go_with_its_schema_is_refused(
-    name: str, type_: Any, text: str
-) -> None:
+def test_type_that_does_not_match_its_schema_is_refused(name: str, type_: Any, text: str) -> None:
     fields = {"id": UUID, "suit": Suit, "price": float, "at": datetime, name: type_}
     holder: Any = msgspec.defstruct("Order", list(fields.items()))
     with pytest.raises(TypeError, match=text):
         avro_serde(holder, schema=SCHEMA)
 
 
-def test_a_type_without_a_field_of_its_schema_is_refused() -> None:
+def test_type_without_a_field_of_its_schema_is_refused() -> None:
     holder: Any = msgspec.defstruct("Holder", [("price", float)])
     with pytest.raises(TypeError, match="field 'at': Holder has no such field"):
         avro_serde(holder, schema=SCHEMA)
 
 
-def test_constraints_are_held_when_reading() -> None:
+def test_constraints_are_checked_when_reading() -> None:
     class Limited(msgspec.Struct):
         count: Annotated[int, msgspec.Meta(ge=1)]
         word: Literal["a", "b"] = "a"
@@ -303,7 +301,7 @@ def test_constraints_are_held_when_reading() -> None:
             serde.deserialize_many(pa.array([b"\x02\x02b"] * 20 + [data], pa.binary()))
 
 
-def test_what_a_class_refuses_is_bad_data() -> None:
+def test_value_refused_by_its_class_is_bad_data() -> None:
     class Even(msgspec.Struct):
         number: int
 
@@ -337,12 +335,14 @@ def test_what_a_class_refuses_is_bad_data() -> None:
     ],
     ids=str,
 )
-def test_what_a_type_promises(type_: Any, immutable: bool, by_bytes: bool) -> None:
+def test_serde_reports_immutability_and_hashing_of_its_type(
+    type_: Any, immutable: bool, by_bytes: bool
+) -> None:
     serde: Serde[Any] = avro_serde(type_)
     assert (serde.immutable, serde.hashes_by_bytes) == (immutable, by_bytes)
 
 
-def test_the_name_has_the_schema_and_not_the_class() -> None:
+def test_name_contains_the_schema_and_not_the_class() -> None:
     renamed: Any = msgspec.defstruct("Opened", [("id", int)])
     serde = avro_serde(Opened)
     assert serde.name == avro_serde(renamed).name == f"avro[Opened#{serde.schema.fingerprint}]"
@@ -350,12 +350,12 @@ def test_the_name_has_the_schema_and_not_the_class() -> None:
     assert serde != avro_serde(renamed)
 
 
-def test_documentation_changes_no_name() -> None:
+def test_documentation_does_not_change_the_schema() -> None:
     plain = {key: value for key, value in SCHEMA.items() if key != "doc"}
     assert avro_serde(schema=SCHEMA) == avro_serde(schema=plain)
 
 
-def test_it_pickles() -> None:
+def test_avro_serde_pickles() -> None:
     serde = avro_serde(All)
     for data in (pickle.dumps(serde), cloudpickle.dumps(serde)):  # type: ignore[no-untyped-call]
         copy = pickle.loads(data)
@@ -364,17 +364,17 @@ def test_it_pickles() -> None:
         assert copy.deserialize(serde.serialize(EVERYTHING)) == EVERYTHING
 
 
-def test_it_needs_a_type_or_a_schema() -> None:
+def test_avro_serde_needs_a_type_or_a_schema() -> None:
     with pytest.raises(TypeError, match="a type or a schema"):
-        avro_serde()  # type: ignore[call-overload]  # what is tested
+        avro_serde()  # type: ignore[call-overload]  # wrong on purpose
 
 
-def test_it_is_found_by_its_name() -> None:
+def test_avro_serde_is_found_by_its_plugin_name() -> None:
     assert load_plugin("kstreams.serdes", "avro") is avro_serde
 
 
 @pytest.mark.parametrize("name", ["fastavro", "msgspec"])
-def test_without_its_libraries_the_error_names_the_extra(name: str) -> None:
+def test_missing_library_error_names_the_extra(name: str) -> None:
     code = f"import sys; sys.modules[{name!r}] = None; import kstreams_avro"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert f"Avro needs {name}: pip install 'kstreams-spark[avro]'" in done.stderr

@@ -1,4 +1,4 @@
-"""Objects that a schema does not allow are refused, and equal ones are written alike."""
+"""Objects that a schema does not allow are refused, and equal ones have equal bytes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Tree:
         (list[int], [1, "x"], r"field '\[1\]': expected int"),
         (dict[str, int], {1: 2}, "expected text"),
         (dict[str, int], {"k": "v"}, "field .*k.*: expected int"),
-        (Tree, Tree(1, [Tree(2), Tree("3")]), r"field 'children\[1\].value': expected int"),  # type: ignore[arg-type]  # what is tested
+        (Tree, Tree(1, [Tree(2), Tree("3")]), r"field 'children\[1\].value': expected int"),  # type: ignore[arg-type]  # wrong on purpose
         (Point, (1, 2.5), "expected Point, got tuple"),
         (Row, {"key": "k"}, "field 'count': missing, and it has no default"),
         (Row, {"key": "k", "count": 1, "more": 2}, "record Row has no field 'more'"),
@@ -91,7 +91,7 @@ class Tree:
     ],
     ids=str,
 )
-def test_wrong_objects_are_refused(type_: Any, value: object, text: str) -> None:
+def test_objects_of_another_type_are_refused(type_: Any, value: object, text: str) -> None:
     serde: Serde[Any] = avro_serde(type_)
     with pytest.raises(SerializationError, match=rf"expected avro\[.*{text}"):
         serde.serialize(value)
@@ -112,14 +112,14 @@ def test_wrong_objects_are_refused(type_: Any, value: object, text: str) -> None
     ],
     ids=str,
 )
-def test_equal_objects_are_written_alike(type_: Any, value: Any, stored: Any) -> None:
+def test_equal_objects_have_equal_bytes(type_: Any, value: Any, stored: Any) -> None:
     serde: Serde[Any] = avro_serde(type_)
     found = serde.deserialize(serde.serialize(value))
     assert found == (value if stored is None else stored)
     assert serde.serialize(found) == serde.serialize(value)
 
 
-def test_a_given_schema_of_dicts_fills_in_defaults() -> None:
+def test_schema_of_dicts_fills_in_defaults() -> None:
     fields = [{"name": "a", "type": "bytes", "default": "\xff"}, {"name": "b", "type": "int"}]
     serde = avro_serde(schema={"type": "record", "name": "R", "fields": fields})
     assert serde.deserialize(serde.serialize({"b": 1})) == {"a": b"\xff", "b": 1}

@@ -1,4 +1,4 @@
-"""JSON passes the suite of serdes."""
+"""JSON passes the test suite for serdes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON serde writes and reads typed values, and refuses the rest with the path."""
+"""The JSON serde writes and reads typed values, and refuses others with the path."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class SubItem(Item):
 
 
 def label(value: object) -> str:
-    """Name a case; without addresses, which differ from process to process."""
+    """Return the name of a case, without addresses, which differ between processes."""
     text = repr(value)
     return type(value).__name__ if " at 0x" in text else text[:24]
 
@@ -127,7 +127,7 @@ cases = pytest.mark.parametrize("name", CASES)
 @cases
 @settings(max_examples=20)
 @given(data=st.data())
-def test_what_is_written_is_read_again(name: str, data: st.DataObject) -> None:
+def test_written_value_is_read(name: str, data: st.DataObject) -> None:
     type_, values = CASES[name]
     serde: Serde[Any] = json_serde(type_)
     value = data.draw(values)
@@ -137,7 +137,7 @@ def test_what_is_written_is_read_again(name: str, data: st.DataObject) -> None:
 @cases
 @settings(max_examples=20)
 @given(data=st.data())
-def test_in_bulk_it_is_the_same(name: str, data: st.DataObject) -> None:
+def test_bulk_calls_equal_single_calls(name: str, data: st.DataObject) -> None:
     type_, strategy = CASES[name]
     serde: Serde[Any] = json_serde(type_)
     values = data.draw(st.lists(st.none() | strategy, max_size=8))
@@ -149,12 +149,12 @@ def test_in_bulk_it_is_the_same(name: str, data: st.DataObject) -> None:
 
 
 @cases
-def test_the_name_is_the_types(name: str) -> None:
+def test_name_contains_the_type(name: str) -> None:
     assert json_serde(CASES[name][0]).name == f"json[{name}]"
 
 
 @cases
-def test_it_pickles(name: str) -> None:
+def test_json_serde_pickles(name: str) -> None:
     serde = json_serde(CASES[name][0])
     copy = pickle.loads(pickle.dumps(serde))
     assert copy == serde
@@ -165,7 +165,7 @@ def test_it_pickles(name: str) -> None:
 
 @settings(max_examples=50)
 @given(st.binary())
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+def test_any_bytes_are_read_or_refused_with_a_typed_error(data: bytes) -> None:
     for type_ in (Any, Order, str, float):
         with contextlib.suppress(DeserializationError):
             json_serde(type_).deserialize(data)
@@ -225,7 +225,7 @@ def test_deep_nesting_is_refused() -> None:
     ],
     ids=label,
 )
-def test_wrong_objects_are_refused(type_: Any, value: object) -> None:
+def test_objects_of_another_type_are_refused(type_: Any, value: object) -> None:
     serde: Serde[Any] = json_serde(type_)
     with pytest.raises(SerializationError, match=r"expected json\["):
         serde.serialize(value)
@@ -233,7 +233,7 @@ def test_wrong_objects_are_refused(type_: Any, value: object) -> None:
         serde.serialize_many([None, value])
 
 
-def test_a_value_that_contains_itself_is_refused() -> None:
+def test_value_that_contains_itself_is_refused() -> None:
     value: list[Any] = []
     value.append(value)
     with pytest.raises(SerializationError, match="recursion"):
@@ -261,7 +261,7 @@ def test_a_value_that_contains_itself_is_refused() -> None:
     ],
     ids=label,
 )
-def test_golden_bytes(type_: Any, value: object, data: bytes) -> None:
+def test_golden_bytes_of_a_value(type_: Any, value: object, data: bytes) -> None:
     serde: Serde[Any] = json_serde(type_)
     assert serde.serialize(value) == data
 
@@ -276,7 +276,7 @@ def test_unknown_fields_are_skipped_unless_forbidden() -> None:
         json_serde(Closed).deserialize(data)
 
 
-def test_types_are_strict_unless_told() -> None:
+def test_types_are_strict_by_default() -> None:
     with pytest.raises(DeserializationError):
         json_serde(int).deserialize(b'"1"')
     assert json_serde(int, strict=False).deserialize(b'"1"') == 1
@@ -312,18 +312,20 @@ def test_types_are_strict_unless_told() -> None:
     ],
     ids=str,
 )
-def test_what_a_type_promises(type_: Any, immutable: bool, by_bytes: bool) -> None:
+def test_serde_reports_immutability_and_hashing_of_its_type(
+    type_: Any, immutable: bool, by_bytes: bool
+) -> None:
     serde = json_serde(type_)
     assert (serde.immutable, serde.hashes_by_bytes) == (immutable, by_bytes)
 
 
-def test_the_token_is_the_type() -> None:
+def test_type_token_is_the_type() -> None:
     assert json_serde(Order).type_token is Order
     assert json_serde(list[Item]).type_token == list[Item]
     assert json_serde(Any).type_token is object
 
 
-def test_object_stands_for_whatever_comes() -> None:
+def test_object_type_accepts_any_value() -> None:
     assert json_serde(object).deserialize(b'{"a": [1, null]}') == {"a": [1, None]}
     assert json_serde(object).name == "json[Any]"
 
@@ -336,21 +338,21 @@ def test_serdes_compare_by_type_and_options() -> None:
     assert orders.__eq__("json[Order]") is False
 
 
-def test_a_name_can_be_given() -> None:
+def test_name_can_be_given() -> None:
     serde = json_serde(Order, name="orders-v1")
     assert serde.name == "orders-v1"
     assert pickle.loads(pickle.dumps(serde)).name == "orders-v1"
 
 
 @pytest.mark.parametrize("type_", [Plain, list[Plain], complex, list[object]])
-def test_a_type_that_json_does_not_know_fails_at_once(type_: Any) -> None:
+def test_type_without_json_encoding_is_refused_at_once(type_: Any) -> None:
     with pytest.raises(TypeError, match="cannot be decoded from JSON"):
         json_serde(type_)
 
 
-def test_what_is_no_type_fails_at_once() -> None:
+def test_argument_that_is_no_type_is_refused_at_once() -> None:
     with pytest.raises(TypeError):
-        json_serde(3)  # type: ignore[call-overload]  # what is tested
+        json_serde(3)  # type: ignore[call-overload]  # wrong on purpose
 
 
 def encode_plain(value: Any) -> Any:
@@ -370,11 +372,11 @@ def test_hooks_write_and_read_other_types() -> None:
     assert not serde.immutable
 
 
-def test_it_is_found_by_its_name() -> None:
+def test_json_serde_is_found_by_its_plugin_name() -> None:
     assert load_plugin("kstreams.serdes", "json") is json_serde
 
 
-def test_without_msgspec_the_error_names_the_extra() -> None:
+def test_missing_msgspec_error_names_the_extra() -> None:
     code = "import sys; sys.modules['msgspec'] = None; import kstreams_json"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "ImportError: JSON needs msgspec: pip install 'kstreams-spark[json]'" in done.stderr

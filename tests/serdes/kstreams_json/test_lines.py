@@ -1,4 +1,4 @@
-"""Many documents at once: each alone, whatever stands beside it."""
+"""Bulk decoding of JSON documents equals decoding of each document."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DOCUMENTS = st.one_of(
 
 
 def alone(serde: Serde[Any], documents: list[bytes]) -> object:
-    """Decode one by one: what comes out, or the first error."""
+    """Decode documents one by one; return the values, or the text of the first error."""
     try:
         return [serde.deserialize(document) for document in documents]
     except DeserializationError as exc:
@@ -38,7 +38,7 @@ def alone(serde: Serde[Any], documents: list[bytes]) -> object:
 
 
 def together(serde: Serde[Any], column: pa.Array) -> object:
-    """Decode in bulk."""
+    """Decode documents in bulk."""
     try:
         return serde.deserialize_many(column)
     except DeserializationError as exc:
@@ -47,7 +47,9 @@ def together(serde: Serde[Any], column: pa.Array) -> object:
 
 @pytest.mark.parametrize("type_", [Order, dict, object, list], ids=str)
 @given(documents=st.lists(DOCUMENTS, max_size=5), cut=st.integers(0, 2))
-def test_documents_are_decoded_as_each_alone(type_: type, documents: list[bytes], cut: int) -> None:
+def test_bulk_decoding_equals_single_decoding(
+    type_: type, documents: list[bytes], cut: int
+) -> None:
     serde: Serde[Any] = json_serde(type_)
     column = pa.array(documents, pa.binary())
 
@@ -64,7 +66,9 @@ def test_documents_are_decoded_as_each_alone(type_: type, documents: list[bytes]
     ],
     ids=["and none", "and a blank", "and one in two", "and one cut between fields"],
 )
-def test_two_values_in_a_document_do_not_make_up_for_a_missing_one(documents: list[bytes]) -> None:
+def test_two_values_in_one_document_do_not_replace_a_missing_document(
+    documents: list[bytes],
+) -> None:
     serde: Serde[Any] = json_serde(Order)
     column = pa.array(documents, pa.binary())
 
@@ -76,7 +80,7 @@ def test_two_values_in_a_document_do_not_make_up_for_a_missing_one(documents: li
 
 @pytest.mark.parametrize("type_", [Order, object, dict[str, str], msgspec.Raw], ids=str)
 @given(texts=st.lists(st.text(max_size=4), max_size=5))
-def test_objects_are_encoded_as_each_alone(type_: Any, texts: list[str]) -> None:
+def test_bulk_encoding_equals_single_encoding(type_: Any, texts: list[str]) -> None:
     serde: Serde[Any] = json_serde(type_)
     made: dict[Any, Any] = {
         Order: lambda text: Order(text, [text, "\n"]),

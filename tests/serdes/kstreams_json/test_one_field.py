@@ -1,4 +1,4 @@
-"""One field out of JSON: as from the whole value, or the same error."""
+"""A single field of JSON: as from the whole value, or the same error."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Closed(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def slow(serde: Serde[Any], column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
-    """Take the field of whole values: what every serde can."""
+    """Return the field of the decoded values, as every serde can."""
     return Serde.field(serde, column, name, kind)
 
 
@@ -62,7 +62,7 @@ def slow(serde: Serde[Any], column: pa.Array, name: str, kind: pa.DataType) -> p
         (dict, "price", [], pa.int64()),
     ],
 )
-def test_it_is_the_field_of_the_whole_value(
+def test_field_equals_that_of_the_whole_value(
     type_: type, name: str, values: list[Any], kind: pa.DataType
 ) -> None:
     serde: Serde[Any] = json_serde(type_)
@@ -93,7 +93,9 @@ TEXTS = st.one_of(
 
 
 @given(st.lists(st.none() | TEXTS, max_size=4))
-def test_whatever_comes_is_read_alike_or_refused_alike(items: list[bytes | None]) -> None:
+def test_field_of_any_bytes_is_read_or_refused_as_the_whole_value(
+    items: list[bytes | None],
+) -> None:
     serde: Serde[Any] = json_serde(dict)
     column = pa.array(items, pa.binary())
 
@@ -109,7 +111,7 @@ def outcome(read: Any) -> object:
         return type(exc), str(exc)
 
 
-def test_other_fields_are_not_looked_at() -> None:
+def test_other_fields_are_not_checked() -> None:
     serde = json_serde(Plain)
     column = pa.array([b'{"price": 1, "other": "no list"}'], pa.binary())
 

@@ -1,4 +1,4 @@
-"""The MessagePack serde passes the suite; fields by name and by place; what is hostile."""
+"""The MessagePack serde passes the test suite; fields by name and by position; hostile data."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class TestAnything(SerdeContract[Any]):
         return [b"", b"\x81\x81\x01\x02\x01", b"\x01\x02", b"\xdb\xff\xff\xff\xffa"]
 
 
-def test_it_has_the_options_of_json() -> None:
+def test_msgpack_serde_has_the_options_of_json() -> None:
     class Plain:
         def __init__(self, x: int) -> None:
             self.x = x
@@ -155,13 +155,13 @@ def test_it_has_the_options_of_json() -> None:
     assert msgpack_serde(Point, name="points").name == "points"
 
 
-def test_formats_of_one_type_are_not_equal() -> None:
+def test_serdes_of_different_formats_are_not_equal() -> None:
     packed: Serde[Any] = msgpack_serde(Order)
     assert packed != json_serde(Order)
     assert pickle.loads(pickle.dumps(packed)) == packed
 
 
-def test_equal_dictionaries_are_written_alike_whatever_their_keys() -> None:
+def test_equal_dictionaries_have_equal_bytes_for_any_type_of_key() -> None:
     one, other = {3: {"b": 1, "a": 2}, 1: b"x"}, {1: b"x", 3: {"a": 2, "b": 1}}
     for serde in (msgpack_serde(object), msgpack_serde(dict)):
         assert serde.serialize(one) == serde.serialize(other)
@@ -173,14 +173,14 @@ def test_equal_dictionaries_are_written_alike_whatever_their_keys() -> None:
         msgpack_serde(object).serialize({1: 1, "a": 1})
 
 
-def test_a_time_is_a_timestamp() -> None:
+def test_datetime_is_written_as_a_timestamp() -> None:
     moments = msgpack_serde(datetime)
     moment = datetime(2024, 1, 2, tzinfo=timezone.utc)
     assert moments.serialize(moment) == b"\xd6\xff\x65\x93\x52\x00"
     assert moments.deserialize(moments.serialize(moment)) == moment
 
 
-def test_by_place_is_half_the_bytes() -> None:
+def test_fields_by_position_take_half_the_bytes() -> None:
     class Named(msgspec.Struct):
         x: int
         y: int
@@ -189,13 +189,13 @@ def test_by_place_is_half_the_bytes() -> None:
     assert len(msgpack_serde(OlderPoint).serialize(OlderPoint(1, 2))) * 2 < named
 
 
-def test_a_number_that_is_too_large_is_refused() -> None:
+def test_too_large_number_is_refused() -> None:
     with pytest.raises(SerializationError, match=r"expected msgpack\[int\]"):
         msgpack_serde(int).serialize(2**64)
 
 
 @given(st.lists(st.none() | st.binary(max_size=6), max_size=4))
-def test_a_field_is_read_or_refused_as_that_of_the_whole_value(items: list[bytes | None]) -> None:
+def test_field_is_read_or_refused_as_the_whole_value(items: list[bytes | None]) -> None:
     serde: Serde[Any] = msgpack_serde(dict)
     column = pa.array(items, pa.binary())
 
@@ -210,7 +210,7 @@ def test_a_field_is_read_or_refused_as_that_of_the_whole_value(items: list[bytes
     assert read(lambda: serde.field(column, "x", kind)) == whole
 
 
-def test_people_type_and_read_values_as_json() -> None:
+def test_values_are_entered_and_shown_as_json() -> None:
     serde: Any = msgpack_serde(Order)
     shown = {"id": 1, "item": "tea", "price": None, "tags": [], "raw": "/w=="}
     assert serde.to_json(Order(1, "tea", raw=b"\xff")) == shown
@@ -219,11 +219,11 @@ def test_people_type_and_read_values_as_json() -> None:
         serde.from_json({"id": "one", "item": ""})
 
 
-def test_it_is_found_by_its_name() -> None:
+def test_msgpack_serde_is_found_by_its_plugin_name() -> None:
     assert load_plugin("kstreams.serdes", "msgpack") is msgpack_serde
 
 
-def test_without_msgspec_the_error_names_the_extra() -> None:
+def test_missing_msgspec_error_names_the_extra() -> None:
     code = "import sys; sys.modules['msgspec'] = None; import kstreams_msgpack"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MessagePack needs msgspec: pip install 'kstreams-spark[msgpack]'" in done.stderr

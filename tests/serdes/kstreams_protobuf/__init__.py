@@ -1,1 +1,1 @@
-"""Tests of kstreams_protobuf; the `.proto` files say how their modules are made."""
+"""Tests of kstreams_protobuf; the `.proto` files have the commands that generate their modules."""

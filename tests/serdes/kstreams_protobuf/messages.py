@@ -1,4 +1,4 @@
-"""Messages of any kind, and what columns have to say of them."""
+"""Random protobuf messages, and their expected columns."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kstreams_protobuf.kinds import is_map
 
-__all__ = ("in_columns", "may_differ", "messages", "plain", "said")
+__all__ = ("canonical_text", "in_columns", "may_differ", "messages", "plain")
 
 _TIMES = ("google.protobuf.Timestamp", "google.protobuf.Duration")
 _INTEGERS = {
@@ -23,7 +23,7 @@ _INTEGERS = {
 
 
 def messages(kind: Any) -> st.SearchStrategy[Any]:
-    """Return messages of a class, with any of their fields."""
+    """Return a strategy for messages of a class, with any of their fields."""
     return _fields(kind.DESCRIPTOR, 0).map(lambda fields: kind(**fields))
 
 
@@ -71,9 +71,9 @@ def _value(field: FieldDescriptor, depth: int) -> st.SearchStrategy[Any]:
 
 
 def in_columns(message: Any) -> Any:
-    """Return what `plain` returns of a message in a column."""
+    """Return the value of a message in a column, in the form of `plain`."""
     if message.DESCRIPTOR.full_name in _TIMES:
-        # Towards zero, and as far as 64 bits go.
+        # Rounded towards zero, and limited to 64 bits.
         exact = message.seconds * 1_000_000 + int(message.nanos / 1_000)
         return max(-(1 << 63), min((1 << 63) - 1, exact))
     if message.DESCRIPTOR.file.name == "google/protobuf/wrappers.proto":
@@ -94,7 +94,7 @@ def _in_column(message: Message, field: FieldDescriptor) -> Any:
 
 
 def plain(column: pa.Array) -> list[Any]:
-    """Return Python's objects of a column; times are int, maps are dicts."""
+    """Return the Python objects of a column, with times as int and maps as dicts."""
     kind = column.type
     rows: list[Any]
     if pa.types.is_struct(kind):
@@ -120,18 +120,24 @@ def _entries(each: Any) -> tuple[list[Any], list[Any]]:
     return plain(each.values.field(0)), plain(each.values.field(1))
 
 
-def said(value: Any) -> str:
-    """Return text that is the same for the same; NaN is, and the order of keys says nothing."""
+def canonical_text(value: Any) -> str:
+    """Return text that is equal for equal values, including NaN, whatever the order of keys."""
     if isinstance(value, dict):
-        return "{" + ", ".join(sorted(f"{k!r}: {said(v)}" for k, v in value.items())) + "}"
-    return "[" + ", ".join(map(said, value)) + "]" if isinstance(value, list) else repr(value)
+        return (
+            "{" + ", ".join(sorted(f"{k!r}: {canonical_text(v)}" for k, v in value.items())) + "}"
+        )
+    return (
+        "[" + ", ".join(map(canonical_text, value)) + "]"
+        if isinstance(value, list)
+        else repr(value)
+    )
 
 
 def may_differ(kind: Any, data: bytes) -> bool:
-    """Tell whether columns may read bytes otherwise than objects do.
+    """Return whether columns may read bytes differently from objects.
 
-    They keep an entry of a map that has fields beside its key and value; the parser of messages
-    sets such an entry aside as unknown.
+    Columns keep an entry of a map that has additional fields; the parser of messages treats such an
+    entry as unknown.
     """
     if not any(is_map(field.message_type) for field in kind.DESCRIPTOR.fields):
         return False

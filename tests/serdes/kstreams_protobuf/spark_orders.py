@@ -1,4 +1,4 @@
-"""Orders in protobuf on Spark: a script beside the module that protoc made. Run by a test."""
+"""Orders in protobuf on Spark: a script next to its generated module, run by a test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ with Emitter(ORDERS, topics) as emitter:
     emitter.emit_many([(name, Order(customer=name, cents=n)) for n, name in enumerate("abcab")])
 App(topology, topics, checkpoint=home / "checkpoint").run(until="end")
 
-# The same messages by their descriptors: no class is generated, and pickles have them whole.
+# The same messages by their descriptors: no class is generated, and pickles contain the
+# descriptors.
 serde: Serde[Any] = descriptor_serde(home / "orders.desc", "shop.v1.Order")
 assert serde.name == ORDERS.value.name
 with View(home / "checkpoint", timestamped_store("total", key=TEXT, value=serde)) as totals:

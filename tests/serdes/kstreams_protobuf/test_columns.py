@@ -1,4 +1,4 @@
-"""Columns of messages say what the objects say, of whatever bytes."""
+"""Columns of messages equal the objects, for any bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams_protobuf import protobuf_serde
 from tests.serdes.kstreams_protobuf.legacy_pb2 import Grouped, Legacy
-from tests.serdes.kstreams_protobuf.messages import in_columns, may_differ, messages, plain, said
+from tests.serdes.kstreams_protobuf.messages import (
+    canonical_text,
+    in_columns,
+    may_differ,
+    messages,
+    plain,
+)
 from tests.serdes.kstreams_protobuf.shapes_pb2 import Disordered, Everything, Mapped, Nothing
 from tests.serdes.kstreams_protobuf.trees_pb2 import Chicken, Loose, Tree
 
@@ -30,7 +36,7 @@ def binary(*items: bytes | None) -> pa.Array:
 
 
 def field(number: int, data: bytes) -> bytes:
-    """Return a field with a length."""
+    """Return an encoded field with a length."""
     tag = number << 3 | 2
     head = bytes([tag]) if tag < 128 else bytes([tag & 127 | 128, tag >> 7])
     return head + bytes([len(data)]) + data
@@ -39,7 +45,7 @@ def field(number: int, data: bytes) -> bytes:
 @names
 @settings(max_examples=40)
 @given(data=st.data())
-def test_columns_hold_what_objects_hold(name: str, data: st.DataObject) -> None:
+def test_columns_equal_the_objects(name: str, data: st.DataObject) -> None:
     serde = SERDES[name]
     kind = messages(serde.type_token)
     values = data.draw(st.lists(st.none() | kind, max_size=5))
@@ -54,7 +60,7 @@ def test_columns_hold_what_objects_hold(name: str, data: st.DataObject) -> None:
 @names
 @settings(max_examples=60)
 @given(data=st.data())
-def test_whatever_bytes_are_refused_or_read_as_objects_are(name: str, data: st.DataObject) -> None:
+def test_any_bytes_are_refused_or_read_as_by_objects(name: str, data: st.DataObject) -> None:
     serde = SERDES[name]
     good = bytearray(serde.serialize(data.draw(messages(serde.type_token))))
     for _ in range(data.draw(st.integers(1, 3))):
@@ -70,7 +76,9 @@ def test_whatever_bytes_are_refused_or_read_as_objects_are(name: str, data: st.D
         with pytest.raises(DeserializationError, match="row 1"):
             serde.to_arrow(column)
         return
-    assert said(plain(serde.to_arrow(column))) == said([None, in_columns(expected)])
+    assert canonical_text(plain(serde.to_arrow(column))) == canonical_text(
+        [None, in_columns(expected)]
+    )
 
 
 INNER = Everything.Inner
@@ -100,7 +108,7 @@ DOUBTFUL: dict[str, tuple[str, bytes]] = {
 
 
 @pytest.mark.parametrize("case", DOUBTFUL)
-def test_odd_bytes_are_read_as_objects_read_them(case: str) -> None:
+def test_unusual_bytes_are_read_as_by_objects(case: str) -> None:
     name, data = DOUBTFUL[case]
     serde = SERDES[name]
     good = Legacy(id=1).SerializeToString() if name == "Legacy" else b""
@@ -139,13 +147,13 @@ def test_bad_bytes_are_refused_with_their_row(case: str) -> None:
         assert why in str(caught.value)
 
 
-def test_bytes_that_nest_without_end_do_not_end_the_process() -> None:
+def test_endlessly_nested_bytes_do_not_crash_the_process() -> None:
     with pytest.raises(DeserializationError, match="row 1"):
         EVERYTHING.to_arrow(binary(b"", b"\x0b" * 2_000_000 + b"\x0c" * 2_000_000))
 
 
 @pytest.mark.parametrize("kind", WITHOUT, ids=lambda kind: kind.DESCRIPTOR.name)
-def test_kinds_without_columns_come_as_bytes(kind: Any) -> None:
+def test_messages_without_columns_are_bytes(kind: Any) -> None:
     serde: Any = protobuf_serde(kind)
     assert serde.arrow_type == pa.binary()
     data = binary(kind().SerializeToString(), None)
@@ -153,7 +161,7 @@ def test_kinds_without_columns_come_as_bytes(kind: Any) -> None:
     assert serde.from_arrow(data) == data
 
 
-def test_a_number_of_a_kind_without_columns_is_an_attribute() -> None:
+def test_number_field_of_a_message_without_columns_is_read_from_the_object() -> None:
     serde = protobuf_serde(Tree)
     data = serde.serialize_many([Tree(value=3, children=[Tree()]), None])
     assert serde.field(data, "value", pa.int64()).to_pylist() == [3, None]
@@ -172,7 +180,7 @@ FIELDS = [
 
 @settings(max_examples=40)
 @given(st.lists(st.none() | messages(Everything), max_size=5))
-def test_numbers_are_those_of_attributes(values: list[Any]) -> None:
+def test_number_fields_equal_the_attributes(values: list[Any]) -> None:
     column = EVERYTHING.to_arrow(EVERYTHING.serialize_many(values))
     for name, kind in FIELDS:
         found = EVERYTHING.field(column, name, kind)
@@ -182,7 +190,7 @@ def test_numbers_are_those_of_attributes(values: list[Any]) -> None:
         assert found.to_pylist() == expected
 
 
-def test_defaults_of_proto2_are_those_of_attributes() -> None:
+def test_defaults_of_proto2_equal_the_attributes() -> None:
     serde = SERDES["Legacy"]
     column = serde.to_arrow(serde.serialize_many([Legacy(id=1), Legacy(id=2, count=0)]))
     assert serde.field(column, "count", pa.int64()).to_pylist() == [7, 0]
@@ -190,7 +198,7 @@ def test_defaults_of_proto2_are_those_of_attributes() -> None:
     assert serde.field(column, "rate", pa.float64()).to_pylist() == [float("-inf")] * 2
 
 
-def test_what_is_no_number_is_refused() -> None:
+def test_field_that_is_no_number_is_refused() -> None:
     column = EVERYTHING.to_arrow(
         binary(Everything(a_string="12", a_uint64=1 << 63).SerializeToString())
     )
@@ -223,7 +231,7 @@ WRONG: dict[str, tuple[str, Any, str]] = {
 }
 
 
-def test_columns_are_told_by_their_names_and_each_is_there_once() -> None:
+def test_columns_are_matched_by_name_and_duplicates_are_refused() -> None:
     either = SERDES["Disordered"]
     words, numbers = pa.array(["a", "b"]), pa.array([1, 2])
     rows = pa.StructArray.from_arrays([words, numbers], ["second", "first"])
@@ -235,7 +243,7 @@ def test_columns_are_told_by_their_names_and_each_is_there_once() -> None:
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_columns_that_make_no_message_are_refused(case: str) -> None:
+def test_columns_of_no_valid_message_are_refused(case: str) -> None:
     name, rows, why = WRONG[case]
     with pytest.raises(SerializationError, match=why):
         SERDES[name].from_arrow(pa.array(rows))

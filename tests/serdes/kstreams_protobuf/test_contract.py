@@ -1,4 +1,4 @@
-"""The suite that every serde passes, of several kinds of messages."""
+"""The test suite for serdes with several kinds of messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kstreams.serde.schema import Schema
 from kstreams.testing import SerdeContract, WrittenBytes
 from kstreams_protobuf import protobuf_serde
 from tests.serdes.kstreams_protobuf.legacy_pb2 import LARGE, SMALL, Legacy
-from tests.serdes.kstreams_protobuf.messages import in_columns, may_differ, messages, said
+from tests.serdes.kstreams_protobuf.messages import canonical_text, in_columns, may_differ, messages
 from tests.serdes.kstreams_protobuf.money_pb2 import Money
 from tests.serdes.kstreams_protobuf.shapes_pb2 import Everything, Mapped, Nothing
 from tests.serdes.kstreams_protobuf.trees_pb2 import Tree
@@ -44,7 +44,7 @@ class _Messages(SerdeContract[Any]):
 
     def same(self, one: object, other: object) -> bool:
         if isinstance(one, dict):
-            return _said(_plain(one)) == _said(other)
+            return _canonical_text(_plain(one)) == _canonical_text(other)
         return super().same(one, other)
 
     def _assert_alike(self, serde: Serde[Any], data: bytes, good: bytes) -> None:
@@ -52,12 +52,12 @@ class _Messages(SerdeContract[Any]):
             super()._assert_alike(serde, data, good)
 
 
-def _said(value: object) -> str:
-    return said(value).replace("{}", "[]")  # an empty map looks as an empty list does
+def _canonical_text(value: object) -> str:
+    return canonical_text(value).replace("{}", "[]")  # an empty map looks like an empty list
 
 
 def _plain(value: Any) -> Any:
-    """Return a row as `in_columns` has it."""
+    """Return a row in the form of `in_columns`."""
     if isinstance(value, datetime):
         return (value - _EPOCH) // timedelta(microseconds=1)
     if isinstance(value, timedelta):
@@ -95,7 +95,8 @@ class TestEverything(_Messages):
     kind = Everything
 
     def strategy(self) -> st.SearchStrategy[Any]:
-        return messages(Everything).map(_without_times)  # of which Python has fewer than columns
+        # Python has a smaller range of times than columns
+        return messages(Everything).map(_without_times)
 
     def values(self) -> Sequence[Any]:
         full = Everything(a_double=1.5, an_int32=-1, a_uint64=(1 << 64) - 1, words=["a", ""])

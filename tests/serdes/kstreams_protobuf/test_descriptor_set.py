@@ -1,4 +1,4 @@
-"""Serdes of messages that nobody has generated, from sets of descriptors."""
+"""Serdes of messages without generated classes, from descriptor sets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def write(path: Path, *files: FileDescriptorProto) -> None:
     path.write_bytes(FileDescriptorSet(file=files).SerializeToString())
 
 
-def test_it_is_the_serde_of_the_generated_class_in_all_but_the_class(path: Path) -> None:
+def test_descriptor_serde_equals_that_of_the_generated_class_except_for_the_class(
+    path: Path,
+) -> None:
     serde, own = descriptor_serde(path, NAME), protobuf_serde(Everything)
     assert (serde.name, serde.arrow_type) == (own.name, own.arrow_type)
     value = Everything(an_int32=5, price={"units": 3})  # type: ignore[arg-type]  # as Money
@@ -39,7 +41,7 @@ def test_it_is_the_serde_of_the_generated_class_in_all_but_the_class(path: Path)
     assert serde != own
 
 
-def test_it_pickles_by_its_descriptors(path: Path) -> None:
+def test_descriptor_serde_pickles_with_its_descriptors(path: Path) -> None:
     serde = descriptor_serde(str(path), NAME)
     data = pickle.dumps(serde)
     path.unlink()
@@ -49,12 +51,12 @@ def test_it_pickles_by_its_descriptors(path: Path) -> None:
     assert copy.deserialize(b"\x18\x05") == serde.deserialize(b"\x18\x05")
 
 
-def test_the_same_set_gives_equal_serdes(path: Path) -> None:
+def test_same_descriptor_set_gives_equal_serdes(path: Path) -> None:
     assert descriptor_serde(path, NAME) == descriptor_serde(path, NAME)
     assert descriptor_serde(path, "shapes.v1.Mapped") != descriptor_serde(path, NAME)
 
 
-def test_a_set_without_imports_of_protobuf_is_whole(tmp_path: Path) -> None:
+def test_descriptor_set_may_lack_the_files_of_protobuf_itself(tmp_path: Path) -> None:
     files = FileDescriptorSet.FromString(serialized_set(descriptor_of(Everything))[0])
     own = [file for file in files.file if not file.name.startswith("google/")]
     write(tmp_path / "own.desc", *own)
@@ -64,7 +66,7 @@ def test_a_set_without_imports_of_protobuf_is_whole(tmp_path: Path) -> None:
         descriptor_serde(tmp_path / "part.desc", NAME)
 
 
-def test_a_wrong_name_is_told_with_near_ones(path: Path) -> None:
+def test_wrong_message_name_is_refused_with_similar_names(path: Path) -> None:
     with pytest.raises(ValueError, match=r"no message 'Everything'\nHint: there is shapes"):
         descriptor_serde(path, "Everything")
     with pytest.raises(ValueError, match=r"no message 'shapes.v1.Color'"):
@@ -72,13 +74,13 @@ def test_a_wrong_name_is_told_with_near_ones(path: Path) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\xff\xff", b"\x0a\x05abc", b"#!/bin/sh", b"\x0a\x02\x0a\xff"])
-def test_other_files_are_refused(tmp_path: Path, data: bytes) -> None:
+def test_file_that_is_no_descriptor_set_is_refused(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x").write_bytes(data)
     with pytest.raises(ValueError, match=r"set of descriptors|no message"):
         descriptor_serde(tmp_path / "x", NAME)
 
 
-def test_hostile_sets_are_refused(tmp_path: Path) -> None:
+def test_hostile_descriptor_sets_are_refused(tmp_path: Path) -> None:
     loop = [
         FileDescriptorProto(name="a.proto", dependency=["b.proto"]),
         FileDescriptorProto(name="b.proto", dependency=["a.proto"]),
@@ -100,7 +102,9 @@ def test_hostile_sets_are_refused(tmp_path: Path) -> None:
         descriptor_serde(tmp_path / "nowhere", "X")
 
 
-def test_a_file_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_descriptor_file_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("kstreams_protobuf.serde._MOST_SET_BYTES", 10)
     (tmp_path / "x").write_bytes(b"x" * 11)
     with pytest.raises(ValueError, match="at most 10 bytes"):

@@ -1,4 +1,4 @@
-"""Messages in topologies: by columns or as objects, and bad ones by their row."""
+"""Messages in topologies: by columns or as objects, with errors that name the record."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ TRUNCATED = b"\x0a\x05EU"
 
 @settings(max_examples=25)
 @given(st.lists(st.tuples(st.sampled_from("ab"), messages(Everything), st.integers(0, 30))))
-def test_windows_by_columns_give_what_records_give(rows: list[Any]) -> None:
+def test_windows_give_the_same_by_columns_and_by_records(rows: list[Any]) -> None:
     found = []
     for execution in ("records", "columns"):
         driver, sink = aggregation(SHAPES, HOW, execution)
@@ -87,7 +87,7 @@ class Doubled(FixedKeyBatchProcessor[str, Money, Money]):
         self.context.forward(table.set_column(place, "value", made))
 
 
-def test_batch_processors_take_and_give_structs() -> None:
+def test_batch_processors_read_and_write_structs() -> None:
     out: Topic[str, Money] = Topic("out", TEXT, MONEY)
     builder = TopologyBuilder("t")
     builder.add_sink(
@@ -98,7 +98,7 @@ def test_batch_processors_take_and_give_structs() -> None:
         assert driver.read_values(out) == {"a": Money(currency="EUR", units=8)}
 
 
-def test_unknown_fields_pass_through_what_does_not_look() -> None:
+def test_unknown_fields_survive_a_processor_that_returns_the_message() -> None:
     out: Topic[str, Money] = Topic("out", TEXT, MONEY)
     builder = TopologyBuilder("t")
     same = builder.add_processor("m", map_values(lambda v: v), builder.add_source("in", PRICES))
@@ -110,7 +110,7 @@ def test_unknown_fields_pass_through_what_does_not_look() -> None:
         assert record.value.SerializeToString() == b"\x10\x08\x50\x07"
 
 
-def test_what_is_changed_after_it_was_stored_or_forwarded_stays_as_it_was() -> None:
+def test_change_of_a_stored_or_forwarded_message_has_no_effect() -> None:
     totals = key_value_store("totals", key=TEXT, value=MONEY)
     out: Topic[str, Money] = Topic("out", TEXT, MONEY)
 
@@ -139,7 +139,7 @@ def test_what_is_changed_after_it_was_stored_or_forwarded_stays_as_it_was() -> N
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_a_bad_message_is_named_by_its_record(execution: str) -> None:
+def test_bad_message_error_names_the_record(execution: str) -> None:
     driver, _ = aggregation(PRICES, over(field("units", INT64), sum_(INT64)), execution)
     with driver:
         driver.pipe_batch(PRICES, [Record("k", Money(units=1), 1)])

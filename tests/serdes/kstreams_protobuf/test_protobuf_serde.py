@@ -1,4 +1,4 @@
-"""The protobuf serde writes and reads messages of a generated class, and refuses the rest."""
+"""The protobuf serde writes and reads messages of a generated class, and refuses others."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MONEY = protobuf_serde(Money)
 @kinds
 @settings(max_examples=20)
 @given(data=st.data())
-def test_what_is_written_is_read_again_singly_and_in_bulk(kind: Any, data: st.DataObject) -> None:
+def test_written_messages_are_read_singly_and_in_bulk(kind: Any, data: st.DataObject) -> None:
     serde: Any = protobuf_serde(kind)
     values = data.draw(st.lists(st.none() | messages(kind), max_size=5))
     start = data.draw(st.integers(0, 5))
@@ -47,7 +47,7 @@ def test_what_is_written_is_read_again_singly_and_in_bulk(kind: Any, data: st.Da
 
 
 @kinds
-def test_it_pickles(kind: Any) -> None:
+def test_protobuf_serde_pickles(kind: Any) -> None:
     serde: Any = protobuf_serde(kind)
     for copy in (
         pickle.loads(pickle.dumps(serde)),
@@ -59,7 +59,7 @@ def test_it_pickles(kind: Any) -> None:
     assert serde != protobuf_serde(Money)
 
 
-def test_golden_bytes() -> None:
+def test_golden_bytes_of_a_message() -> None:
     value = Everything(an_int64=-2, a_sint64=-3, a_string="ä", numbers=[1, 300], color=5)  # type: ignore[arg-type]  # open
     value.inner.weight = 0.0
     value.chosen_number = 0
@@ -93,14 +93,14 @@ def test_unknown_fields_are_kept() -> None:
     assert MONEY.serialize(MONEY.deserialize(data)) == data
 
 
-def test_no_bytes_are_the_empty_message() -> None:
+def test_empty_bytes_are_the_empty_message() -> None:
     assert MONEY.deserialize(b"") == Money()
     assert MONEY.deserialize_many(pa.array([b"", None], pa.binary())) == [Money(), None]
     assert MONEY.serialize(Money()) == b""
 
 
 @pytest.mark.parametrize("wrong", [Tree(), "text", b"\x0a", {"currency": "EUR"}, Money])
-def test_other_objects_are_refused(wrong: Any) -> None:
+def test_objects_of_another_type_are_refused(wrong: Any) -> None:
     with pytest.raises(SerializationError, match=r"expected protobuf\[shapes.v1.Money:"):
         MONEY.serialize(wrong)
     with pytest.raises(SerializationError, match=r"expected protobuf\[shapes.v1.Money:"):
@@ -114,14 +114,14 @@ def test_missing_required_fields_are_not_written() -> None:
             write(Legacy(id=1, part=Legacy.Part()))
 
 
-def test_a_class_of_messages_is_asked_for() -> None:
+def test_argument_must_be_a_generated_message_class() -> None:
     wrong: Any
     for wrong in (Message, int, Money(), "Money", None):
         with pytest.raises(TypeError, match="protoc"):
             protobuf_serde(wrong)
 
 
-def test_messages_can_change_and_their_columns_are_structs() -> None:
+def test_messages_are_mutable_and_their_columns_are_structs() -> None:
     assert not MONEY.immutable
     assert not MONEY.hashes_by_bytes
     assert MONEY.type_token is Money
@@ -132,7 +132,7 @@ def test_messages_can_change_and_their_columns_are_structs() -> None:
     }
 
 
-def test_json_goes_both_ways() -> None:
+def test_messages_are_converted_to_and_from_json() -> None:
     value = Everything(a_string="ä", a_uint64=1 << 63, color=1)  # type: ignore[arg-type]  # open
     serde = protobuf_serde(Everything)
     content: Any = serde.to_json(value)
@@ -149,7 +149,7 @@ def test_json_goes_both_ways() -> None:
         serde.to_json(value)
 
 
-def test_it_is_a_plugin() -> None:
+def test_protobuf_serde_is_found_by_its_plugin_name() -> None:
     assert load_plugin("kstreams.serdes", "protobuf") is protobuf_serde
 
 
@@ -175,7 +175,7 @@ def _nested(depth: int) -> bytes:
     return data
 
 
-def test_without_protobuf_it_says_what_to_install() -> None:
+def test_missing_library_error_names_the_extra() -> None:
     code = "import sys; sys.modules['ptars'] = None; import kstreams_protobuf"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'kstreams-spark[protobuf]'" in done.stderr

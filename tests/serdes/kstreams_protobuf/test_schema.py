@@ -1,4 +1,4 @@
-"""The schema of a message: its canonical text, and what other schemas it reads."""
+"""The schema of a message: its canonical text, and the schemas that it can read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def changed(change: Callable[[FileDescriptorProto], object]) -> ProtobufSerde[An
     return ProtobufSerde(message_class(files.SerializeToString(), "shapes.v1.Money"))
 
 
-def test_the_text_is_canonical() -> None:
+def test_schema_text_is_canonical() -> None:
     schema = protobuf_serde(Money).schema
     assert schema.text == MONEY
     assert (schema.kind, schema.record_name) == ("PROTOBUF", "shapes.v1.Money")
@@ -50,7 +50,7 @@ def test_the_text_is_canonical() -> None:
     assert schema.references == ()
 
 
-def test_the_text_of_proto2() -> None:
+def test_schema_text_of_proto2() -> None:
     text = protobuf_serde(Legacy).schema.text
     assert text.startswith('syntax = "proto2";\npackage shapes.v1;\nmessage Legacy {\n')
     assert '  optional string text = 7 [default = "a \\"b\\"\\012\\001"];\n' in text
@@ -60,7 +60,7 @@ def test_the_text_of_proto2() -> None:
     assert "  optional group Body = 2 {\n    optional int32 x = 1;\n  }\n" in text
 
 
-def test_imports_are_references_but_for_protobufs_own() -> None:
+def test_imports_are_references_except_those_of_protobuf_itself() -> None:
     schema = protobuf_serde(Everything).schema
     name = "tests/serdes/kstreams_protobuf/money.proto"
     assert schema.references == (SchemaReference(name, Schema("PROTOBUF", MONEY)),)
@@ -72,11 +72,13 @@ def test_imports_are_references_but_for_protobufs_own() -> None:
     [(Everything, (0,)), (Everything.Inner, (0, 0)), (Mapped, (1,)), (Nothing, (3,)), (Egg, (2,))],
     ids=lambda case: getattr(case, "__name__", None),
 )
-def test_messages_are_numbered_by_their_place(kind: Any, indexes: tuple[int, ...]) -> None:
+def test_message_indexes_give_the_position_of_the_message(
+    kind: Any, indexes: tuple[int, ...]
+) -> None:
     assert protobuf_serde(kind).schema.message_indexes == indexes
 
 
-def test_the_name_tells_schemas_apart() -> None:
+def test_name_changes_with_the_schema() -> None:
     serde = protobuf_serde(Money)
     assert serde.name == f"protobuf[shapes.v1.Money:{serde.schema.fingerprint}]"
     assert serde.name == "protobuf[shapes.v1.Money:67193dc2b4dc9191]"
@@ -88,7 +90,7 @@ def test_the_name_tells_schemas_apart() -> None:
     assert changed(add).schema.text.count("int32 more = 9;") == 1
 
 
-def test_what_says_nothing_changes_nothing() -> None:
+def test_comments_and_order_of_fields_do_not_change_the_schema() -> None:
     def shuffle(proto: FileDescriptorProto) -> None:
         fields = list(proto.message_type[0].field)[::-1]
         del proto.message_type[0].field[:]
@@ -122,7 +124,7 @@ def wrote(body: str, **rest: Any) -> Schema:
         "optional group Body = 7 { optional int32 x = 1; } extensions 100 to 200;",
     ],
 )
-def test_writers_that_it_reads(body: str) -> None:
+def test_compatible_writer_schema_is_read_by_the_serde_itself(body: str) -> None:
     serde = protobuf_serde(Money)
     assert serde.reading(wrote(body)) is serde
 
@@ -138,12 +140,12 @@ def test_writers_that_it_reads(body: str) -> None:
         ("map<string, string> currency = 1;", "currency = 1 is string"),
     ],
 )
-def test_writers_whose_fields_would_be_lost(body: str, why: str) -> None:
+def test_writer_schema_whose_fields_would_be_lost_is_refused(body: str, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         protobuf_serde(Money).reading(wrote(body))
 
 
-def test_fields_within_are_compared_too() -> None:
+def test_fields_of_nested_messages_are_compared() -> None:
     schema = protobuf_serde(Everything).schema
     serde = protobuf_serde(Everything)
     assert serde.reading(schema) is serde
@@ -158,14 +160,14 @@ def test_fields_within_are_compared_too() -> None:
         serde.reading(other)
 
 
-def test_required_fields_have_to_be_written() -> None:
+def test_writer_schema_without_a_required_field_is_refused() -> None:
     text = protobuf_serde(Legacy).schema.text.replace("required int64 id = 1;", "")
     with pytest.raises(ValueError, match=r"required field shapes.v1.Legacy.id was not written"):
         protobuf_serde(Legacy).reading(Schema("PROTOBUF", text, "shapes.v1.Legacy"))
 
 
 @pytest.mark.parametrize("name", ["shapes", "money", "legacy", "trees"])
-def test_files_as_they_are_written_are_read(name: str) -> None:
+def test_proto_files_are_read_as_schemas(name: str) -> None:
     kinds = {"shapes": Mapped, "money": Money, "legacy": Legacy, "trees": Egg}
     serde: Any = protobuf_serde(kinds[name])
     text = (FILES / f"{name}.proto").read_text()
@@ -174,7 +176,7 @@ def test_files_as_they_are_written_are_read(name: str) -> None:
     assert serde.reading(Schema("PROTOBUF", text, message_indexes=serde.schema.message_indexes))
 
 
-def test_a_descriptor_in_base_64_is_read() -> None:
+def test_base64_descriptor_is_read_as_a_schema() -> None:
     serde = protobuf_serde(Money)
     text = b64encode(Money.DESCRIPTOR.file.serialized_pb).decode()
     assert serde.reading(Schema("PROTOBUF", text, "shapes.v1.Money")) is serde
@@ -197,6 +199,6 @@ def test_a_descriptor_in_base_64_is_read() -> None:
     ],
     ids=lambda case: case if isinstance(case, str) else "",
 )
-def test_what_is_no_schema_is_refused(schema: Schema, why: str) -> None:
+def test_invalid_schema_is_refused(schema: Schema, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         protobuf_serde(Money).reading(schema)

@@ -1,4 +1,4 @@
-"""A registry in memory for the tests of this folder."""
+"""An in-memory registry for the tests of this folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from devtools.servers.fake_registry import FakeRegistry
 
 @pytest.fixture
 def fake() -> Iterator[FakeRegistry]:
-    """A registry of the test's own, on loopback."""
+    """A registry for one test, on the loopback address."""
     with FakeRegistry() as running:
         yield running

@@ -1,4 +1,4 @@
-"""A serde of a schema for tests: fields by name, written in the order of the schema."""
+"""A schema serde for tests: fields by name, written in the order of the schema."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ def schema_text(*fields: str, name: str = "Order") -> str:
 
 
 class Fields(SchemaSerde[dict[str, str]]):
-    """Texts by name, joined by commas; what the writer lacks is "-" where the name ends in `?`."""
+    """Texts by name, joined by commas; fields that the writer lacks are "-" if the name ends in
+    `?`.
+    """
 
     type_token = dict
 
@@ -61,7 +63,7 @@ class Fields(SchemaSerde[dict[str, str]]):
 
 
 class Messages(SchemaSerde[bytes]):
-    """Bytes as a protobuf's, of the message that some indexes name."""
+    """Bytes framed as protobuf, of the message at some indexes."""
 
     def __init__(self, *indexes: int) -> None:
         self.schema = Schema("PROTOBUF", "message A {}", "A", indexes)

@@ -1,4 +1,4 @@
-"""A registry's serdes as they are typed on the command line."""
+"""Serdes with a registry, as named on the command line."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def made(fake: FakeRegistry | None, text: str = "") -> Serde[object]:
     return BY_TEXT.make(SerdeRequest(text, inner, "orders", "value", url))
 
 
-def test_records_are_read_by_their_writers_schema_and_written_by_the_last(
+def test_records_are_read_by_the_writer_schema_and_written_by_the_latest(
     fake: FakeRegistry,
 ) -> None:
     serde = made(fake)
@@ -45,11 +45,11 @@ def test_json_is_read_whatever_its_schema(fake: FakeRegistry) -> None:
     assert made(fake).deserialize(b'\0\0\0\0%c{"a": 1}' % number) == {"a": 1}
 
 
-def test_a_serde_of_a_schema_gets_the_registrys_frame(fake: FakeRegistry) -> None:
+def test_named_schema_serde_gets_the_frame_of_the_registry(fake: FakeRegistry) -> None:
     assert made(fake, "avro:order.avsc").name.startswith("confluent(avro[")
 
 
-def test_what_cannot_be_read_says_why(fake: FakeRegistry) -> None:
+def test_unreadable_record_error_names_the_remedy(fake: FakeRegistry) -> None:
     fake.add("orders-value", "message A {}", "PROTOBUF")
     serde = made(fake)
     with pytest.raises(DeserializationError, match="registry:protobuf:FILE#MESSAGE"):
@@ -62,7 +62,7 @@ def test_what_cannot_be_read_says_why(fake: FakeRegistry) -> None:
         serde.serialize({})
 
 
-def test_a_registry_is_named(fake: FakeRegistry) -> None:
+def test_missing_registry_url_is_an_error(fake: FakeRegistry) -> None:
     with pytest.raises(ValueError, match="--registry URL"):
         made(None)
 

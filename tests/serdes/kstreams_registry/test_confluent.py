@@ -1,4 +1,4 @@
-"""Serdes in the wire format: what they ask a registry, when, and what they do without an answer."""
+"""Serdes in the wire format: requests to the registry, and behavior without a reply."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def made(fake: FakeRegistry, serde: Any = V1, **options: Any) -> ConfluentSerde[
 # --------------------------------------------------------------------------- bytes
 
 
-def test_the_id_is_in_front_of_the_datum(fake: FakeRegistry) -> None:
+def test_schema_id_precedes_the_data(fake: FakeRegistry) -> None:
     fake.add("orders-value", V1.schema.text, number=258)
     serde = made(fake)
     data = serde.serialize({"item": "tea", "n": "2"})
@@ -60,7 +60,7 @@ def test_the_id_is_in_front_of_the_datum(fake: FakeRegistry) -> None:
     assert serde.deserialize_many(many) == [{"item": "tea", "n": "2"}, None]
 
 
-def test_rows_of_many_writers_come_back_in_order(fake: FakeRegistry) -> None:
+def test_rows_of_several_writers_keep_their_order(fake: FakeRegistry) -> None:
     old, new = fake.add("orders-value", V1.schema.text), fake.add("orders-value", V2.schema.text)
     other = fake.add("orders-value", schema_text("n", "item"))
     rows = [
@@ -80,7 +80,7 @@ def test_rows_of_many_writers_come_back_in_order(fake: FakeRegistry) -> None:
     ]
 
 
-def test_stores_keep_the_datum_by_the_schema_of_the_type(fake: FakeRegistry) -> None:
+def test_stores_hold_data_in_the_schema_of_the_type(fake: FakeRegistry) -> None:
     old = fake.add("orders-value", V1.schema.text)
     serde = made(fake, V2)
     plain = serde.to_plain(pa.array([b"\0\0\0\0%ctea,1" % old], pa.binary()))
@@ -103,7 +103,7 @@ def test_message_indexes_are_written_and_read(fake: FakeRegistry) -> None:
     assert inner.deserialize_many(data) == [b"x", None, b"y"]
 
 
-def test_indexes_of_old_python_clients_are_read_when_asked(fake: FakeRegistry) -> None:
+def test_message_indexes_of_old_python_clients_are_read_with_an_option(fake: FakeRegistry) -> None:
     number = fake.add("orders-value", "message A {}", "PROTOBUF")
     data = b"\0\0\0\0%c\x01\x01x" % number
     old = made(fake, Messages(1), zigzag=False)
@@ -113,7 +113,7 @@ def test_indexes_of_old_python_clients_are_read_when_asked(fake: FakeRegistry) -
         made(fake, Messages(1)).deserialize(data)
 
 
-def test_ids_in_headers_are_guids(fake: FakeRegistry) -> None:
+def test_schema_ids_in_headers_are_guids(fake: FakeRegistry) -> None:
     number = fake.add("orders-value", V1.schema.text)
     topic = Topic("orders", TEXT, confluent(V1, registry(fake)), framing=HEADER_IDS)
     data = topic.value.serialize({"item": "tea", "n": "1"})
@@ -126,7 +126,7 @@ def test_ids_in_headers_are_guids(fake: FakeRegistry) -> None:
     assert headers == (("trace", b"t"),)
 
 
-def test_a_registry_without_guids_has_no_ids_in_headers(fake: FakeRegistry) -> None:
+def test_registry_without_guids_has_no_ids_in_headers(fake: FakeRegistry) -> None:
     fake.gives_guids = False
     fake.add("orders-value", V1.schema.text)
     serde = in_topic(confluent(V1, registry(fake)), framing=HEADER_IDS)
@@ -134,10 +134,10 @@ def test_a_registry_without_guids_has_no_ids_in_headers(fake: FakeRegistry) -> N
         serde.prepare(writes=True)
 
 
-# --------------------------------------------------------------------------- the start
+# --------------------------------------------------------------------------- start
 
 
-def test_a_schema_that_is_not_there_is_refused_with_the_difference(fake: FakeRegistry) -> None:
+def test_unregistered_schema_is_refused_with_the_difference(fake: FakeRegistry) -> None:
     fake.add("orders-value", V1.schema.text)
     with pytest.raises(SchemaRefusedError) as caught:
         made(fake, V2).prepare(writes=True)
@@ -146,13 +146,13 @@ def test_a_schema_that_is_not_there_is_refused_with_the_difference(fake: FakeReg
     assert not [place for method, place in fake.requests if place.endswith("versions")]
 
 
-def test_a_subject_that_is_not_there_is_said(fake: FakeRegistry) -> None:
+def test_missing_subject_is_reported(fake: FakeRegistry) -> None:
     fake.add("orders.RETRY-value", V1.schema.text)
     with pytest.raises(SchemaRefusedError, match="has no subject 'orders-value'"):
         made(fake).prepare(writes=True)
 
 
-def test_a_schema_that_fits_is_registered_when_asked(fake: FakeRegistry) -> None:
+def test_compatible_schema_is_registered_with_the_option(fake: FakeRegistry) -> None:
     fake.add("orders-value", V1.schema.text)
     serde = made(fake, V2, register="if-compatible")
     assert serde.serialize({"item": "a", "n": "b", "note?": "c"}) == b"\0\0\0\0\x02a,b,c"
@@ -161,7 +161,7 @@ def test_a_schema_that_fits_is_registered_when_asked(fake: FakeRegistry) -> None
     assert posts[2] == "/subjects/orders-value/versions?normalize=true"
 
 
-def test_a_schema_that_does_not_fit_is_not_registered(fake: FakeRegistry) -> None:
+def test_incompatible_schema_is_not_registered(fake: FakeRegistry) -> None:
     fake.add("orders-value", V1.schema.text)
     fake.misfits = ["reader lacks 'n'"]
     with pytest.raises(SchemaRefusedError, match=r"(?s)does not fit.*reader lacks 'n'"):
@@ -173,12 +173,14 @@ def test_a_schema_that_does_not_fit_is_not_registered(fake: FakeRegistry) -> Non
     ]
 
 
-def test_the_first_schema_of_a_subject_needs_no_others_to_fit(fake: FakeRegistry) -> None:
+def test_first_schema_of_a_subject_is_registered_without_a_compatibility_check(
+    fake: FakeRegistry,
+) -> None:
     made(fake, register="if-compatible").prepare(writes=True)
     assert not [place for _, place in fake.requests if place.startswith("/compat")]
 
 
-def test_what_is_written_without_compatibility_is_warned_of(
+def test_subject_without_compatibility_level_logs_a_warning(
     fake: FakeRegistry, caplog: pytest.LogCaptureFixture
 ) -> None:
     fake.add("orders-value", V1.schema.text)
@@ -190,17 +192,17 @@ def test_what_is_written_without_compatibility_is_warned_of(
     assert "no compatibility level" in caplog.text
 
 
-def test_a_topic_whose_last_schema_cannot_be_read_is_refused(fake: FakeRegistry) -> None:
+def test_topic_whose_latest_schema_cannot_be_read_is_refused(fake: FakeRegistry) -> None:
     fake.add("orders-value", schema_text("item"))
     with pytest.raises(SchemaRefusedError, match="field 'n' has no default"):
         made(fake).prepare(writes=False)
 
 
-def test_a_topic_that_nobody_has_written_yet_can_be_read(fake: FakeRegistry) -> None:
+def test_topic_without_a_subject_can_be_read(fake: FakeRegistry) -> None:
     made(fake).prepare(writes=False)
 
 
-def test_what_a_schema_refers_to_is_looked_up_by_its_name(fake: FakeRegistry) -> None:
+def test_referenced_schemas_are_found_by_name(fake: FakeRegistry) -> None:
     from kstreams.serde import Schema, SchemaReference
 
     unit = Schema("AVRO", '{"name": "Unit"}', "Unit")
@@ -224,36 +226,36 @@ def test_what_a_schema_refers_to_is_looked_up_by_its_name(fake: FakeRegistry) ->
         ("my/own one", "my/own one"),
     ],
 )
-def test_subjects_have_whole_names(
+def test_subject_is_derived_from_the_naming_strategy(
     fake: FakeRegistry, subject: SubjectName | str, expected: str
 ) -> None:
     fake.add(expected, V1.schema.text)
     made(fake, subject=subject).prepare(writes=True)
 
 
-def test_keys_have_a_subject_of_their_own(fake: FakeRegistry) -> None:
+def test_keys_have_a_separate_subject(fake: FakeRegistry) -> None:
     fake.add("orders-key", V1.schema.text)
     in_topic(confluent(V1, registry(fake)), "key").prepare(writes=True)
 
 
-def test_a_topic_that_is_chosen_needs_another_subject(fake: FakeRegistry) -> None:
+def test_topic_chosen_by_record_needs_an_explicit_subject(fake: FakeRegistry) -> None:
     serde = confluent(V1, registry(fake))
     assert isinstance(serde, ConfluentSerde)
     with pytest.raises(SchemaRefusedError, match="chosen for each record"):
         serde.prepare(writes=True)
 
 
-def test_a_serde_of_no_schema_is_no_confluent_serde(fake: FakeRegistry) -> None:
+def test_serde_without_a_schema_is_refused_by_confluent(fake: FakeRegistry) -> None:
     with pytest.raises(TypeError, match="not a SchemaSerde"):
         confluent(TEXT, registry(fake))
     with pytest.raises(ValueError, match="'never' or 'if-compatible'"):
         confluent(V1, registry(fake), register="always")  # type: ignore[arg-type]  # a mistake
 
 
-# --------------------------------------------------------------------------- in workers
+# --------------------------------------------------------------------------- workers
 
 
-def test_a_worker_asks_nothing_that_the_driver_knows(fake: FakeRegistry) -> None:
+def test_worker_sends_no_request_for_ids_known_to_the_driver(fake: FakeRegistry) -> None:
     fake.add("orders-value", V1.schema.text)
     serde = made(fake)
     serde.prepare(writes=True)
@@ -265,7 +267,7 @@ def test_a_worker_asks_nothing_that_the_driver_knows(fake: FakeRegistry) -> None
     assert fake.requests == []
 
 
-def test_each_id_is_asked_for_once_a_process(fake: FakeRegistry) -> None:
+def test_each_id_is_requested_once_by_a_process(fake: FakeRegistry) -> None:
     number = fake.add("orders-value", V1.schema.text)
     data = pa.array([b"\0\0\0\0%ca,1" % number] * 3, pa.binary())
     for serde in (made(fake, V2), made(fake, V2)):
@@ -274,7 +276,7 @@ def test_each_id_is_asked_for_once_a_process(fake: FakeRegistry) -> None:
     assert fake.requests == [("GET", "/schemas/ids/1")]
 
 
-def test_an_unknown_id_is_a_bad_record_and_asked_for_once(fake: FakeRegistry) -> None:
+def test_unknown_id_is_a_bad_record_and_requested_once(fake: FakeRegistry) -> None:
     serde = made(fake)
     for _ in range(3):
         with pytest.raises(DeserializationError, match="no schema of id 77"):
@@ -282,7 +284,7 @@ def test_an_unknown_id_is_a_bad_record_and_asked_for_once(fake: FakeRegistry) ->
     assert fake.requests == [("GET", "/schemas/ids/77")]
 
 
-def test_an_unknown_id_is_asked_for_again_after_a_minute(
+def test_unknown_id_is_requested_again_after_a_minute(
     fake: FakeRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import time
@@ -299,13 +301,13 @@ def test_an_unknown_id_is_asked_for_again_after_a_minute(
     assert serde.deserialize(b"\0\0\0\0\x01a,1") == {"item": "a", "n": "1"}
 
 
-def test_a_schema_that_the_type_cannot_be_made_of_is_a_bad_record(fake: FakeRegistry) -> None:
+def test_schema_that_does_not_match_the_type_is_a_bad_record(fake: FakeRegistry) -> None:
     number = fake.add("orders-value", schema_text("item"))
     with pytest.raises(DeserializationError, match="field 'n' has no default"):
         made(fake).deserialize(b"\0\0\0\0%ca" % number)
 
 
-def test_a_registry_that_is_away_is_no_bad_record(fake: FakeRegistry) -> None:
+def test_unavailable_registry_is_not_a_bad_record(fake: FakeRegistry) -> None:
     serde = made(fake)
     fake.fault = lambda _method, _path: (503, {})
     for act in (

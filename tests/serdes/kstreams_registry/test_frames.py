@@ -1,4 +1,4 @@
-"""The wire format's frames: golden bytes, columns as rows, and whatever anybody can write."""
+"""Frames of the wire format: golden bytes, columns as rows, and hostile frames."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ indexes = st.lists(st.integers(0, 300), min_size=1, max_size=4)
         ([1, 2], False, b"\x02\x01\x02"),
     ],
 )
-def test_indexes_have_these_bytes(given: list[int], zigzag: bool, data: bytes) -> None:
+def test_message_indexes_have_golden_bytes(given: list[int], zigzag: bool, data: bytes) -> None:
     assert index_bytes(given, zigzag=zigzag) == data
     frame = parse_frame(b"\0\0\0\0\x07" + data + b"rest", indexed=True, zigzag=zigzag)
     assert frame == Frame(b"\0\0\0\0\x07" + data, 7, tuple(given))
 
 
-def test_a_first_message_may_be_written_at_length() -> None:
+def test_first_message_index_may_be_written_in_full() -> None:
     assert parse_frame(b"\0\0\0\0\x07\x02\x00rest", indexed=True).indexes == (0,)
 
 
 @given(names, st.none() | indexes, st.booleans(), st.binary(max_size=20))
-def test_a_frame_is_read_as_it_was_written(
+def test_written_frame_is_parsed(
     name: int | bytes, own: list[int] | None, zigzag: bool, rest: bytes
 ) -> None:
     data = frame_bytes(name, own, zigzag=zigzag)
@@ -62,7 +62,9 @@ def test_a_frame_is_read_as_it_was_written(
     st.integers(0, 3),
     st.booleans(),
 )
-def test_a_column_is_read_as_its_rows(rows: list[bytes | None], skip: int, indexed: bool) -> None:
+def test_frames_of_a_column_equal_those_of_its_rows(
+    rows: list[bytes | None], skip: int, indexed: bool
+) -> None:
     found = frames_of(pa.array(rows, pa.binary()).slice(skip), indexed=indexed)
     assert len({frame.data for frame in found.frames}) == len(found.frames)
     for row, number in zip(rows[skip:], found.numbers.tolist(), strict=True):
@@ -77,7 +79,7 @@ def test_a_column_is_read_as_its_rows(rows: list[bytes | None], skip: int, index
             assert found.frames[number] == expected
 
 
-def test_more_frames_than_are_looked_for_at_once_are_all_found() -> None:
+def test_column_with_more_frames_than_a_round_is_complete() -> None:
     rows = [frame_bytes(number % 100, None) + b"x" for number in range(1_000)]
     found = frames_of(pa.array(rows, pa.binary()), indexed=False)
     assert [found.frames[n].name for n in found.numbers.tolist()] == [n % 100 for n in range(1_000)]
@@ -99,6 +101,6 @@ def test_more_frames_than_are_looked_for_at_once_are_all_found() -> None:
         (b"\0\0\0\0\x01\xfe\xff\xff\xff\x0f", "indexes"),
     ],
 )
-def test_what_is_no_frame_says_why(data: bytes, why: str) -> None:
+def test_invalid_frame_is_refused_with_the_reason(data: bytes, why: str) -> None:
     with pytest.raises(ValueError, match=why):
         parse_frame(data, indexed=True)

@@ -1,4 +1,4 @@
-"""What Java's serializers have written is read, and written again bit for bit."""
+"""Data of Java's serializers is read, and written again with the same bytes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ WRITTEN = [
 
 @pytest.fixture
 def orders(fake: FakeRegistry) -> Serde[Order]:
-    """The serde of a topic whose values Java's serializers have written."""
+    """Return the serde of a topic whose values Java's serializers have written."""
     for schema in SCHEMAS:
         fake.add("golden-value", schema)
     plain = avro_serde(Order, namespace="shop")
@@ -57,13 +57,13 @@ def orders(fake: FakeRegistry) -> Serde[Order]:
     return Topic("golden", TEXT, serde).value
 
 
-def test_avro_by_java_is_read_whatever_its_schema(orders: Serde[Order]) -> None:
+def test_avro_of_java_is_read_with_each_of_its_schemas(orders: Serde[Order]) -> None:
     data = [bytes.fromhex(text) for text in AVRO]
     assert orders.deserialize_many(pa.array(data, pa.binary())) == WRITTEN
     assert [orders.deserialize(each) for each in data] == WRITTEN
 
 
-def test_avro_is_written_as_java_does(fake: FakeRegistry) -> None:
+def test_avro_has_the_bytes_of_java(fake: FakeRegistry) -> None:
     number = fake.add("golden-value", SCHEMAS[0])
     assert number == fake.add("golden-value", SCHEMAS[0])
     for schema, rows in zip(SCHEMAS, (AVRO[:2], AVRO[2:]), strict=True):
@@ -93,7 +93,7 @@ def test_protobuf_frames_equal_those_of_the_java_client(
     assert data == frame.data + datum == frame_bytes(300, indexes) + datum
 
 
-def test_a_topic_written_by_java_goes_through_a_store_and_windows(orders: Serde[Order]) -> None:
+def test_topic_of_java_is_stored_and_aggregated(orders: Serde[Order]) -> None:
     source = Topic("golden", TEXT, orders)
     last = timestamped_store("last", key=TEXT, value=orders)
     builder = TopologyBuilder("java")

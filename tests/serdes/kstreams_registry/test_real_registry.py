@@ -1,4 +1,4 @@
-"""What a real registry answers."""
+"""Requests to a real registry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def subject() -> str:
 # --------------------------------------------------------------------------- requests
 
 
-def test_schemas_are_registered_found_and_read_again(registry_url: str) -> None:
+def test_schema_is_registered_found_and_read(registry_url: str) -> None:
     registry, own = SchemaRegistry(registry_url), subject()
     assert registry.latest(own) is None
     assert registry.find(own, avro()) is None
@@ -43,7 +43,7 @@ def test_schemas_are_registered_found_and_read_again(registry_url: str) -> None:
     assert registry.schema(1 << 30) is None
 
 
-def test_a_schema_that_does_not_fit_is_found_out_before_it_is_registered(registry_url: str) -> None:
+def test_incompatible_schema_is_found_before_it_is_registered(registry_url: str) -> None:
     registry, own = SchemaRegistry(registry_url), subject()
     assert registry.level(own) == "NONE"
     registry.register(own, avro())

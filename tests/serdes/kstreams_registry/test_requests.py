@@ -1,4 +1,4 @@
-"""Requests: retried, bounded, and with secrets in no text."""
+"""Requests to a registry: retries, limits, and hidden secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def registry(fake: FakeRegistry, **options: Any) -> SchemaRegistry:
     return SchemaRegistry(fake.url, **{"attempts": 2, **options})
 
 
-def test_what_fails_once_is_asked_again(fake: FakeRegistry) -> None:
+def test_failed_request_is_retried(fake: FakeRegistry) -> None:
     number = fake.add("s", "{}")
     answers: list[Any] = [(500, {}), (429, {}), None]
     fake.fault = lambda _method, _path: answers.pop(0)
@@ -26,7 +26,7 @@ def test_what_fails_once_is_asked_again(fake: FakeRegistry) -> None:
     assert found.text == "{}"
 
 
-def test_a_connection_that_is_reset_is_asked_again(fake: FakeRegistry) -> None:
+def test_request_over_a_reset_connection_is_retried(fake: FakeRegistry) -> None:
     number = fake.add("s", "{}")
     faults = [True, False]
 
@@ -38,7 +38,7 @@ def test_a_connection_that_is_reset_is_asked_again(fake: FakeRegistry) -> None:
     assert registry(fake).schema(number) is not None
 
 
-def test_nobody_there_is_unavailable() -> None:
+def test_unreachable_registry_is_unavailable() -> None:
     with FakeRegistry() as gone:
         url = gone.url
     with pytest.raises(RegistryUnavailableError, match=r"(?s)Connection.*2 times"):
@@ -60,20 +60,20 @@ def test_nobody_there_is_unavailable() -> None:
         ((200, {"schema": "{}", "references": [{"name": "a"}]}), "a reference without"),
     ],
 )
-def test_nonsense_is_no_answer(fake: FakeRegistry, answer: Any, why: str) -> None:
+def test_invalid_reply_counts_as_unavailable(fake: FakeRegistry, answer: Any, why: str) -> None:
     fake.fault = lambda _method, _path: answer
     with pytest.raises(RegistryUnavailableError, match=why):
         registry(fake).schema(1)
 
 
-def test_references_in_a_circle_end(fake: FakeRegistry) -> None:
+def test_circular_references_are_refused(fake: FakeRegistry) -> None:
     loop = {"name": "a", "subject": "a", "version": 1}
     fake.fault = lambda _method, _path: (200, {"schema": "{}", "references": [loop]})
     with pytest.raises(RegistryUnavailableError, match="more than 50 times"):
         registry(fake).schema(1)
 
 
-def test_an_answer_without_end_is_cut(fake: FakeRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_reply_is_refused(fake: FakeRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     from kstreams_registry import requests
 
     monkeypatch.setattr(requests, "_MOST_BYTES", 100)
@@ -89,7 +89,7 @@ def test_an_answer_without_end_is_cut(fake: FakeRegistry, monkeypatch: pytest.Mo
         ({"token": "s3cret"}, "Bearer s3cret"),
     ],
 )
-def test_secrets_are_sent_and_shown_nowhere(
+def test_secrets_are_sent_and_not_shown(
     fake: FakeRegistry, given: dict[str, str], sent: str
 ) -> None:
     asking = registry(fake, **given)
@@ -116,7 +116,7 @@ def test_secrets_are_sent_and_shown_nowhere(
         {"timeout": timedelta(0)},
     ],
 )
-def test_settings_that_do_not_fit_are_refused(options: dict[str, Any]) -> None:
+def test_invalid_settings_are_refused_without_showing_secrets(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r".") as caught:
         SchemaRegistry(**{"url": "http://host:8081", **options})
     assert "s3cret" not in str(caught.value)

@@ -1,4 +1,4 @@
-"""JSON by a schema: that of a type, or one that is given."""
+"""JSON with a schema: derived from a type, or given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kstreams_registry import json_schema
 
 @dataclass(frozen=True)
 class Order:
-    """What somebody wants."""
+    """An order."""
 
     item: str
     count: int = 1
@@ -37,7 +37,7 @@ BOUNDED = json_schema(
 )
 
 
-def test_the_schema_is_that_of_the_type() -> None:
+def test_schema_is_derived_from_the_type() -> None:
     schema = json.loads(SERDE.schema.text)
     assert schema["title"] == SERDE.schema.record_name == "Order"
     assert schema["required"] == ["item"]
@@ -46,19 +46,19 @@ def test_the_schema_is_that_of_the_type() -> None:
     assert json_schema(json_serde(Order)).schema == SERDE.schema
 
 
-def test_a_type_may_refer_to_itself() -> None:
+def test_type_may_refer_to_itself() -> None:
     trees = json_schema(json_serde(Tree))
     tree = Tree("a", [Tree("b")])
     assert trees.deserialize(trees.serialize(tree)) == tree
 
 
-def test_a_field_may_be_named_as_what_says_nothing() -> None:
+def test_field_may_be_named_description() -> None:
     text = '{"properties": {"description": {"type": "string", "description": "d"}}}'
     found = json_schema(json_serde(Order), text).schema.text
     assert found == '{"properties":{"description":{"type":"string"}}}'
 
 
-def test_values_are_as_the_serde_writes_them() -> None:
+def test_values_are_written_as_by_the_inner_serde() -> None:
     orders = [Order("tea", 2), None, Order("salt", notes={"a": "b"})]
     data = SERDE.serialize_many(orders)
     assert data == json_serde(Order).serialize_many(orders)
@@ -69,7 +69,7 @@ def test_values_are_as_the_serde_writes_them() -> None:
     assert SERDE.field(data, "count", pa.int64()).to_pylist() == [2, None, 1]
 
 
-def test_what_the_schema_refuses_is_not_written() -> None:
+def test_value_that_violates_the_schema_is_not_written() -> None:
     wrong = Order("tea", "two")  # type: ignore[arg-type]  # a user's mistake
     for write in (lambda: SERDE.serialize(wrong), lambda: SERDE.serialize_many([None, wrong])):
         with pytest.raises(SerializationError, match=r'"two" is not of type "integer" at \$'):
@@ -78,7 +78,7 @@ def test_what_the_schema_refuses_is_not_written() -> None:
         BOUNDED.serialize(Order("tea", 0))
 
 
-def test_what_a_given_schema_refuses_is_not_read() -> None:
+def test_value_that_violates_a_given_schema_is_not_read() -> None:
     data = b'{"item": "tea", "count": 0}'
     column = pa.array([b'{"item": "tea"}', data], pa.binary())
     for read in (
@@ -92,7 +92,7 @@ def test_what_a_given_schema_refuses_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b'{"item"}', b"\xff", b"[" * 100_000])
-def test_what_is_no_json_is_not_read(data: bytes) -> None:
+def test_invalid_json_is_not_read(data: bytes) -> None:
     with pytest.raises(DeserializationError):
         BOUNDED.deserialize(data)
     with pytest.raises(DeserializationError):
@@ -105,13 +105,13 @@ def test_serde_reads_frames_of_any_json_schema_and_refuses_other_formats() -> No
         SERDE.reading(Schema("AVRO", "{}"))
 
 
-def test_it_is_a_value() -> None:
+def test_serdes_with_equal_schemas_are_equal_and_pickle() -> None:
     assert pickle.loads(pickle.dumps(BOUNDED)) == BOUNDED
     assert BOUNDED != SERDE
     assert hash(json_schema(json_serde(Order))) == hash(SERDE)
 
 
-def test_what_is_no_schema_is_refused() -> None:
+def test_invalid_schema_is_refused() -> None:
     with pytest.raises(ValueError, match="no JSON Schema"):
         json_schema(json_serde(Order), "{")
     with pytest.raises(ValueError, match="no JSON Schema"):

@@ -1,4 +1,4 @@
-"""The XML serde passes the suite; attributes, namespaces, nil; and nothing hostile is obeyed."""
+"""The XML serde passes the test suite; attributes, namespaces, nil; hostile documents."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Row(TypedDict):
 
 prices = st.builds(
     Price, st.floats(allow_nan=False), text
-)  # `values` has NaN: sets beside it have no one text
+)  # `values` has NaN, and sets have no unique text
 items = st.builds(Item, text, st.none() | prices)
 
 
@@ -191,7 +191,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_nothing_hostile_is_obeyed(name: str) -> None:
+def test_hostile_document_is_refused_in_bounded_memory(name: str) -> None:
     serde: Serde[Row] = xml_serde(Row, path="row")
     good = serde.serialize({"key": "a", "count": 1})
     tracemalloc.start()
@@ -212,7 +212,7 @@ PIECES = [
 
 
 @given(st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map("".join), max_size=4))
-def test_documents_do_not_reach_into_each_other(documents: list[str]) -> None:
+def test_bulk_reading_equals_reading_of_each_document(documents: list[str]) -> None:
     serde: Serde[Row] = xml_serde(Row, path="row")
     data = [document.encode() for document in documents]
 
@@ -226,13 +226,13 @@ def test_documents_do_not_reach_into_each_other(documents: list[str]) -> None:
     assert outcome(lambda: serde.deserialize_many(pa.array(data, pa.binary()))) == singly
 
 
-def test_many_documents_are_read_in_their_order() -> None:
+def test_many_documents_keep_their_order() -> None:
     serde: Serde[Row] = xml_serde(Row, path="row")
     rows: list[Row] = [{"key": f"{n}", "count": n} for n in range(2500)]
     assert serde.deserialize_many(serde.serialize_many(rows)) == rows
 
 
-def test_a_type_may_hold_itself() -> None:
+def test_type_may_contain_itself() -> None:
     serde = xml_serde(Tree, path="tree")
     assert serde.serialize(Tree([Tree(), Tree([Tree()])])) == (
         b"<tree><child></child><child><child></child></child></tree>"
@@ -244,7 +244,7 @@ def test_a_type_may_hold_itself() -> None:
         serde.serialize(deep)
 
 
-def test_none_is_nil_where_nothing_would_be_the_default() -> None:
+def test_none_is_written_as_nil_where_an_absent_element_means_the_default() -> None:
     data = xml_serde(Order, path="order").serialize(Order(1, None, due=None))
     assert b'<due xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:nil="true"/>' in data
     assert b"note" not in data
@@ -263,19 +263,19 @@ def test_none_is_nil_where_nothing_would_be_the_default() -> None:
     ],
     ids=str,
 )
-def test_a_type_that_xml_does_not_have_fails_at_once(hint: Any, problem: str) -> None:
+def test_type_without_xml_encoding_is_refused_at_once(hint: Any, problem: str) -> None:
     kind: Any = dataclass(type("Bad", (), {"__annotations__": {"x": hint}}))
     with pytest.raises(TypeError, match=problem):
         xml_serde(kind)
 
 
-def test_a_scalar_is_no_document() -> None:
+def test_scalar_is_refused_as_a_document() -> None:
     with pytest.raises(TypeError, match="expected a dataclass"):
         xml_serde(int)
 
 
 @pytest.mark.parametrize("path", ["", "a//b", "a/", "a b", "<a>"])
-def test_a_wrong_path_fails_at_once(path: str) -> None:
+def test_wrong_path_is_refused_at_once(path: str) -> None:
     with pytest.raises(ValueError, match="expected tags"):
         xml_serde(Item, path=path)
 
@@ -292,19 +292,19 @@ def test_hooks_write_and_read_other_types() -> None:
         serde.deserialize(b"<Wave><z>?</z></Wave>")
 
 
-def test_people_type_and_read_values_as_json() -> None:
+def test_values_are_entered_and_shown_as_json() -> None:
     serde: Any = xml_serde(Item)
     shown = {"name": "tea", "price": {"amount": 2.5, "currency": "EUR"}}
     assert serde.to_json(Item("tea", Price(2.5))) == shown
     assert serde.from_json(shown) == Item("tea", Price(2.5))
 
 
-def test_it_is_found_by_its_name() -> None:
+def test_xml_serde_is_found_by_its_plugin_name() -> None:
     assert load_plugin("kstreams.serdes", "xml") is xml_serde
 
 
 @pytest.mark.parametrize("missing", ["lxml", "msgspec"])
-def test_without_its_packages_the_error_names_the_extra(missing: str) -> None:
+def test_missing_packages_error_names_the_extra(missing: str) -> None:
     code = f"import sys; sys.modules['{missing}'] = None; import kstreams_xml"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "XML needs lxml and msgspec: pip install 'kstreams-spark[xml]'" in done.stderr

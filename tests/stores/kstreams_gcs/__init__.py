@@ -1,3 +1,3 @@
-"""Tests of objects in Google Cloud Storage, on a server that speaks its protocol."""
+"""Tests of objects in Google Cloud Storage, on a server with its protocol."""
 
 from __future__ import annotations

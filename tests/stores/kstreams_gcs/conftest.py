@@ -1,4 +1,4 @@
-"""The server, a bucket of it, and a prefix that a test has alone."""
+"""Fixtures: the server, a bucket, and a unique prefix for each test."""
 
 from __future__ import annotations
 

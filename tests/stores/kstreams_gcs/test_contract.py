@@ -1,4 +1,4 @@
-"""A bucket keeps the contracts of object stores, of logs, and as a sink's place that of sinks."""
+"""A bucket satisfies the contracts of object stores, of logs, and of sinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever the network does to a request: an object is there whole or not at all, and once."""
+"""Faults of the network: an object is written completely or not at all, and once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PASSING = (Refuse(503, "SlowDown"), Refuse(429, "TooMany"), DropReply(), CutUplo
 def test_create_retried_after_faults_recognizes_its_own_object(
     gcs: GcsBucket, prefix: str, proxy: FaultProxy, fault: Fault, size: int
 ) -> None:
-    """One whose answer was lost finds the name taken, and itself as its owner."""
+    """A create whose reply was lost finds that the object exists, and recognizes it."""
     store = gcs.settings(prefix, endpoint_url=proxy.url).open()
     data = b"x" * size
     proxy.inject(fault, method="POST", contains="/upload/", times=2)
@@ -44,7 +44,7 @@ def test_create_retried_after_faults_recognizes_its_own_object(
 
 
 @pytest.mark.parametrize("fault", [Refuse(500, "Error"), DropReply(), CutAnswer(1000)])
-def test_reading_outlasts_faults(
+def test_get_is_retried_after_faults(
     gcs: GcsBucket, prefix: str, proxy: FaultProxy, fault: Fault
 ) -> None:
     gcs.put(f"{prefix}/a", DATA)
@@ -56,7 +56,7 @@ def test_reading_outlasts_faults(
 
 
 @pytest.mark.parametrize(("fault", "said"), [(Flip(77), "damaged"), (Truncate(10), "255990 bytes")])
-def test_what_comes_damaged_is_never_believed(
+def test_get_refuses_damaged_data(
     gcs: GcsBucket, prefix: str, proxy: FaultProxy, fault: Fault, said: str
 ) -> None:
     gcs.put(f"{prefix}/a", DATA)
@@ -68,7 +68,7 @@ def test_what_comes_damaged_is_never_believed(
 
 @pytest.mark.parametrize("fault", [Refuse(503, "SlowDown"), DropReply()])
 @pytest.mark.parametrize("method", ["POST", "DELETE", "GET"])
-def test_a_request_that_is_lost_at_any_step_shows_each_file_once(
+def test_sink_shows_each_file_once_after_a_lost_request(
     gcs: GcsBucket, prefix: str, proxy: FaultProxy, fault: Fault, method: str
 ) -> None:
     place = gcs.settings(prefix, endpoint_url=proxy.url)
@@ -87,7 +87,7 @@ def _row(_key: str, total: int) -> Columns:
     return {"n": total}
 
 
-def test_a_storage_that_does_not_answer_is_told(
+def test_unavailable_storage_is_reported_by_store_and_sink(
     gcs: GcsBucket, prefix: str, proxy: FaultProxy
 ) -> None:
     place = gcs.settings(prefix, endpoint_url=proxy.url, give_up_after=SHORT)
@@ -99,7 +99,7 @@ def test_a_storage_that_does_not_answer_is_told(
         sink.prepare()
 
 
-def test_what_is_missing_is_named(gcs: GcsBucket, prefix: str) -> None:
+def test_missing_object_is_named(gcs: GcsBucket, prefix: str) -> None:
     store = gcs.settings(prefix).open()
     with pytest.raises(ObjectMissingError, match="'none'"):
         store.get("none")

@@ -1,4 +1,4 @@
-"""Objects as a source: which are read, and what becomes of those that change."""
+"""Objects as a source: which objects are read, and errors for objects that change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.packages.kstreams_files.finishing import FinishingContract
 pytestmark = [pytest.mark.slow, pytest.mark.connectors]
 
 
-def test_what_is_no_object_to_read_is_left_out(gcs: GcsBucket, prefix: str) -> None:
+def test_temporary_hidden_and_unmatched_objects_are_not_listed(gcs: GcsBucket, prefix: str) -> None:
     for name in ("a.txt", "b.log", "below/c.txt", "_temporary/d.txt", ".e.txt", "f.txt.part", "g/"):
         gcs.put(f"{prefix}/{name}", b"one\n")
     place = gcs.settings(prefix)
@@ -29,7 +29,7 @@ def test_what_is_no_object_to_read_is_left_out(gcs: GcsBucket, prefix: str) -> N
 
 
 @pytest.mark.parametrize("gone", [True, False])
-def test_an_object_that_changes_after_it_was_planned_is_an_error(
+def test_object_that_changes_after_it_was_planned_is_an_error(
     gcs: GcsBucket, prefix: str, *, gone: bool
 ) -> None:
     gcs.put(f"{prefix}/a", b"one\ntwo\n")
@@ -47,7 +47,7 @@ def test_an_object_that_changes_after_it_was_planned_is_an_error(
                 contents.ends()
 
 
-def test_large_objects_come_in_several_requests(gcs: GcsBucket, prefix: str) -> None:
+def test_large_object_is_read_by_several_requests(gcs: GcsBucket, prefix: str) -> None:
     rows = [f"{number:08}{'x' * 92}".encode() for number in range(30_000)]
     gcs.put(f"{prefix}/large", b"\n".join(rows))
     log = objects("lines", gcs.settings(prefix, part_bytes=1 << 20), Lines(TEXT))
@@ -56,14 +56,14 @@ def test_large_objects_come_in_several_requests(gcs: GcsBucket, prefix: str) -> 
         assert reader.read(piece, max_bytes=1 << 30)["value"].to_pylist() == rows
 
 
-def test_a_plan_that_names_what_is_elsewhere_is_refused(gcs: GcsBucket) -> None:
+def test_open_refuses_names_outside_the_prefix(gcs: GcsBucket) -> None:
     files = objects("lines", gcs.settings("x"), Lines(TEXT)).files
     for name in ("../a", "_kstreams-lines/log.json", "", "/a"):
         with pytest.raises(SourceError, match="none that"):
             files.open(FileInfo(name, "1", 1, 0))
 
 
-def test_a_bucket_that_is_missing_is_a_sources_error(gcs: GcsBucket, tmp_path: Path) -> None:
+def test_missing_bucket_is_a_source_error(gcs: GcsBucket, tmp_path: Path) -> None:
     place = replace(gcs.settings("x"), url="gs://no-such-bucket/x")
     log = objects("lines", place, Lines(TEXT), index=Directory(str(tmp_path)))
     with pytest.raises(SourceError, match="no-such-bucket"), closing(log.contents()) as contents:
@@ -71,7 +71,7 @@ def test_a_bucket_that_is_missing_is_a_sources_error(gcs: GcsBucket, tmp_path: P
 
 
 @pytest.mark.parametrize("data", [None, "{}", '{"private_key": "s3cret"}'])
-def test_credentials_that_cannot_be_read_are_told_without_a_secret(
+def test_unreadable_credentials_are_reported_without_the_secret(
     tmp_path: Path, data: str | None
 ) -> None:
     file = tmp_path / "s3cret.json"
@@ -95,7 +95,9 @@ def test_credentials_that_cannot_be_read_are_told_without_a_secret(
         ("gs://bucket", {"part_bytes": 5}),
     ],
 )
-def test_what_is_no_place_is_told_without_its_secret(url: str, options: dict[str, object]) -> None:
+def test_invalid_url_is_refused_without_showing_the_secret(
+    url: str, options: dict[str, object]
+) -> None:
     with pytest.raises(ValueError, match=r"GCS|object name") as told:
         GCS(url, **options)  # type: ignore[arg-type]
     assert "s3cret" not in str(told.value)

@@ -1,9 +1,9 @@
-"""RocksDB keeps the contract of working stores, with and without its extra abilities."""
+"""RocksDB satisfies the contract of working stores, with and without its optional abilities."""
 
 from __future__ import annotations
 
-from kstreams.testing.working_store import WorkingStoreContract
 from kstreams_rocksdb import RocksDB
+from kstreams_testing.working_store import WorkingStoreContract
 
 
 class TestRocksDB(WorkingStoreContract):

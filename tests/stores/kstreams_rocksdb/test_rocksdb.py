@@ -1,4 +1,4 @@
-"""The RocksDB backend: what damages it, branches, scans."""
+"""The RocksDB backend: damage, branches, scans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _write(
     store.close()
 
 
-def test_a_second_opening_names_the_directory_and_says_why(tmp_path: Path) -> None:
+def test_second_open_is_refused_with_the_directory_and_a_hint(tmp_path: Path) -> None:
     store = RocksDB().open(tmp_path / "d", ["s"])
     with pytest.raises(StoreOpenError, match=str(tmp_path / "d")) as caught:
         RocksDB().open(tmp_path / "d", ["s"])
@@ -33,14 +33,14 @@ def test_a_second_opening_names_the_directory_and_says_why(tmp_path: Path) -> No
     store.close()
 
 
-def test_a_file_in_the_way_is_a_typed_error(tmp_path: Path) -> None:
+def test_file_in_place_of_the_directory_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "d").write_text("in the way")
     with pytest.raises(StoreOpenError, match="cannot open"):
         RocksDB().open(tmp_path / "d", ["s"])
 
 
 @pytest.mark.parametrize("victim", ["*.sst", "CURRENT"])
-def test_a_damaged_database_does_not_open(tmp_path: Path, victim: str) -> None:
+def test_damaged_database_does_not_open(tmp_path: Path, victim: str) -> None:
     _write(tmp_path / "d", (b"k", b"v"))
     _halve(tmp_path / "d", victim)
     with pytest.raises(StoreOpenError, match="restored from the durable log") as caught:
@@ -49,22 +49,22 @@ def test_a_damaged_database_does_not_open(tmp_path: Path, victim: str) -> None:
 
 
 @pytest.mark.parametrize("victim", ["*.sst", "MANIFEST-*", "CURRENT", "CLOSED"])
-def test_a_damaged_database_cannot_be_branched(tmp_path: Path, victim: str) -> None:
-    """RocksDB opens a database whose manifest was cut short, as an older or empty one."""
+def test_damaged_database_cannot_be_branched(tmp_path: Path, victim: str) -> None:
+    """RocksDB opens a database with a truncated manifest as an older or an empty one."""
     _write(tmp_path / "d", (b"k", b"v"))
     _halve(tmp_path / "d", victim)
     assert not RocksDB().branch(tmp_path / "d", tmp_path / "target")
 
 
 @pytest.mark.parametrize("victim", ["*.sst", "MANIFEST-*", "CURRENT", "CLOSED"])
-def test_a_damaged_database_is_not_shared(tmp_path: Path, victim: str) -> None:
+def test_damaged_database_is_not_shared(tmp_path: Path, victim: str) -> None:
     _write(tmp_path / "d", (b"k", b"v"))
     _halve(tmp_path / "d", victim)
     with pytest.raises(StoreOpenError, match="not closed properly"):
         RocksDB().open_shared(tmp_path / "d", ["s"])
 
 
-def test_several_processes_read_a_closed_database_also_when_it_is_removed(tmp_path: Path) -> None:
+def test_processes_read_a_closed_database_even_after_it_is_removed(tmp_path: Path) -> None:
     _write(tmp_path / "d", *((b"%05d" % number, b"v" * 100) for number in range(20_000)))
     stores = [RocksDB().open_shared(tmp_path / "d", ["s"]) for _ in range(2)]
     code = (
@@ -91,7 +91,7 @@ def _halve(directory: Path, pattern: str) -> None:
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-def test_what_was_not_closed_cannot_be_branched(tmp_path: Path) -> None:
+def test_open_database_cannot_be_branched(tmp_path: Path) -> None:
     _write(tmp_path / "d", (b"k", b"v"))
     store = RocksDB().open(tmp_path / "d", ["s"])
     assert not RocksDB().branch(tmp_path / "d", tmp_path / "target")
@@ -100,7 +100,7 @@ def test_what_was_not_closed_cannot_be_branched(tmp_path: Path) -> None:
     assert RocksDB().branch(tmp_path / "d", tmp_path / "target")
 
 
-def test_a_branch_shares_data_files(tmp_path: Path) -> None:
+def test_branch_shares_data_files(tmp_path: Path) -> None:
     _write(tmp_path / "d", (b"k", b"v"))
     assert RocksDB().branch(tmp_path / "d", tmp_path / "e")
     (one,), (other,) = ((tmp_path / name).glob("*.sst") for name in "de")
@@ -108,7 +108,7 @@ def test_a_branch_shares_data_files(tmp_path: Path) -> None:
     assert RocksDB().branch(tmp_path / "e", tmp_path / "f"), "without opening it"
 
 
-def test_a_scan_shows_the_state_of_its_making(tmp_path: Path) -> None:
+def test_scan_shows_the_state_at_its_creation(tmp_path: Path) -> None:
     store = RocksDB().open(tmp_path / "d", ["s"])
     store.write({"s": StoreChanges([(b"a", b"1"), (b"b", b"1"), (b"c", b"1")])})
     for reverse in (False, True):
@@ -119,7 +119,7 @@ def test_a_scan_shows_the_state_of_its_making(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_scan_that_outlives_its_store_is_an_error_and_holds_no_lock(tmp_path: Path) -> None:
+def test_scan_of_a_closed_store_is_an_error_and_holds_no_lock(tmp_path: Path) -> None:
     store = RocksDB().open(tmp_path / "d", ["s"])
     store.write({"s": StoreChanges([(b"%d" % n, b"") for n in range(9)])})
     scan = store.scan("s", None, None)
@@ -130,7 +130,7 @@ def test_a_scan_that_outlives_its_store_is_an_error_and_holds_no_lock(tmp_path: 
     RocksDB().open(tmp_path / "d", ["s"]).close()
 
 
-def test_an_abandoned_store_lets_go_of_its_directory(tmp_path: Path) -> None:
+def test_garbage_collected_store_releases_its_directory(tmp_path: Path) -> None:
     store = RocksDB().open(tmp_path / "d", ["s"])
     next(store.scan("s", None, None), None)
     del store
@@ -152,14 +152,14 @@ def test_settings_out_of_range_are_refused(options: dict[str, int]) -> None:
         RocksDB(**options)  # type: ignore[arg-type]
 
 
-def test_without_rocksdict_the_error_names_the_extra() -> None:
+def test_missing_rocksdict_error_names_the_extra() -> None:
     code = "import sys; sys.modules['rocksdict'] = None; import kstreams_rocksdb"
     paths = f"import sys; sys.path[:0] = {sys.path!r}; "
     result = subprocess.run([sys.executable, "-c", paths + code], capture_output=True, check=False)
     assert b"pip install 'kstreams-spark[rocksdb]'" in result.stderr
 
 
-def test_runs_stay_few_however_many_batches(tmp_path: Path) -> None:
+def test_sorted_runs_stay_few_over_many_batches(tmp_path: Path) -> None:
     backend, random = RocksDB(max_runs=4), Random(1)
     most = 0
     for number in range(60):
@@ -174,12 +174,12 @@ def test_runs_stay_few_however_many_batches(tmp_path: Path) -> None:
     assert 2 <= most <= 4
 
 
-def test_a_scan_whose_bound_nobody_else_holds_ends_where_it_shall(tmp_path: Path) -> None:
+def test_scan_keeps_its_bounds_alive(tmp_path: Path) -> None:
     store = RocksDB().open(tmp_path / "db", ["s"])
     keys = [number.to_bytes(4, "big") for number in range(2_000)]
     store.write({"s": StoreChanges([(key, b"x" * 50) for key in keys])})
     for low in range(0, 1_900, 100):
         scan = store.scan("s", low.to_bytes(4, "big"), (low + 50).to_bytes(4, "big"))
-        garbage = [bytes([255]) * 4 for _ in range(200)]  # takes the place of freed bounds
+        garbage = [bytes([255]) * 4 for _ in range(200)]  # overwrites freed bounds
         assert [key for key, _ in scan] == keys[low : low + 50], len(garbage)
     store.close()

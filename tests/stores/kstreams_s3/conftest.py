@@ -1,4 +1,4 @@
-"""A proxy before the S3 server, and a bucket as seen through it."""
+"""Fixtures: a proxy before the S3 server, and settings whose requests go through the proxy."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _CLIENTS: dict[S3, S3Client] = {}
 
 @pytest.fixture(autouse=True)
 def _shared_clients(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make one client for all prefixes: making one takes longer than most tests."""
+    """Use one client for all prefixes, because a new client takes longer than most tests."""
 
     def shared(settings: S3) -> S3Client:
-        if settings.access_key is None:  # then it depends on the test's environment
+        if settings.access_key is None:  # then the client depends on the test's environment
             return make_client(settings)
         of_all = dataclasses.replace(settings, url="s3://any")
         if of_all not in _CLIENTS:
@@ -46,7 +46,7 @@ def running_proxy(s3_server: S3Server) -> Iterator[FaultProxy]:
 
 @pytest.fixture
 def proxy(running_proxy: FaultProxy) -> Iterator[FaultProxy]:
-    """The proxy, without any fault planned yet."""
+    """The proxy without faults."""
     running_proxy.heal()
     yield running_proxy
     running_proxy.heal()
@@ -54,7 +54,7 @@ def proxy(running_proxy: FaultProxy) -> Iterator[FaultProxy]:
 
 @pytest.fixture
 def prefix(request: pytest.FixtureRequest) -> str:
-    """A prefix that no other test has."""
+    """A unique prefix for the test."""
     test = re.sub(r"[^A-Za-z0-9_-]+", "-", request.node.name)[:60]
     return f"{test}-{uuid.uuid4().hex[:8]}"
 

@@ -1,4 +1,4 @@
-"""S3 keeps the contract of object stores."""
+"""S3 satisfies the contract of object stores."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from devtools.servers.s3 import Bucket
-from kstreams.testing.object_store import ObjectStoreContract
 from kstreams_s3.store import S3ObjectStore
+from kstreams_testing.object_store import ObjectStoreContract
 
 
 @pytest.mark.slow
 class TestS3(ObjectStoreContract):
-    """The suite of every durable storage, on a real server."""
+    """The contract of every durable storage, on a real server."""
 
-    races = 3  # SeaweedFS lets losers wait for seconds
+    races = 3  # SeaweedFS makes losers wait for seconds
 
     @pytest.fixture(autouse=True)
     def _bucket(self, any_bucket: Bucket) -> None:

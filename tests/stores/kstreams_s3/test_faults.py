@@ -1,4 +1,4 @@
-"""Whatever the network does to a request: an object is there whole or not at all, and once."""
+"""Faults of the network: an object is written completely or not at all, and once."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DATA = bytes(range(256)) * 1000
 
 @pytest.fixture
 def store(faulty: ThroughProxy, proxy: FaultProxy) -> S3ObjectStore:
-    """A storage that has proved itself already, so that faults meet what a test does."""
+    """A store that has made its first requests, so that faults hit only the test's requests."""
     opened = faulty().open()
     opened.put_if_absent("first", b"")
     proxy.seen.clear()
@@ -38,7 +38,7 @@ def store(faulty: ThroughProxy, proxy: FaultProxy) -> S3ObjectStore:
 
 @pytest.fixture
 def hasty(faulty: ThroughProxy, proxy: FaultProxy) -> S3ObjectStore:
-    """One that gives up soon."""
+    """A store that gives up soon."""
     opened = faulty(
         give_up_after=timedelta(seconds=0.05), read_timeout=timedelta(seconds=0.3)
     ).open()
@@ -56,7 +56,9 @@ PASSING: dict[str, Fault] = {
 
 
 @pytest.mark.parametrize("fault", [*PASSING.values(), CutUpload(100)], ids=[*PASSING, "cut"])
-def test_a_creation_outlasts_faults(store: S3ObjectStore, proxy: FaultProxy, fault: Fault) -> None:
+def test_create_is_retried_after_faults(
+    store: S3ObjectStore, proxy: FaultProxy, fault: Fault
+) -> None:
     proxy.inject(fault, method="PUT", contains="/object", times=2)
     assert store.put_if_absent("object", DATA)
     assert proxy.count("PUT") == 3
@@ -65,7 +67,7 @@ def test_a_creation_outlasts_faults(store: S3ObjectStore, proxy: FaultProxy, fau
 
 
 @pytest.mark.parametrize("fault", [*PASSING.values(), CutAnswer(100)], ids=[*PASSING, "cut"])
-def test_reading_listing_and_deleting_outlast_faults(
+def test_get_list_and_delete_are_retried_after_faults(
     store: S3ObjectStore, proxy: FaultProxy, fault: Fault
 ) -> None:
     store.put_if_absent("object", DATA)
@@ -78,20 +80,22 @@ def test_reading_listing_and_deleting_outlast_faults(
     assert list(store.list("o")) == []
 
 
-def test_more_refusals_than_boto3_outlasts(store: S3ObjectStore, proxy: FaultProxy) -> None:
+def test_create_is_retried_more_often_than_by_boto3(
+    store: S3ObjectStore, proxy: FaultProxy
+) -> None:
     proxy.inject(Refuse(503, "SlowDown"), method="PUT", times=5)
     assert store.put_if_absent("object", DATA)
     assert proxy.count("PUT") == 6
 
 
-def test_a_slow_answer_is_asked_for_again(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
+def test_slow_request_is_repeated(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
     proxy.inject(Delay(1), method="PUT")
     assert hasty.put_if_absent("object", DATA)
     proxy.inject(Delay(1), method="GET")
     assert hasty.get("object") == DATA
 
 
-def test_a_storage_that_stays_busy_is_given_up(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
+def test_busy_storage_is_given_up_after_the_limit(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
     proxy.inject(Refuse(503, "SlowDown", "please"), times=1000)
     with pytest.raises(StorageUnavailableError, match="SlowDown") as caught:
         hasty.put_if_absent("object", DATA)
@@ -101,7 +105,7 @@ def test_a_storage_that_stays_busy_is_given_up(hasty: S3ObjectStore, proxy: Faul
     assert hasty.put_if_absent("object", DATA)
 
 
-def test_an_upload_that_is_cut_leaves_nothing(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
+def test_interrupted_upload_leaves_no_object(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
     proxy.inject(CutUpload(1000), method="PUT", times=1000)
     with pytest.raises(StorageUnavailableError):
         hasty.put_if_absent("object", DATA)
@@ -109,7 +113,7 @@ def test_an_upload_that_is_cut_leaves_nothing(hasty: S3ObjectStore, proxy: Fault
     assert list(hasty.list("object")) == []
 
 
-def test_ones_own_object_is_known_again_after_a_lost_reply(
+def test_own_object_is_recognized_after_a_lost_reply(
     store: S3ObjectStore, proxy: FaultProxy
 ) -> None:
     proxy.inject(DropReply(), method="PUT")
@@ -119,10 +123,12 @@ def test_ones_own_object_is_known_again_after_a_lost_reply(
 
 
 @pytest.mark.parametrize("contents", [b"mine", b"another's"])
-def test_anothers_object_is_not_taken_for_ones_own(
+def test_object_of_another_writer_is_not_mistaken_for_the_own(
     store: S3ObjectStore, faulty: ThroughProxy, proxy: FaultProxy, contents: bytes
 ) -> None:
-    """The first try does not reach the storage; another creator comes before the second."""
+    """The first try does not reach the storage; another writer creates the object before the
+    second.
+    """
     other = faulty.bucket.settings(faulty.prefix).open()
     proxy.inject(Refuse(500, "InternalError"), method="PUT", contains="/object", times=3)
     other.put_if_absent("object", contents)
@@ -130,8 +136,8 @@ def test_anothers_object_is_not_taken_for_ones_own(
     assert store.get("object") == contents
 
 
-def test_a_reply_lost_for_good_tells_nothing(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
-    """The caller hears of an error, never of a success or a loss that is not known."""
+def test_lost_replies_without_end_are_an_error(hasty: S3ObjectStore, proxy: FaultProxy) -> None:
+    """The caller gets an error, since neither success nor failure is known."""
     proxy.inject(DropReply(), times=1000)
     with pytest.raises(StorageUnavailableError):
         hasty.put_if_absent("object", DATA)
@@ -143,7 +149,7 @@ def test_a_reply_lost_for_good_tells_nothing(hasty: S3ObjectStore, proxy: FaultP
 @pytest.mark.parametrize(
     "fault", [Flip(0), Flip(-1), Flip(1234), Truncate(1), Truncate(len(DATA))], ids=repr
 )
-def test_damage_on_the_way_is_read_again(
+def test_object_damaged_in_transit_is_read_again(
     store: S3ObjectStore, proxy: FaultProxy, fault: Fault
 ) -> None:
     store.put_if_absent("object", DATA)
@@ -153,7 +159,7 @@ def test_damage_on_the_way_is_read_again(
 
 
 @pytest.mark.parametrize("fault", [Flip(1234), Truncate(7)], ids=repr)
-def test_damage_that_stays_is_an_error(
+def test_permanently_damaged_object_is_an_error(
     store: S3ObjectStore, proxy: FaultProxy, fault: Fault
 ) -> None:
     store.put_if_absent("object", DATA)
@@ -163,7 +169,7 @@ def test_damage_that_stays_is_an_error(
     assert proxy.count("GET") == 3
 
 
-def test_what_arrives_damaged_is_not_kept(
+def test_upload_with_a_wrong_checksum_is_repeated(
     store: S3ObjectStore, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from kstreams_s3 import create

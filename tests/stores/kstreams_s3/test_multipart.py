@@ -1,4 +1,4 @@
-"""Objects in parts: whole or not at all, once, and nothing left behind."""
+"""Multipart objects: complete or missing, written once, and without leftover parts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def uploads(bucket: Bucket, prefix: str) -> list[str]:
     return [upload["Key"] for upload in found.get("Uploads", ())]
 
 
-def test_a_large_object_goes_and_comes_in_parts(store: S3ObjectStore, proxy: FaultProxy) -> None:
+def test_large_object_is_written_and_read_in_parts(store: S3ObjectStore, proxy: FaultProxy) -> None:
     assert store.put_if_absent("large", LARGE)
     assert proxy.count("PUT", "partNumber") == 3
     assert store.get("large") == LARGE
@@ -42,7 +42,7 @@ def test_a_large_object_goes_and_comes_in_parts(store: S3ObjectStore, proxy: Fau
     assert store.get("large", _PART - 2, 4) == LARGE[_PART - 2 : _PART + 2]
 
 
-def test_a_taken_name_is_refused_before_anything_is_sent(
+def test_existing_name_is_refused_before_anything_is_sent(
     store: S3ObjectStore, proxy: FaultProxy, faulty: ThroughProxy
 ) -> None:
     store.put_if_absent("large", b"other")
@@ -52,7 +52,7 @@ def test_a_taken_name_is_refused_before_anything_is_sent(
     assert store.get("large") == b"other"
 
 
-def test_a_name_taken_meanwhile_stays_anothers(
+def test_name_created_during_an_upload_belongs_to_the_other_writer(
     store: S3ObjectStore, proxy: FaultProxy, faulty: ThroughProxy, bucket: Bucket
 ) -> None:
     other = bucket.settings(faulty.prefix).open()
@@ -79,7 +79,7 @@ def test_a_name_taken_meanwhile_stays_anothers(
         pytest.param(Refuse(404, "NoSuchUpload"), "POST", "uploadId", id="upload-gone"),
     ],
 )
-def test_an_upload_outlasts_faults(
+def test_multipart_upload_is_retried_after_faults(
     store: S3ObjectStore, proxy: FaultProxy, fault: Fault, method: str, contains: str
 ) -> None:
     proxy.inject(fault, method=method, contains=contains)
@@ -88,9 +88,7 @@ def test_an_upload_outlasts_faults(
     assert list(store.list("")) == ["first", "large"]
 
 
-def test_an_upload_that_fails_is_aborted(
-    faulty: ThroughProxy, proxy: FaultProxy, bucket: Bucket
-) -> None:
+def test_failed_upload_is_aborted(faulty: ThroughProxy, proxy: FaultProxy, bucket: Bucket) -> None:
     options = {"multipart_bytes": _PART, "part_bytes": _PART}
     store = faulty(give_up_after=timedelta(seconds=0.01), **options).open()
     store.put_if_absent("first", b"")
@@ -101,9 +99,7 @@ def test_an_upload_that_fails_is_aborted(
     assert list(store.list("")) == ["first"]
 
 
-def test_uploads_of_killed_processes_are_aborted_once_they_are_old(
-    bucket: Bucket, prefix: str
-) -> None:
+def test_uploads_of_killed_processes_are_aborted_when_old(bucket: Bucket, prefix: str) -> None:
     client = bucket.client
     begun = client.create_multipart_upload(Bucket=bucket.name, Key=f"{prefix}/left")
     other = client.create_multipart_upload(Bucket=bucket.name, Key=f"other-{prefix}/left")
@@ -127,7 +123,7 @@ def test_damage_in_a_later_range_is_found(store: S3ObjectStore, proxy: FaultProx
         store.get("large")
 
 
-def test_an_object_replaced_between_two_ranges_is_read_again(
+def test_object_replaced_between_two_ranges_is_read_again(
     store: S3ObjectStore, proxy: FaultProxy, faulty: ThroughProxy, bucket: Bucket
 ) -> None:
     store.put_if_absent("large", LARGE)

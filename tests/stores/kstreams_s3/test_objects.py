@@ -1,4 +1,4 @@
-"""Objects of a bucket are a log, and keep the contract of logs."""
+"""Objects of a bucket are a log, and satisfy the contract of logs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 
 
 class Put:
-    """Puts objects below a prefix that the test has alone."""
+    """Writes objects below the test's prefix."""
 
     def __init__(self, place: S3) -> None:
         self.place = place
@@ -64,7 +64,7 @@ class TestObjects(LogContract[None, str]):
         self.put(f"day={next(self.numbers):03}/part.txt", "\n".join(values).encode())
 
 
-def test_what_is_no_object_to_read_is_left_out(put: Put) -> None:
+def test_temporary_hidden_and_unmatched_objects_are_not_listed(put: Put) -> None:
     for name in ("a.txt", "b.log", "below/c.txt", "_temporary/d.txt", ".e.txt", "f.txt.part", "g/"):
         put(name, b"one\n")
     for options, expected in (
@@ -76,7 +76,7 @@ def test_what_is_no_object_to_read_is_left_out(put: Put) -> None:
 
 
 @pytest.mark.parametrize("gone", [True, False])
-def test_an_object_that_changes_after_it_was_planned_is_an_error(put: Put, *, gone: bool) -> None:
+def test_object_that_changes_after_it_was_planned_is_an_error(put: Put, *, gone: bool) -> None:
     put("a", b"one\ntwo\n")
     log = lines(put.place)
     with closing(log.contents()) as contents, closing(log.reader()) as reader:
@@ -93,7 +93,7 @@ def test_an_object_that_changes_after_it_was_planned_is_an_error(put: Put, *, go
                 contents.ends()
 
 
-def test_large_objects_come_in_several_requests(put: Put) -> None:
+def test_large_object_is_read_by_several_requests(put: Put) -> None:
     rows = [f"{number:08}{'x' * 92}".encode() for number in range(170_000)]
     put("large", b"\n".join(rows))
     log = lines(put.place)
@@ -104,7 +104,7 @@ def test_large_objects_come_in_several_requests(put: Put) -> None:
         assert table.column("value").to_pylist() == rows
 
 
-def test_who_may_only_read_keeps_the_index_elsewhere(
+def test_read_only_user_stores_the_index_elsewhere(
     bucket: Bucket, prefix: str, put: Put, tmp_path: Path
 ) -> None:
     put("a", b"one\n")
@@ -117,14 +117,14 @@ def test_who_may_only_read_keeps_the_index_elsewhere(
         assert contents.ends() == {0: 1}
 
 
-def test_no_text_shows_a_secret(put: Put) -> None:
+def test_repr_and_errors_hide_secrets(put: Put) -> None:
     log = objects("lines", put.place, Gzip(Lines(TEXT)))
     secret = put.place.secret_key
     assert secret is not None
     assert secret not in f"{log!r} {log.label}"
 
 
-def test_a_bucket_that_is_missing_is_a_sources_error(put: Put, tmp_path: Path) -> None:
+def test_missing_bucket_is_a_source_error(put: Put, tmp_path: Path) -> None:
     place = replace(put.place, url="s3://no-such-bucket/x")
     log = lines(place, index=Directory(str(tmp_path)))
     with pytest.raises(SourceError, match="NoSuchBucket"), closing(log.contents()) as contents:
@@ -159,8 +159,8 @@ class TestFinished(FinishingContract):
         found = self.bucket.client.get_object(Bucket=self.bucket.name, Key=key)
         return found["Body"].read().decode()
 
-    def test_a_move_that_was_killed_is_finished(self) -> None:
-        """It had been copied, and was not deleted."""
+    def test_interrupted_move_is_completed(self) -> None:
+        """The object was copied and not deleted."""
         self.put("a", "1\n")
         with self.contents(MoveTo("_done")) as contents:
             contents.ends()

@@ -1,9 +1,10 @@
-"""Each reason why a storage refuses has an error of its own, which says what to do."""
+"""Each reason for a refusal has an error class of its own with a hint."""
 
 from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -38,7 +39,9 @@ each_call = pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 
 
 def refused(call: Callable[[], Any], kind: type[S3Error], *words: str) -> S3Error:
-    """Expect an error of exactly one class, with a hint, that survives a pickling."""
+    """Check that a call raises exactly one class, with a hint, and that the error survives
+    pickling.
+    """
     with pytest.raises(S3Error) as caught:
         call()
     error = caught.value
@@ -56,24 +59,30 @@ def refused(call: Callable[[], Any], kind: type[S3Error], *words: str) -> S3Erro
 @each_call
 def test_missing_bucket_is_named(bucket: Bucket, call: Callable[[S3ObjectStore], Any]) -> None:
     settings = bucket.settings("x")
-    other = type(settings)(**{**_fields(settings), "url": "s3://no-such-bucket/x"})
+    other = replace(settings, url="s3://no-such-bucket/x")
     refused(lambda: call(other.open()), BucketMissingError, "no-such-bucket", bucket.endpoint)
 
 
 @each_call
-def test_unknown_access_key(bucket: Bucket, call: Callable[[S3ObjectStore], Any]) -> None:
+def test_unknown_access_key_is_refused_with_a_hint(
+    bucket: Bucket, call: Callable[[S3ObjectStore], Any]
+) -> None:
     store = bucket.settings("x", access_key="stranger").open()
     refused(lambda: call(store), CredentialsError, bucket.name, "access key")
 
 
 @each_call
-def test_wrong_secret_key(bucket: Bucket, call: Callable[[S3ObjectStore], Any]) -> None:
+def test_wrong_secret_key_is_refused_with_a_hint(
+    bucket: Bucket, call: Callable[[S3ObjectStore], Any]
+) -> None:
     store = bucket.settings("x", secret_key="hidden-and-wrong").open()
     error = refused(lambda: call(store), CredentialsError, bucket.name, "secret key")
     assert "hidden" not in str(error)
 
 
-def test_no_credentials_at_all(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_are_refused_with_a_hint(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -83,7 +92,7 @@ def test_no_credentials_at_all(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) 
     refused(lambda: list(store.list("")), CredentialsError, "Give boto3 credentials")
 
 
-def test_credentials_come_by_boto3s_own_chain(
+def test_credentials_are_found_by_the_chain_of_boto3(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch, prefix: str
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", bucket.access)
@@ -93,7 +102,7 @@ def test_credentials_come_by_boto3s_own_chain(
 
 
 @pytest.mark.parametrize("name", ["put", "delete"])
-def test_who_may_only_read_cannot_write(bucket: Bucket, prefix: str, name: str) -> None:
+def test_read_only_user_cannot_write(bucket: Bucket, prefix: str, name: str) -> None:
     bucket.settings(prefix).open().put_if_absent("a/b", b"x")
     store = bucket.settings(prefix, access_key=READER_KEY).open()
     assert store.get("a/b") == b"x"
@@ -102,7 +111,7 @@ def test_who_may_only_read_cannot_write(bucket: Bucket, prefix: str, name: str) 
 
 
 @each_call
-def test_expired_token(
+def test_expired_token_is_refused_with_a_hint(
     faulty: ThroughProxy, proxy: FaultProxy, call: Callable[[S3ObjectStore], Any]
 ) -> None:
     proxy.inject(Refuse(400, "ExpiredToken", "token hidden-token has expired"), times=9)
@@ -112,7 +121,7 @@ def test_expired_token(
     assert len(proxy.seen) == 1
 
 
-def test_expired_credentials_of_boto3s_chain_are_named_by_where_they_come_from(
+def test_expired_credentials_of_the_boto3_chain_are_named_with_their_origin(
     faulty: ThroughProxy, proxy: FaultProxy, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", bucket.access)
@@ -122,7 +131,7 @@ def test_expired_credentials_of_boto3s_chain_are_named_by_where_they_come_from(
     refused(lambda: store.get("a"), CredentialsExpiredError, "AWS_ACCESS_KEY_ID", "each worker")
 
 
-def test_storage_that_does_not_answer(bucket: Bucket) -> None:
+def test_unreachable_storage_is_reported_with_a_hint(bucket: Bucket) -> None:
     (port,) = free_ports(1)
     options = {"endpoint_url": f"http://127.0.0.1:{port}", "give_up_after": timedelta(seconds=0.2)}
     store = bucket.settings("x", **options).open()
@@ -132,7 +141,7 @@ def test_storage_that_does_not_answer(bucket: Bucket) -> None:
 def test_storage_without_conditional_writes_is_refused(
     faulty: ThroughProxy, proxy: FaultProxy, bucket: Bucket
 ) -> None:
-    """A deletion before each creation makes the server answer as one that overwrites."""
+    """A deletion before each create makes the server answer like one that overwrites."""
     key = f"{faulty.prefix}/.kstreams"
     delete = partial(bucket.client.delete_object, Bucket=bucket.name, Key=key)
     proxy.inject(Before(delete), method="PUT", times=100)
@@ -142,7 +151,7 @@ def test_storage_without_conditional_writes_is_refused(
     assert list(store.list("")) == []
 
 
-def test_storage_that_says_so_itself_is_refused_at_once(
+def test_storage_that_rejects_conditional_writes_is_refused_at_once(
     faulty: ThroughProxy, proxy: FaultProxy
 ) -> None:
     proxy.inject(Refuse(501, "NotImplemented"), method="PUT", times=100)
@@ -153,7 +162,3 @@ def test_storage_that_says_so_itself_is_refused_at_once(
 def test_missing_object_names_the_storage(bucket: Bucket, prefix: str) -> None:
     with pytest.raises(ObjectMissingError, match=f"'a/b' in s3://{bucket.name}/{prefix}/"):
         bucket.settings(prefix).open().get("a/b")
-
-
-def _fields(settings: Any) -> dict[str, Any]:
-    return {name: getattr(settings, name) for name in settings.__dataclass_fields__ if name != "_"}

@@ -46,7 +46,7 @@ def test_url_names_bucket_and_prefix(url: str, bucket: str, prefix: str) -> None
         "s3://b/../x",
     ],
 )
-def test_what_is_no_such_url_is_refused(url: str) -> None:
+def test_invalid_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match=r"s3://bucket/prefix|object name"):
         S3(url)
 
@@ -91,12 +91,12 @@ def test_url_with_credentials_is_refused_without_showing_them(url: str) -> None:
     assert "hidden" not in str(caught.value)
 
 
-def test_a_prefix_may_have_any_character_of_a_path() -> None:
+def test_prefix_may_have_any_character_of_a_path() -> None:
     assert S3("s3://bucket/a@b/c:d").prefix == "a@b/c:d/"
 
 
-def test_secrets_that_boto3_has_found_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "make_client", make_client)  # not what the tests share
+def test_secrets_found_by_boto3_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "make_client", make_client)  # not the shared client of the tests
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "public")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden-1/+")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "hidden-2")
@@ -104,21 +104,21 @@ def test_secrets_that_boto3_has_found_are_known(monkeypatch: pytest.MonkeyPatch)
     assert set(secrets_of(opened._client)) == {"hidden-1/+", "hidden-2"}
 
 
-def test_no_form_of_a_secret_is_left_in_a_text() -> None:
+def test_text_without_secrets_has_no_encoded_form_of_a_secret() -> None:
     text = "for a/+b: http://u:p@proxy/?X-Amz-Security-Token=a%2F%2Bb 'https://u@h'"
     assert without_secrets(text, ["a/+b"]) == (
         "for ***: http://***@proxy/?X-Amz-Security-Token=*** 'https://***@h'"
     )
 
 
-def test_secrets_show_in_no_text() -> None:
+def test_repr_and_errors_of_settings_hide_secrets() -> None:
     settings = S3("s3://bucket/x", **SECRETS)
     for text in (repr(settings), str(settings), settings.place, repr(settings.open())):
         assert "abc" not in text
         assert "bucket" in text
 
 
-def test_settings_and_open_storage_travel_without_their_client() -> None:
+def test_settings_and_open_storage_are_pickled_without_their_client() -> None:
     settings = S3("s3://bucket/x", region="us-east-1", **SECRETS)
     opened = settings.open()
     assert opened._client.meta.region_name == "us-east-1"
@@ -128,19 +128,19 @@ def test_settings_and_open_storage_travel_without_their_client() -> None:
     assert copy._made is None
 
 
-def test_equal_settings_share_what_is_opened_for_them() -> None:
+def test_equal_settings_have_equal_hashes() -> None:
     assert hash(S3("s3://bucket/x", **SECRETS)) == hash(S3("s3://bucket/x", **SECRETS))
     assert S3("s3://bucket/x") != S3("s3://bucket/x", **SECRETS)
 
 
-def test_a_fork_makes_a_client_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "make_client", make_client)  # not what the tests share
+def test_fork_makes_a_new_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "make_client", make_client)  # not the shared client of the tests
     opened = S3("s3://bucket/x", region="us-east-1", **SECRETS).open()
     before = opened._client
     assert opened._client is before
-    opened._made = (os.getpid() + 1, before)  # as a child of fork finds it
+    opened._made = (os.getpid() + 1, before)  # as in a forked child
     assert opened._client is not before
 
 
-def test_the_plugin_is_found_by_name() -> None:
+def test_s3_plugin_is_found_by_its_scheme() -> None:
     assert load_plugin("kstreams.stores", "s3") is S3

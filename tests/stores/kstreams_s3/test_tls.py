@@ -1,4 +1,4 @@
-"""A storage behind TLS is spoken to only where its certificate is trusted."""
+"""A storage with TLS is used only if its certificate is trusted."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = [
 
 
 def certificate(folder: Path, address: str) -> Path:
-    """Make a key with a certificate signed by itself, for an IP address."""
+    """Make a key and a self-signed certificate for an IP address."""
     key, made = folder / "key.pem", folder / "certificate.pem"
     options = ["-newkey", "rsa:2048", "-nodes", "-days", "3650", "-subj", "/CN=storage"]
     options += ["-addext", f"subjectAltName=IP:{address}", "-keyout", str(key), "-out", str(made)]
@@ -36,7 +36,7 @@ def certificate(folder: Path, address: str) -> Path:
 
 @pytest.fixture
 def server(s3_server: S3Server, tmp_path: Path) -> Iterator[FaultProxy]:
-    """The storage behind TLS, with a certificate signed by itself."""
+    """The storage behind TLS with a self-signed certificate."""
     with FaultProxy(s3_server.address, certificate=certificate(tmp_path, "127.0.0.1")) as running:
         yield running
 
@@ -45,7 +45,7 @@ def settings(bucket: Bucket, server: FaultProxy) -> S3:
     return bucket.settings("tls", endpoint_url=server.url, give_up_after=timedelta(seconds=20))
 
 
-def test_a_certificate_that_nobody_trusts_is_an_error_at_once_and_nothing_is_sent(
+def test_untrusted_certificate_is_an_error_at_once_and_nothing_is_sent(
     bucket: Bucket, server: FaultProxy
 ) -> None:
     store = settings(bucket, server).open()
@@ -57,7 +57,7 @@ def test_a_certificate_that_nobody_trusts_is_an_error_at_once_and_nothing_is_sen
     assert server.seen == []
 
 
-def test_a_certificate_of_another_host_is_not_trusted(
+def test_certificate_of_another_host_is_not_trusted(
     bucket: Bucket, s3_server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = certificate(tmp_path, "127.0.0.2")
@@ -70,7 +70,7 @@ def test_a_certificate_of_another_host_is_not_trusted(
         assert server.seen == []
 
 
-def test_a_certificate_that_the_operator_trusts_is_taken(
+def test_certificate_trusted_by_the_operator_is_accepted(
     bucket: Bucket, server: FaultProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", str(tmp_path / "certificate.pem"))

@@ -1,4 +1,4 @@
-"""A task's state whose log is on S3, while storage and network fail."""
+"""A task's state with its log on S3, while storage and network fail."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Rows: TypeAlias = "dict[bytes, bytes]"
 
 
 class Machine:
-    """A worker with a disk of its own; `commit` plays one batch of a task."""
+    """A worker with its own disk; `commit` represents one batch of a task."""
 
     def __init__(self, home: Path, log: S3, upkeep: Upkeep = _UPKEEP) -> None:
         self.home = home
@@ -64,9 +64,9 @@ class History:
         self.pointer = Pointer.empty()
         self.rows: Rows = {}
         while not (len(self.pointer.snapshot) > 2 and {0, 1} <= self._levels()):
-            self.go_on()
+            self.commit_more()
 
-    def go_on(self) -> None:
+    def commit_more(self) -> None:
         number = self.pointer.version
         changes = {b"%04d" % n: b"%d" % number for n in range(number % 7, 200, 7)}
         self.pointer = self.machine.commit(self.pointer, changes)
@@ -81,19 +81,19 @@ def history(bucket: Bucket, prefix: str, tmp_path: Path) -> History:
     return History(Machine(tmp_path / "first", bucket.settings(prefix)))
 
 
-def test_a_cold_machine_restores_and_goes_on(
+def test_cold_machine_restores_and_continues(
     history: History, bucket: Bucket, prefix: str, tmp_path: Path
 ) -> None:
     cold = Machine(tmp_path / "second", bucket.settings(prefix))
     assert cold.read(history.pointer) == history.rows
     assert cold.objects.take().gets == len(history.pointer.objects())
     history.machine = cold
-    history.go_on()
+    history.commit_more()
     assert cold.read(history.pointer) == history.rows
     assert cold.warm == [False, True, True]
 
 
-def test_a_warm_machine_writes_one_object_and_reads_none(
+def test_warm_machine_writes_one_object_and_reads_none(
     bucket: Bucket, prefix: str, tmp_path: Path
 ) -> None:
     machine = Machine(tmp_path, bucket.settings(prefix), Upkeep())
@@ -105,7 +105,7 @@ def test_a_warm_machine_writes_one_object_and_reads_none(
     assert machine.objects.take() == Traffic(puts=1, put_bytes=delta.size_bytes)
 
 
-def test_a_batch_that_changed_nothing_writes_no_object(
+def test_batch_without_changes_writes_no_object(
     history: History, bucket: Bucket, prefix: str
 ) -> None:
     history.machine.objects.take()
@@ -124,7 +124,7 @@ FAULTS: dict[str, Fault] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_nothing_is_lost_while_every_other_request_fails(
+def test_no_row_is_lost_while_every_other_request_fails(
     faulty: ThroughProxy, proxy: FaultProxy, tmp_path: Path, fault: Fault
 ) -> None:
     machine = Machine(tmp_path / "first", faulty())
@@ -140,10 +140,10 @@ def test_nothing_is_lost_while_every_other_request_fails(
 
 
 @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS)
-def test_a_batch_that_could_not_be_written_is_as_if_it_had_not_been(
+def test_batch_that_could_not_be_written_leaves_no_trace(
     faulty: ThroughProxy, proxy: FaultProxy, tmp_path: Path, fault: Fault
 ) -> None:
-    """Spark then runs it again, as another attempt: never mixed with what the first has left."""
+    """Spark repeats the batch as another attempt, which ignores the files of the first."""
     hasty = faulty(give_up_after=timedelta(seconds=0.01))
     machine = Machine(tmp_path / "first", hasty)
     pointer = machine.commit(Pointer.empty(), {b"a": b"1", b"b": b"1"})
@@ -172,7 +172,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes | None]] = {
 
 
 def chosen(pointer: Pointer) -> dict[str, ObjectRef]:
-    """One object of each kind, in the middle of the chain where there are several."""
+    """Return one object of each kind, from the middle of the chain where there are several."""
     return {
         "chunk": pointer.snapshot[1],
         "run": next(ref for ref in pointer.deltas if ref.level),
@@ -208,7 +208,7 @@ def test_damaged_objects_are_named_with_storage_and_task(
         assert cold.read(history.pointer) == history.rows
 
 
-def test_damage_on_the_way_fails_no_restore(
+def test_object_damaged_in_transit_does_not_fail_a_restore(
     history: History, faulty: ThroughProxy, proxy: FaultProxy, tmp_path: Path
 ) -> None:
     proxy.inject(Truncate(3), method="GET", contains="/app/", times=2)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, overload
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
@@ -29,25 +31,25 @@ class BufferKind(StoreKind[_Live]):
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms", "time_ms")
     key_columns: ClassVar[tuple[str, ...] | None] = ("value", "timestamp_ms")
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return BufferStore(spec, overlay)
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return keys, and their rows as they are."""
         return RowForm(spec)
 
+    @override
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield keys and their records."""
         return store.range(start, end, reverse=reverse)
 
+    @override
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
-        """Yield the row as one."""
         key, found = row
         yield key, found.record.value, found.record.timestamp, found.time_ms
 
+    @override
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield value and timestamp of the record."""
         found = store.get(key)
         if found is not None:
             yield found.record.value, found.record.timestamp

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
+from typing_extensions import override
+
 from kstreams.serde.composite import read_int64
 from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
@@ -24,16 +26,16 @@ _HANDLE = struct.Struct(">qqq")
 class EmitBufferForm(PlainForm):
     """Key bytes, due time, start and end of a window; the value is the encoded buffered state."""
 
+    @override
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record a result."""
         for handle, value in changes:
             times = (read_int64(handle, place) for place in (0, 8, 16))
             yield ChangelogRecord(self._plain(handle[24:]) + _HANDLE.pack(*times), value, time_ms)
 
+    @override
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Set or delete the result of each record."""
         rebuild = EmitBufferRows.of(self._spec.open(overlay)).rebuild
         key = self._key.deserialize
 

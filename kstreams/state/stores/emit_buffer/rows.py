@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Generic
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde, read_int64, sortable_int64
@@ -92,13 +94,13 @@ class _HandleSerde(CompositeSerde["Handle[K]"]):
         super().__init__("emit-buffer-key", key)
         self._key = key.ordered
 
+    @override
     def serialize(self, value: Handle[K]) -> bytes:
-        """Convert."""
         due, start, end, key = value
         heads = sortable_int64(due), sortable_int64(start), sortable_int64(end)
         return b"".join((*heads, self._key.serialize(key)))
 
+    @override
     def deserialize(self, data: bytes) -> Handle[K]:
-        """Convert back."""
         due, start, end = read_int64(data), read_int64(data, 8), read_int64(data, 16)
         return due, start, end, self._key.deserialize(data[24:])

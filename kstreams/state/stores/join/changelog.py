@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from typing_extensions import override
+
 from kstreams.errors import DeserializationError
 from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
@@ -24,17 +26,17 @@ class JoinForm(PlainForm):
     The store's numbers and the blocks have no key: only their first byte moves to the end.
     """
 
+    @override
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record a row."""
         for row, value in changes:
             head = _HEADS.get(row[:1], len(row))
             key = self._plain(row[head:]) if head < len(row) or row[:1] in _HEADS else b""
             yield ChangelogRecord(key + row[1:head] + row[:1], value, time_ms)
 
+    @override
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Set or delete the row of each record."""
         rebuild = JoinRows.of(self._spec.open(overlay)).rebuild
         read, ordered = self._key.deserialize, self._key.ordered.serialize
 

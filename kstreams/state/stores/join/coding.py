@@ -6,6 +6,8 @@ import struct
 from itertools import accumulate
 from typing import Any, Final
 
+from typing_extensions import override
+
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.record import Headers
 from kstreams.serde.base import Serde
@@ -102,8 +104,8 @@ class JoinKeySerde(CompositeSerde[Any]):
         super().__init__("join-key", key)
         self._key = key.ordered
 
+    @override
     def serialize(self, value: tuple[Any, ...]) -> bytes:
-        """Convert."""
         if value[0] == 1:
             _, side, bucket, chunk, key = value
             place = row_prefix(side, bucket), _CHUNK.pack(chunk)
@@ -117,8 +119,8 @@ class JoinKeySerde(CompositeSerde[Any]):
             return b"".join((BLOCK, bytes((side,)), sortable_int64(slot), sortable_int64(number)))
         return NUMBERS + bytes((value[1],))
 
+    @override
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
-        """Convert back."""
         tag = data[:1]
         if tag == ROW and len(data) >= 14:
             chunk = int.from_bytes(data[10:14], "big")
@@ -152,8 +154,8 @@ class JoinRowSerde(CompositeSerde[Any]):
         self._write = left.serialize, right.serialize
         self._read = left.deserialize, right.deserialize
 
+    @override
     def serialize(self, value: tuple[Any, ...] | bytes) -> bytes:
-        """Convert; a time that is no int64 is a `SerializationError`."""
         if not value:
             return b""
         if isinstance(value, bytes):
@@ -173,8 +175,8 @@ class JoinRowSerde(CompositeSerde[Any]):
         except struct.error as exc:
             raise SerializationError(f"expected int64 times, got {value!r}") from exc
 
+    @override
     def deserialize(self, data: bytes) -> tuple[Any, ...] | bytes:
-        """Deserialize a value; truncated bytes are a `DeserializationError`."""
         if not data:
             return ()
         if data[0] in (3, 5):

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
+from typing_extensions import override
+
 from kstreams._types import K
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
@@ -36,16 +38,16 @@ class JoinKind(StoreKind[_Live]):
     columns: ClassVar[tuple[str, ...]] = ("key", "left", "right", "timestamp_ms")
     has_times: ClassVar[bool] = True
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return JoinStore(spec, overlay)
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return rows as they are."""
         return JoinForm(spec)
 
+    @override
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield all that is remembered."""
         rows = store.fetch_all(reverse=reverse)
         return (row for row in rows if is_within(row[0], start, end))
 
@@ -54,8 +56,8 @@ class JoinKind(StoreKind[_Live]):
         data = spec.key.ordered.serialize
         return lambda row: (row[1].side, row[1].bucket_ms, data(row[0]), row[1].timestamp)
 
+    @override
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
-        """Yield the row as one."""
         key, found = row
         yield key, found.left, found.right, found.timestamp
 
@@ -69,8 +71,8 @@ class JoinKind(StoreKind[_Live]):
         """Yield the values of both sides, with the join's metadata of each record."""
         return JoinRows.of(self.open(spec, overlay)).contents()
 
+    @override
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Put a value."""
         return JoinRows.of(self.open(spec, overlay)).fill
 
 

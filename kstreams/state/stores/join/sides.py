@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
+from typing_extensions import override
+
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import CompositeSerde
@@ -31,15 +33,15 @@ class SidesSerde(CompositeSerde["tuple[int, VL | VR]"], Generic[VL, VR]):
     def __init__(self, left: Serde[VL], right: Serde[VR]) -> None:
         super().__init__("sides", left, right)
 
+    @override
     def serialize(self, value: tuple[int, VL | VR]) -> bytes:
-        """Convert."""
         side, content = value
         if side not in (0, 1):
             raise SerializationError(f"expected side 0 or 1, got {side!r}")
         return bytes((side,)) + self.parts[side].serialize(content)
 
+    @override
     def deserialize(self, data: bytes) -> tuple[int, VL | VR]:
-        """Convert back."""
         if data[:1] not in (b"\x00", b"\x01"):
             raise DeserializationError(f"expected a side and a value, got {data[:40]!r}")
         return data[0], self.parts[data[0]].deserialize(data[1:])

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.clock import to_ms
 from kstreams.options import checks_options
@@ -33,36 +35,36 @@ _Live = KeyValueStore[Any, Any]
 class KeyValueKind(StoreKind[_Live]):
     """One value a key, by key."""
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return KeyValueStore(KeyValueRows(spec.name, spec.key, spec.value, overlay))
 
     def read_ahead(self, spec: StoreSpec[_Live], overlay: Overlay) -> AheadRows | None:
         """Return the store's rows: a key is that of its row."""
         return overlay.store(spec.name, spec.key, spec.value)
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return key and value."""
         return PlainForm(spec)
 
+    @override
     def scan(
         self, store: _Live, start: object, end: object, *, reverse: bool
     ) -> Iterator[tuple[Any, Any]]:
-        """Yield keys and values."""
         return store.range(start, end, reverse=reverse)
 
+    @override
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield the value."""
         found = store.get(key)
         if found is not None:
             yield (found,)
 
-    def fill(self, store: _Live, key: object, value: Any) -> None:  # noqa: ANN401  # of `scan`
-        """Put a row."""
+    @override
+    def fill(self, store: _Live, key: object, value: Any) -> None:
         store.put(key, value)
 
+    @override
     def evict(self, store: _Live, key: object) -> None:
-        """Delete the key."""
         store.delete(key)
 
     def row_key(self, row: bytes) -> bytes | None:
@@ -74,8 +76,8 @@ class KeyValueKind(StoreKind[_Live]):
         for key, value in self.open(spec, overlay).range():
             yield Content(key, value)
 
+    @override
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Put a key and a value."""
         put = self.open(spec, overlay).put
         return lambda content: put(content.key, content.value)
 
@@ -93,8 +95,8 @@ class ExpiringKind(KeyValueKind):
     ttl_ms: int
     clock: TtlClock
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return KeyValueStore(self._rows(spec, overlay))
 
     def parameters(self) -> Parameters:
@@ -105,8 +107,8 @@ class ExpiringKind(KeyValueKind):
         """Return nothing: each put looks at other rows too."""
         return
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return key and value, with the time of the put."""
         return ExpiringForm(spec, self.ttl_ms)
 
     def row_key(self, row: bytes) -> bytes | None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
@@ -30,16 +32,16 @@ class ListKind(StoreKind[_Live]):
 
     absent: ClassVar[object] = ()
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return ListStore(spec, overlay)
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return a record for each element."""
         return ListForm(spec)
 
+    @override
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield keys and their elements."""
         return store.range(start, end, reverse=reverse)
 
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
@@ -47,17 +49,17 @@ class ListKind(StoreKind[_Live]):
         key, elements = row
         return ((key, element) for element in elements)
 
+    @override
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield the elements."""
         return ((element,) for element in store.get(key))
 
-    def fill(self, store: _Live, key: object, value: Any) -> None:  # noqa: ANN401  # of `scan`
-        """Put a row."""
+    @override
+    def fill(self, store: _Live, key: object, value: Any) -> None:
         store.delete(key)
         store.extend(key, value)
 
+    @override
     def evict(self, store: _Live, key: object) -> None:
-        """Delete the key's elements."""
         store.delete(key)
 
     def row_key(self, row: bytes) -> bytes | None:

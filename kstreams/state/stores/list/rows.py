@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Generic
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
@@ -147,13 +149,13 @@ class _KeySerde(CompositeSerde[Any]):
         super().__init__("list-key", key)
         self._key = key.ordered
 
+    @override
     def serialize(self, value: tuple[Any, ...]) -> bytes:
-        """Convert."""
         data = write_prefix_free(self._key.serialize(value[0]))
         return LIST + data if len(value) == 1 else ELEMENT + data + sortable_int64(value[1])
 
+    @override
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
-        """Convert back."""
         key, end = read_prefix_free(data, 1)
         found = self._key.deserialize(key)
         return (found,) if data[:1] == LIST else (found, read_int64(data, end))
@@ -168,8 +170,8 @@ class _RowSerde(CompositeSerde[Any]):
         super().__init__("list-row", value)
         self._value = value
 
+    @override
     def serialize(self, value: tuple[Any, ...]) -> bytes:
-        """Convert."""
         if len(value) == 1:
             return ELEMENT + self._value.serialize(value[0])
         first, end, elements = value
@@ -177,8 +179,8 @@ class _RowSerde(CompositeSerde[Any]):
             return LIST + sortable_int64(first) + sortable_int64(end)
         return SHORT + sortable_int64(first) + joined(map(self._value.serialize, elements))
 
+    @override
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
-        """Convert back."""
         tag = data[:1]
         if tag == ELEMENT:
             return (self._value.deserialize(data[1:]),)

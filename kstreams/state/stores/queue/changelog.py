@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from typing_extensions import override
+
 from kstreams.errors import DeserializationError
 from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
@@ -22,18 +24,18 @@ class QueueForm(PlainForm):
     How far the queue has come has no key: one record a task, with one byte.
     """
 
+    @override
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record a row."""
         for row, value in changes:
             key = row
             if row[:1] == QUEUED:
                 key = self._plain(row[_HEAD:]) + row[1:_HEAD] + QUEUED
             yield ChangelogRecord(key, value, time_ms)
 
+    @override
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Set or delete the row of each record."""
         rebuild = QueueRows.of(self._spec.open(overlay)).rebuild
         read, ordered = self._key.deserialize, self._key.ordered.serialize
 

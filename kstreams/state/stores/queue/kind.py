@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.record import Record
 from kstreams.serde.base import Serde
@@ -33,16 +35,16 @@ class QueueKind(StoreKind[_Live]):
     has_times: ClassVar[bool] = True
     holds_input: ClassVar[bool] = True
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return QueueStore(spec, overlay)
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return a record for each record that waits."""
         return QueueForm(spec)
 
+    @override
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield all records."""
         rows = store.fetch_all(reverse=reverse)
         return (row for row in rows if is_within(row[0], start, end))
 
@@ -50,13 +52,13 @@ class QueueKind(StoreKind[_Live]):
         """Return the time."""
         return lambda row: row[1].timestamp
 
+    @override
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
-        """Yield the row as one."""
         key, record = row
         yield key, record.value, record.timestamp
 
+    @override
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield values and times of a key's records."""
         low, high = times
         for _, record in store.fetch(key, low, None if high is None else high - 1):
             yield record.value, record.timestamp
@@ -66,8 +68,8 @@ class QueueKind(StoreKind[_Live]):
         for key, record in self.open(spec, overlay).fetch_all():
             yield Content(key, record.value, (record.timestamp,), record.headers)
 
+    @override
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Put a record."""
         rows = QueueRows.of(self.open(spec, overlay))
         return lambda content: rows.put(
             Record(content.key, content.value, content.times[0], content.headers)

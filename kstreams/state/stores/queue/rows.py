@@ -6,6 +6,8 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Generic, NamedTuple
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.errors import DeserializationError
 from kstreams.record import Record
@@ -170,16 +172,16 @@ class _KeySerde(CompositeSerde[Any]):
         super().__init__("queue-key", key)
         self._key = key.ordered
 
+    @override
     def serialize(self, value: tuple[Any, ...]) -> bytes:
-        """Convert."""
         if len(value) == 1:
             return b"\x00"
         _, time, number, key = value
         place = sortable_int64(time) + sortable_int64(number)
         return QUEUED + place + self._key.serialize(key)
 
+    @override
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
-        """Convert back."""
         if data == b"\x00":
             return _NUMBERS
         if data[:1] != QUEUED:
@@ -196,14 +198,14 @@ class _RowSerde(CompositeSerde[Any]):
         super().__init__("queue-row", value)
         self._kept: Serde[Any] = KeptSerde(value)
 
+    @override
     def serialize(self, value: tuple[Any, ...]) -> bytes:
-        """Convert."""
         if isinstance(value[2], int):
             return b"\x00" + _THREE.pack(*value)
         return QUEUED + self._kept.serialize(value)
 
+    @override
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
-        """Deserialize a row; truncated bytes are a `DeserializationError`."""
         if data[:1] == QUEUED:
             kept: tuple[Any, ...] = self._kept.deserialize(data[1:])
             return kept

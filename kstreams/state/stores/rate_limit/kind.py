@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
+
+from typing_extensions import override
 
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
-from kstreams.state.stores.buffered import BUFFERED_COLUMNS, BufferedResult, flat_result
+from kstreams.state.stores.buffered import BufferedKind, BufferedResult
 from kstreams.state.stores.changelog_form import ChangelogForm, RowForm
-from kstreams.state.stores.kind import StoreKind, Times, is_within
 from kstreams.state.stores.rate_limit.store import RateLimitStore
 from kstreams.state.stores.spec import StoreSpec
 from kstreams.windowed import Windowed
@@ -25,36 +26,22 @@ _Row = tuple[Windowed[Any], BufferedResult[Any]]
 
 
 @dataclass(frozen=True)
-class RateLimitKind(StoreKind[_Live]):
+class RateLimitKind(BufferedKind[_Live]):
     """Results that are held back, by key."""
 
-    columns: ClassVar[tuple[str, ...]] = BUFFERED_COLUMNS
-
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return RateLimitStore(spec, overlay)
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return keys, and their rows as they are."""
         return RowForm(spec)
 
-    def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield all results."""
-        rows = store.fetch_all(reverse=reverse)
-        return (row for row in rows if is_within(row[0].key, start, end))
-
+    @override
     def order(self, spec: StoreSpec[_Live]) -> Callable[[_Row], tuple[Any, ...]]:
         """Return key and window."""
         data = spec.key.ordered.serialize
         return lambda row: (data(row[0].key), row[0].start_ms, row[0].end_ms)
-
-    def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
-        """Yield the row as one."""
-        yield flat_result(*row)
-
-    def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield a key's results."""
-        return (flat_result(*row)[1:] for row in store.fetch(key))
 
 
 RATE_LIMIT = RateLimitKind("paced")

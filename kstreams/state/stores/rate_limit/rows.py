@@ -6,6 +6,8 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Generic
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
@@ -95,8 +97,8 @@ class _RowSerde(CompositeSerde["_Row[V]"]):
         super().__init__("rate-limit-row", value)
         self._state: Serde[BufferedState[V]] = BufferedStateSerde(value)
 
+    @override
     def serialize(self, value: _Row[V]) -> bytes:
-        """Convert; a time that is no int64 is a `SerializationError`."""
         write, pack = self._state.serialize, _BOUNDS.pack
         try:
             pieces = [pack(start, end) + write(item) for start, end, item in value[1]]
@@ -104,8 +106,8 @@ class _RowSerde(CompositeSerde["_Row[V]"]):
         except struct.error as exc:
             raise SerializationError(f"expected int64 times, got {value!r}") from exc
 
+    @override
     def deserialize(self, data: bytes) -> _Row[V]:
-        """Deserialize a row; truncated bytes are a `DeserializationError`."""
         read, unpack = self._state.deserialize, _BOUNDS.unpack_from
         try:
             windows = tuple((*unpack(piece), read(piece[16:])) for piece in divided(data[8:]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
+from typing_extensions import override
+
 from kstreams.serde.sequences import divided
 from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
@@ -44,8 +46,8 @@ class SessionForm(PlainForm):
                     time = time_ms if new is None else end
                     yield ChangelogRecord(plain + _BOUNDS.pack(end, start), new, time)
 
+    @override
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Set or delete the session of each record."""
         store = self._spec.open(overlay)
 
         def restore(record: ChangelogRecord) -> None:

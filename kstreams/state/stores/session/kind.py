@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
@@ -31,20 +33,20 @@ class SessionKind(StoreKind[_Live]):
     columns: ClassVar[tuple[str, ...]] = ("key", "start_ms", "end_ms", "value")
     has_times: ClassVar[bool] = True
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return SessionStore(spec, overlay)
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return windowed keys, and values with the ends of their sessions."""
         return SessionForm(spec)
 
     def routed_by(self, key: Windowed[Any]) -> object:
         """Return the key, without its window."""
         return key.key
 
+    @override
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield all sessions."""
         rows = store.fetch_all(reverse=reverse)
         return (row for row in rows if is_within(row[0].key, start, end))
 
@@ -53,8 +55,8 @@ class SessionKind(StoreKind[_Live]):
         data = spec.key.ordered.serialize
         return lambda row: (data(row[0].key), row[0].start_ms, row[0].end_ms)
 
+    @override
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
-        """Yield the row as one."""
         window, value = row
         yield window.key, window.start_ms, window.end_ms, value
 
@@ -65,12 +67,12 @@ class SessionKind(StoreKind[_Live]):
             if (low is None or window.end_ms >= low) and (high is None or window.start_ms < high):
                 yield window.start_ms, window.end_ms, value
 
-    def fill(self, store: _Live, key: Windowed[Any], value: Any) -> None:  # noqa: ANN401  # of `scan`
-        """Put a row."""
+    @override
+    def fill(self, store: _Live, key: Windowed[Any], value: Any) -> None:
         store.put(key, value)
 
+    @override
     def evict(self, store: _Live, key: Windowed[Any]) -> None:
-        """Delete the windowed key."""
         store.delete(key)
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
@@ -78,8 +80,8 @@ class SessionKind(StoreKind[_Live]):
         for window, value in self.open(spec, overlay).fetch_all():
             yield Content(window.key, value, (window.start_ms, window.end_ms))
 
+    @override
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Put a session."""
         store = self.open(spec, overlay)
 
         def put(content: Content) -> None:

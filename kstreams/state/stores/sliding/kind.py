@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
@@ -31,16 +33,16 @@ class SlidingKind(StoreKind[_Live]):
     columns: ClassVar[tuple[str, ...]] = ("key", "time_ms", "value")
     has_times: ClassVar[bool] = True
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return SlidingStore(spec, overlay)
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return keys, and their rows as they are."""
         return RowForm(spec)
 
+    @override
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield all slices."""
         rows = store.fetch_all(reverse=reverse)
         return (row for row in rows if is_within(row[0].key, start, end))
 
@@ -49,8 +51,8 @@ class SlidingKind(StoreKind[_Live]):
         data = spec.key.ordered.serialize
         return lambda row: (data(row[0].key), row[0].start_ms)
 
+    @override
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
-        """Yield the row as one."""
         window, value = row
         yield window.key, window.start_ms, value
 

@@ -6,6 +6,8 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Generic
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.errors import DeserializationError, SerializationError
 from kstreams.serde.base import Serde
@@ -102,8 +104,8 @@ class _RowSerde(CompositeSerde["_Row[V]"]):
         super().__init__("slices", value)
         self._value = value
 
+    @override
     def serialize(self, value: _Row[V]) -> bytes:
-        """Convert; a time that is no int64 is a `SerializationError`."""
         write = self._value.serialize
         try:
             pieces = [_TIME.pack(time) + write(content) for time, content in value[1]]
@@ -111,8 +113,8 @@ class _RowSerde(CompositeSerde["_Row[V]"]):
         except struct.error as exc:
             raise SerializationError(f"expected int64 times, got {value!r}") from exc
 
+    @override
     def deserialize(self, data: bytes) -> _Row[V]:
-        """Deserialize slices; truncated bytes are a `DeserializationError`."""
         read = self._value.deserialize
         try:
             slices = tuple((_TIME.unpack_from(p)[0], read(p[8:])) for p in divided(data[8:]))

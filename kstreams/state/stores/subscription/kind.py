@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from kstreams._types import K2, K, V
 from kstreams.serde.base import Serde
 from kstreams.serde.composite import TupleSerde
@@ -31,20 +33,20 @@ class SubscriptionKind(StoreKind[_Live]):
 
     columns: ClassVar[tuple[str, ...]] = ("key", "value")
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return SubscriptionStore(spec, overlay)
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return rows as they are."""
         return SubscriptionForm(spec)
 
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
         """Yield foreign keys, each with an own key and a value."""
         return store.range(start, end, reverse=reverse)
 
+    @override
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield own keys and values."""
         return ((pair,) for pair in store.fetch(key))
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
@@ -52,8 +54,8 @@ class SubscriptionKind(StoreKind[_Live]):
         for key, pair in self.open(spec, overlay).range():
             yield Content(key, pair)
 
+    @override
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Put the row of a foreign key and an own key."""
         put = SubscriptionRows.of(self.open(spec, overlay)).set
         return lambda content: put(content.key, *content.value)
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
 from kstreams.state.cache.overlay import Overlay
@@ -31,8 +33,8 @@ class TimestampedKind(StoreKind[_Live]):
     columns: ClassVar[tuple[str, ...]] = ("key", "value", "timestamp_ms")
     has_table_columns: ClassVar[bool] = True
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return TimestampedStore(spec, overlay)
 
     def table(self, spec: StoreSpec[_Live], store: _Live) -> TableAccess:
@@ -47,12 +49,12 @@ class TimestampedKind(StoreKind[_Live]):
 
         return TableAccess(read, store.get_many, put, store.range)
 
+    @override
     def table_columns(self, spec: StoreSpec[_Live], store: _Live) -> TableColumns:
-        """Return the rows of the store, with pending changes on top."""
         return TimestampedRows.of(store).waiting
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return key and value, with the value's own time."""
         return TimestampedForm(spec)
 
     def scan(
@@ -61,13 +63,13 @@ class TimestampedKind(StoreKind[_Live]):
         """Yield keys, with values and timestamps."""
         return store.range(start, end, reverse=reverse)
 
+    @override
     def flat(self, row: tuple[Any, tuple[Any, int]]) -> Iterator[tuple[Any, ...]]:
-        """Yield the row as one."""
         key, found = row
         yield key, *found
 
+    @override
     def flat_of_key(self, store: _Live, key: object, times: Times) -> Iterator[tuple[Any, ...]]:
-        """Yield value and timestamp."""
         found = store.get(key)
         if found is not None:
             yield found
@@ -76,12 +78,12 @@ class TimestampedKind(StoreKind[_Live]):
         """Take the rows of any table; of one with a history the latest version of each key."""
         return other.is_table
 
-    def fill(self, store: _Live, key: object, value: Any) -> None:  # noqa: ANN401  # of `scan`
-        """Put a row."""
+    @override
+    def fill(self, store: _Live, key: object, value: Any) -> None:
         store.put(key, *value)
 
+    @override
     def evict(self, store: _Live, key: object) -> None:
-        """Delete the key."""
         store.delete(key)
 
     def row_key(self, row: bytes) -> bytes:
@@ -93,8 +95,8 @@ class TimestampedKind(StoreKind[_Live]):
         for key, (value, timestamp_ms) in self.open(spec, overlay).range():
             yield Content(key, value, (timestamp_ms,))
 
+    @override
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Put a key and a value, with its timestamp."""
         put = self.open(spec, overlay).put
         return lambda content: put(content.key, content.value, *content.times)
 

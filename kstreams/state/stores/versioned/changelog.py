@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from typing_extensions import override
+
 from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
 from kstreams.state.stores.changelog_form import (
@@ -71,8 +73,8 @@ class VersionedForm(PlainForm):
                 begun = () if latest is None else (read_version(latest)[0],)
                 yield ChangelogRecord(plain, None, max((*ends, *begun)))
 
+    @override
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Set the version of each record."""
         rebuild = VersionedRows.of(self._spec.open(overlay)).rebuild
         decoded = self._decoded
         return lambda record: rebuild(*decoded(record), record.timestamp)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.clock import to_ms
 from kstreams.parameters import Parameters
@@ -54,12 +56,12 @@ class VersionedKind(StoreKind[_Live]):
     retention_ms: int
 
     @property
+    @override
     def history_ms(self) -> int:
-        """The retention, ms."""
         return self.retention_ms
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return VersionedKeyValueStore(spec, overlay, retention_ms=self.retention_ms)
 
     def parameters(self) -> Parameters:
@@ -87,22 +89,22 @@ class VersionedKind(StoreKind[_Live]):
         horizon = VersionedRows.of(store).horizon
         return TableAccess(get, lambda keys: [get(key) for key in keys], put, scan, get, horizon)
 
+    @override
     def table_columns(self, spec: StoreSpec[_Live], store: _Live) -> TableColumns:
-        """Return the versions of the store, with pending changes on top."""
         rows: VersionedRows[Any, Any] = VersionedRows.of(store)
         rows.waiting = rows.waiting or VersionedColumns(rows)
         return rows.waiting
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return a record for each version."""
         return VersionedForm(spec, self.retention_ms)
 
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
         """Yield keys and their latest versions."""
         return store.range(start, end, reverse=reverse)
 
+    @override
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
-        """Yield the row as one."""
         key, version = row
         yield key, version.value, version.timestamp
 
@@ -112,12 +114,12 @@ class VersionedKind(StoreKind[_Live]):
         for version in store.history(key, low, None if high is None else high - 1):
             yield version.timestamp, version.valid_to, version.value
 
-    def fill(self, store: _Live, key: object, value: Any) -> None:  # noqa: ANN401  # of `scan`
-        """Put a row."""
+    @override
+    def fill(self, store: _Live, key: object, value: Any) -> None:
         store.put(key, value.value, value.timestamp)
 
+    @override
     def evict(self, store: _Live, key: object) -> None:
-        """Remove all versions of the key."""
         VersionedRows.of(store).forget(key)
 
     def row_key(self, row: bytes) -> bytes | None:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Generic
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.errors import DeserializationError
 from kstreams.serde.base import Serde
@@ -277,8 +279,8 @@ class _KeySerde(CompositeSerde[Any]):
         """Return an upper bound for the encoded keys of a key's old versions."""
         return _OLD + self._whole(key) + b"\xff" * 9
 
+    @override
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
-        """Convert back."""
         kind = data[:1]
         if kind == _OBSERVED:
             return ()
@@ -306,8 +308,8 @@ class _RowSerde(CompositeSerde[Any]):
         super().__init__("versioned-row", value)
         self._value = value
 
+    @override
     def serialize(self, value: tuple[Any, ...]) -> bytes:
-        """Convert."""
         match value:
             case (end, content, start):
                 return _OLD + sortable_int64(end) + sortable_int64(start) + self._part(content)
@@ -318,8 +320,8 @@ class _RowSerde(CompositeSerde[Any]):
             case _:
                 return b""
 
+    @override
     def deserialize(self, data: bytes) -> tuple[Any, ...]:
-        """Convert back."""
         kind = data[:1]
         if not kind:
             return ()

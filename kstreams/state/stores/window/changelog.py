@@ -5,6 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 
+from typing_extensions import override
+
 from kstreams.serde.composite import read_int64
 from kstreams.state.backend.working import Pair
 from kstreams.state.cache.overlay import Overlay
@@ -28,16 +30,16 @@ class WindowForm(PlainForm):
     Source: `org.apache.kafka.streams.kstream.TimeWindowedSerializer`.
     """
 
+    @override
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
     ) -> Iterator[ChangelogRecord]:
-        """Yield a record a window."""
         for key, value in changes:
             windowed = self._plain(key[8:]) + _START.pack(read_int64(key))
             yield stamped_record(windowed, value, time_ms)
 
+    @override
     def restoring(self, overlay: Overlay) -> Callable[[ChangelogRecord], None]:
-        """Set or delete the window of each record."""
         put = WindowRows.of(self._spec.open(overlay)).writer()
 
         def restore(record: ChangelogRecord) -> None:

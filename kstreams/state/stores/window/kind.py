@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from kstreams._types import K, V
 from kstreams.parameters import Parameters, parameters_of
 from kstreams.serde.base import Serde
@@ -42,12 +44,12 @@ class WindowKind(StoreKind[_Live]):
     windows: WindowEnds | None = None
 
     @property
+    @override
     def grid(self) -> WindowEnds | None:
-        """The windows, if the definition names them."""
         return self.windows
 
+    @override
     def open(self, spec: StoreSpec[_Live], overlay: Overlay) -> _Live:
-        """Return the live store."""
         return WindowStore(spec, overlay, windows=self.windows)
 
     def parameters(self) -> Parameters:
@@ -61,16 +63,16 @@ class WindowKind(StoreKind[_Live]):
             return ""
         return f"of windows {self.windows}, but is to be aggregated by {windows}"
 
+    @override
     def changelog(self, spec: StoreSpec[_Live]) -> ChangelogForm:
-        """Return windowed keys, and values with their own times."""
         return WindowForm(spec)
 
     def routed_by(self, key: Windowed[Any]) -> object:
         """Return the key, without its window."""
         return key.key
 
+    @override
     def scan(self, store: _Live, start: object, end: object, *, reverse: bool) -> Iterator[_Row]:
-        """Yield all windows."""
         rows = store.fetch_all(reverse=reverse)
         return (row for row in rows if is_within(row[0].key, start, end))
 
@@ -79,8 +81,8 @@ class WindowKind(StoreKind[_Live]):
         data = spec.key.ordered.serialize
         return lambda row: (row[0].start_ms, data(row[0].key))
 
+    @override
     def flat(self, row: _Row) -> Iterator[tuple[Any, ...]]:
-        """Yield the row as one."""
         window, value = row
         yield window.key, window.start_ms, value
 
@@ -88,12 +90,12 @@ class WindowKind(StoreKind[_Live]):
         """Yield start and value of windows that start within the times."""
         return ((window.start_ms, value) for window, value in store.fetch(key, *times))
 
-    def fill(self, store: _Live, key: Windowed[Any], value: Any) -> None:  # noqa: ANN401  # of `scan`
-        """Put a row."""
+    @override
+    def fill(self, store: _Live, key: Windowed[Any], value: Any) -> None:
         store.put(key, value)
 
+    @override
     def evict(self, store: _Live, key: Windowed[Any]) -> None:
-        """Delete the windowed key."""
         store.delete(key)
 
     def contents(self, spec: StoreSpec[_Live], overlay: Overlay) -> Iterator[Content]:
@@ -102,8 +104,8 @@ class WindowKind(StoreKind[_Live]):
         for (start_ms, key), (value, timestamp_ms) in rows.scan():
             yield Content(key, value, (start_ms, timestamp_ms))
 
+    @override
     def filling(self, spec: StoreSpec[_Live], overlay: Overlay) -> Callable[[Content], object]:
-        """Put a window, with its timestamp."""
         rows: WindowRows[Any, Any] = WindowRows.of(self.open(spec, overlay))
         write = rows.writer()
 

@@ -7,6 +7,7 @@ from typing import Any, Generic
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from typing_extensions import override
 
 from kstreams._types import K, V
 from kstreams.serde.base import Serde
@@ -171,12 +172,12 @@ class WindowKeySerde(CompositeSerde["tuple[int, Any]"]):
         super().__init__("window-key", key)
         self._key = key.ordered
 
+    @override
     def serialize(self, value: tuple[int, Any]) -> bytes:
-        """Convert."""
         return sortable_int64(value[0]) + self._key.serialize(value[1])
 
+    @override
     def serialize_many(self, values: Sequence[tuple[int, Any] | None]) -> pa.Array:
-        """Convert in one step; falls back to single steps to name what fails."""
         starts = int64_column([0 if value is None else value[0] for value in values])
         if starts is None:
             return super().serialize_many(values)
@@ -185,6 +186,6 @@ class WindowKeySerde(CompositeSerde["tuple[int, Any]"]):
             return super().serialize_many(values)
         return pc.binary_join_element_wise(sortable_column(starts), keys, b"")
 
+    @override
     def deserialize(self, data: bytes) -> tuple[int, Any]:
-        """Convert back."""
         return read_int64(data), self._key.deserialize(data[8:])

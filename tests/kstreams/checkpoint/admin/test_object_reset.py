@@ -1,4 +1,4 @@
-"""A reset where the checkpoint is in an object storage."""
+"""Reset of an app whose checkpoint is in an object storage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from kstreams import TEXT, Topic, Topology, TopologyBuilder
-from kstreams.checkpoint.admin.reset import reset, survey
 from kstreams.checkpoint.checkpoint import Checkpoint
 from kstreams.checkpoint.planning.plans import Plan
 from kstreams.checkpoint.start.app_settings import AppSettings
@@ -23,6 +22,7 @@ from kstreams.errors import (
 )
 from kstreams.state import ObjectStore
 from kstreams.state.log.directory import Directory, DirectoryObjectStore
+from kstreams_admin.reset import reset, survey
 
 
 def topology() -> Topology:
@@ -38,7 +38,7 @@ def started(home: ObjectHome, run: str) -> OpenedQuery:
     return query
 
 
-def test_what_is_left_keeps_a_driver_that_runs_from_going_on(tmp_path: Path) -> None:
+def test_plan_left_by_reset_fences_running_driver(tmp_path: Path) -> None:
     place = Directory(str(tmp_path / "objects"))
     home = ObjectHome(place)
     older = started(home, "older")
@@ -61,7 +61,7 @@ def test_what_is_left_keeps_a_driver_that_runs_from_going_on(tmp_path: Path) -> 
     assert again.checkpoint.incarnation in left
 
 
-def test_a_reset_refuses_another_app(tmp_path: Path) -> None:
+def test_reset_rejects_checkpoint_of_another_app(tmp_path: Path) -> None:
     place = Directory(str(tmp_path / "objects"))
     started(ObjectHome(place), "run")
     with pytest.raises(CheckpointMismatchError):
@@ -70,7 +70,7 @@ def test_a_reset_refuses_another_app(tmp_path: Path) -> None:
 
 
 class Overwriting(DirectoryObjectStore):
-    """A storage that ignores the condition of a create."""
+    """A storage that ignores the condition of a conditional create."""
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         self.delete([name])
@@ -78,13 +78,13 @@ class Overwriting(DirectoryObjectStore):
 
 
 class Careless(Directory):
-    """The settings of such a storage."""
+    """The settings of an `Overwriting` storage."""
 
     def open(self) -> DirectoryObjectStore:
         return Overwriting(self.path)
 
 
-def test_a_storage_that_overwrites_is_refused_at_the_start(tmp_path: Path) -> None:
+def test_storage_that_overwrites_is_rejected_at_start(tmp_path: Path) -> None:
     place = Careless(str(tmp_path / "objects"))
     with pytest.raises(StoreOpenError, match="overwrites an existing object"):
         started(ObjectHome(place), "run")
@@ -94,7 +94,7 @@ def test_a_storage_that_overwrites_is_refused_at_the_start(tmp_path: Path) -> No
 
 @dataclass(frozen=True, eq=False)
 class Dying(Directory):
-    """A storage whose user dies at one of its requests that change something."""
+    """A storage whose client dies at one of its write requests."""
 
     dies_at: int = 0
     requests: list[str] = field(default_factory=list)
@@ -126,7 +126,9 @@ class DyingStore(DirectoryObjectStore):
 
 @pytest.mark.parametrize("how", ["by the next start", "by the next reset"])
 @pytest.mark.parametrize("request_", range(1, 9))
-def test_a_reset_that_dies_is_ended(how: str, request_: int, tmp_path: Path) -> None:
+def test_interrupted_reset_is_completed_by_next_reset(
+    how: str, request_: int, tmp_path: Path
+) -> None:
     place = Directory(str(tmp_path / "objects"))
     older = started(ObjectHome(place), "older")
     assert older.resumed.last is not None

@@ -1,4 +1,4 @@
-"""Plan files: one a batch, written once, found again."""
+"""Plan files: one for each batch, written once, found again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLAN = Plan(
 )
 
 
-def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
+def test_plan_survives_write_and_find(tmp_path: Path) -> None:
     PlanLog(DirectoryObjectStore(tmp_path / "plans")).write(3, PLAN)
     again = PlanLog(DirectoryObjectStore(tmp_path / "plans"))
     assert again.find(3) == PLAN
@@ -33,7 +33,7 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert PLAN.record_count == 5
 
 
-def test_a_restart_finds_the_newest_by_its_number(tmp_path: Path) -> None:
+def test_restart_finds_plan_with_highest_number(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     assert directory.newest() is None
     for number in (0, 1, 10, 2):
@@ -43,7 +43,7 @@ def test_a_restart_finds_the_newest_by_its_number(tmp_path: Path) -> None:
     assert newest.positions == {TopicPartition("topic", 0): 10}
 
 
-def test_a_number_is_taken_once(tmp_path: Path) -> None:
+def test_plan_number_can_be_written_once(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     directory.write(0, PLAN)
     with pytest.raises(FencedError, match="another driver"):
@@ -52,7 +52,7 @@ def test_a_number_is_taken_once(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.glob("*.json")] == ["000000000000.json"]
 
 
-def test_a_query_begins_where_it_was_decided_first(tmp_path: Path) -> None:
+def test_query_keeps_start_positions_decided_first(tmp_path: Path) -> None:
     decided = Plan({}, {TopicPartition("topic", 0): 7}, topics={"topic": "id"})
     assert (
         PlanLog(DirectoryObjectStore(tmp_path)).begin(
@@ -69,7 +69,7 @@ def test_a_query_begins_where_it_was_decided_first(tmp_path: Path) -> None:
     assert PlanLog(DirectoryObjectStore(tmp_path)).newest() is None
 
 
-def test_what_earlier_versions_wrote_knows_no_topics(tmp_path: Path) -> None:
+def test_plans_of_earlier_format_have_no_topic_ids(tmp_path: Path) -> None:
     (tmp_path / "begin.json").write_text('{"topic/0": 7}')
     assert PlanLog(DirectoryObjectStore(tmp_path)).begin({}, {"topic": "id"}) == Plan(
         {}, {TopicPartition("topic", 0): 7}
@@ -81,7 +81,7 @@ def test_what_earlier_versions_wrote_knows_no_topics(tmp_path: Path) -> None:
     )
 
 
-def test_old_plans_go_and_the_newest_stays(tmp_path: Path) -> None:
+def test_old_plans_are_removed_and_newest_is_kept(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     for number in range(4):
         directory.write(number, PLAN)
@@ -91,7 +91,7 @@ def test_old_plans_go_and_the_newest_stays(tmp_path: Path) -> None:
     assert directory.numbers() == [3]
 
 
-def test_the_newest_revision_of_a_plan_counts(tmp_path: Path) -> None:
+def test_newest_revision_of_plan_is_used(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     directory.write(3, PLAN)
     smaller = Plan({(0, 1): (SLICE.until(5),)}, {TopicPartition("topic", 1): 5}, cuts={(0, 1): 1})
@@ -107,7 +107,7 @@ def test_the_newest_revision_of_a_plan_counts(tmp_path: Path) -> None:
     assert again.numbers() == [3]
 
 
-def test_a_revision_is_taken_once(tmp_path: Path) -> None:
+def test_plan_revision_can_be_written_once(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     directory.write(3, PLAN)
     smaller = Plan({(0, 1): (SLICE.until(5),)}, {TopicPartition("topic", 1): 5}, cuts={(0, 1): 1})
@@ -117,7 +117,7 @@ def test_a_revision_is_taken_once(tmp_path: Path) -> None:
     assert directory.find(3) == smaller
 
 
-def test_revisions_go_with_their_plan(tmp_path: Path) -> None:
+def test_revisions_are_removed_with_their_plan(tmp_path: Path) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path))
     for number in range(3):
         directory.write(number, PLAN)
@@ -129,7 +129,7 @@ def test_revisions_go_with_their_plan(tmp_path: Path) -> None:
     ]
 
 
-def test_a_slice_ends_where_it_is_cut() -> None:
+def test_slice_ends_where_it_is_cut() -> None:
     assert SLICE.until(9) is SLICE
     assert (SLICE.until(5).to_offset, len(SLICE.until(5))) == (5, 2)
     assert len(SLICE.until(1)) == 0
@@ -146,7 +146,7 @@ def test_a_slice_ends_where_it_is_cut() -> None:
         ("topics", {"t": 1}),
     ],
 )  # fmt: skip
-def test_a_plan_of_wrong_types_is_refused(tmp_path: Path, field: str, value: object) -> None:
+def test_plan_of_wrong_types_is_rejected(tmp_path: Path, field: str, value: object) -> None:
     directory = PlanLog(DirectoryObjectStore(tmp_path), line="life")
     content = {**PLAN.to_json(), field: value}
     name = "000000000003.json"
@@ -155,7 +155,7 @@ def test_a_plan_of_wrong_types_is_refused(tmp_path: Path, field: str, value: obj
         directory.find(3)
 
 
-def test_the_plans_of_another_life_are_refused(tmp_path: Path) -> None:
+def test_plans_of_another_epoch_are_rejected(tmp_path: Path) -> None:
     PlanLog(DirectoryObjectStore(tmp_path), line="one").write(0, PLAN)
     with pytest.raises(StateCorruptError, match="copied here from elsewhere"):
         PlanLog(DirectoryObjectStore(tmp_path), line="two").newest()

@@ -1,4 +1,4 @@
-"""Savepoints stay, whatever the app does; forks share nothing with their original."""
+"""Savepoints are kept whatever the app does; forks share nothing with their original."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from kstreams.state.log.directory import Directory
 from kstreams.state.log.durable import DurableLog
 from kstreams.state.log.garbage import collect_garbage
 from kstreams.state.log.pointer import Pointer
-from tests.kstreams.checkpoint.start.test_upgrade import Life, filled, kv, topology
+from tests.kstreams.checkpoint.start.test_upgrade import AppCheckpoint, filled, kv, topology
 
 CLOCK = FakeClock(99)
 
 FIRST = TaskId("a", 0)
 
 
-def saved(path: Path, name: str = "before") -> Life:
-    epoch = filled(path, kv())
-    Savepoints(epoch.checkpoint, epoch.objects).create(name, CLOCK)
-    return epoch
+def saved(path: Path, name: str = "before") -> AppCheckpoint:
+    app = filled(path, kv())
+    Savepoints(app.checkpoint, app.objects).create(name, CLOCK)
+    return app
 
 
 def contents(checkpoint: Checkpoint, pointer: Pointer, task: TaskId = FIRST) -> dict[str, int]:
@@ -50,12 +50,12 @@ def contents(checkpoint: Checkpoint, pointer: Pointer, task: TaskId = FIRST) -> 
     return dict(spec.open(Overlay(store)).range())
 
 
-def test_a_savepoint_names_the_last_commit_of_each_query(tmp_path: Path) -> None:
-    epoch = saved(tmp_path)
-    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
+def test_savepoint_names_last_commit_of_each_query(tmp_path: Path) -> None:
+    app = saved(tmp_path)
+    savepoints = Savepoints(app.checkpoint, app.objects)
     found = savepoints.load("before")
-    assert (found.name, found.wall_ms, found.checkpoint) == ("before", 99, epoch.checkpoint)
-    assert found.commits == {"a": epoch.last()}
+    assert (found.name, found.wall_ms, found.checkpoint) == ("before", 99, app.checkpoint)
+    assert found.commits == {"a": app.last()}
     assert savepoints.names() == ["before"]
     savepoints.delete("before")
     assert savepoints.names() == []
@@ -64,9 +64,9 @@ def test_a_savepoint_names_the_last_commit_of_each_query(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "name", ["", "a@b", ".hidden", "..", "a\nb", "a\0b", "\ud800", "a" * 251, "é" * 50]
 )
-def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
-    epoch = filled(tmp_path, kv())
-    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
+def test_invalid_savepoint_names_are_rejected(tmp_path: Path, name: str) -> None:
+    app = filled(tmp_path, kv())
+    savepoints = Savepoints(app.checkpoint, app.objects)
     with pytest.raises(SavepointError, match="is no name") as caught:
         savepoints.create(name, CLOCK)
     assert caught.value.message.isprintable()
@@ -76,10 +76,10 @@ def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a/../../x", "/etc/x", "a/b", "two words", "Zähler", "a:b"])
-def test_odd_names_stay_among_the_savepoints(tmp_path: Path, name: str) -> None:
-    epoch = filled(tmp_path, kv())
+def test_unusual_savepoint_names_stay_in_savepoint_folder(tmp_path: Path, name: str) -> None:
+    app = filled(tmp_path, kv())
     before = {path for path in tmp_path.rglob("*") if path.is_file()}
-    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
+    savepoints = Savepoints(app.checkpoint, app.objects)
     savepoints.create(name, CLOCK)
     (made,) = {path for path in tmp_path.rglob("*") if path.is_file()} - before
     assert made.parent.parent.name == "savepoints"
@@ -89,65 +89,65 @@ def test_odd_names_stay_among_the_savepoints(tmp_path: Path, name: str) -> None:
     assert not made.exists()
 
 
-def test_a_name_is_taken_once_and_an_unknown_one_tells_which_there_are(tmp_path: Path) -> None:
-    epoch = saved(tmp_path)
-    savepoints = Savepoints(epoch.checkpoint, epoch.objects)
+def test_savepoint_name_is_unique_and_unknown_name_lists_existing(tmp_path: Path) -> None:
+    app = saved(tmp_path)
+    savepoints = Savepoints(app.checkpoint, app.objects)
     with pytest.raises(SavepointError, match="already"):
         savepoints.create("before", CLOCK)
     with pytest.raises(SavepointError, match="there are: 'before'"):
         savepoints.load("after")
 
 
-def test_an_app_without_a_commit_has_nothing_to_save(tmp_path: Path) -> None:
-    epoch = Life(tmp_path, topology(kv()))
+def test_savepoint_of_app_without_commit_is_rejected(tmp_path: Path) -> None:
+    app = AppCheckpoint(tmp_path, topology(kv()))
     with pytest.raises(SavepointError, match="has committed nothing yet"):
-        Savepoints(epoch.checkpoint, epoch.objects).create("x", CLOCK)
+        Savepoints(app.checkpoint, app.objects).create("x", CLOCK)
 
 
-def test_clean_up_leaves_a_savepoint_alone(tmp_path: Path) -> None:
-    epoch = saved(tmp_path)
-    old = epoch.last().pointers()[TaskId("a", 0)]
+def test_cleanup_keeps_savepoint(tmp_path: Path) -> None:
+    app = saved(tmp_path)
+    old = app.last().pointers()[TaskId("a", 0)]
     clock = FakeClock(0)
-    task = epoch.checkpoint.task_key("a", TaskId("a", 0))
+    task = app.checkpoint.task_key("a", TaskId("a", 0))
     later = Pointer(9, "1" * 64)
     for _ in range(3):
         clock.advance(timedelta(hours=2))
-        pinned = pinned_objects(epoch.checkpoint, epoch.objects)
+        pinned = pinned_objects(app.checkpoint, app.objects)
         collect_garbage(
-            epoch.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
+            app.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
         )
-    assert contents(epoch.checkpoint, old) == {"a": 1, "b": 2}
-    Savepoints(epoch.checkpoint, epoch.objects).delete("before")
-    pinned = pinned_objects(epoch.checkpoint, epoch.objects)
+    assert contents(app.checkpoint, old) == {"a": 1, "b": 2}
+    Savepoints(app.checkpoint, app.objects).delete("before")
+    pinned = pinned_objects(app.checkpoint, app.objects)
     collect_garbage(
-        epoch.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
+        app.objects, {task: [later]}, clock=clock, min_age=timedelta(hours=1), pinned=pinned
     )
     with pytest.raises(StateCorruptError, match="missing"):
-        contents(epoch.checkpoint, old)
+        contents(app.checkpoint, old)
 
 
-def test_a_savepoint_whose_commits_are_being_forgotten_is_made_again(
+def test_savepoint_is_retried_if_its_commits_are_removed_meanwhile(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    epoch = filled(tmp_path, kv())
-    commits = epoch.checkpoint.commits("a", epoch.objects)
-    put = epoch.objects.put_if_absent
+    app = filled(tmp_path, kv())
+    commits = app.checkpoint.commits("a", app.objects)
+    put = app.objects.put_if_absent
     turns = [0]
 
     def racing(name: str, data: bytes) -> bool:
         done = put(name, data)
         if name.startswith("savepoints/") and not turns[0]:
             turns[0] += 1
-            commits.append(Commit(4, "run", 6, epoch.last().tasks))
+            commits.append(Commit(4, "run", 6, app.last().tasks))
             commits.forget_before(4)
         return done
 
-    monkeypatch.setattr(epoch.objects, "put_if_absent", racing)
-    found = Savepoints(epoch.checkpoint, epoch.objects).create("x", CLOCK)
+    monkeypatch.setattr(app.objects, "put_if_absent", racing)
+    found = Savepoints(app.checkpoint, app.objects).create("x", CLOCK)
     assert found.commits["a"].batch == 4
 
 
-def test_a_fork_has_state_and_offsets_and_outlives_its_original(tmp_path: Path) -> None:
+def test_fork_has_state_and_offsets_and_outlives_original(tmp_path: Path) -> None:
     saved(tmp_path / "one")
     made = fork(ForkSource.parse(f"{tmp_path / 'one'}@before"), tmp_path / "two", "copy")
     shutil.rmtree(tmp_path / "one")
@@ -156,12 +156,12 @@ def test_a_fork_has_state_and_offsets_and_outlives_its_original(tmp_path: Path) 
     seed = made.commits("a", made.log.open()).last()
     assert seed is not None
     assert (seed.batch, text_keys(seed.positions)) == (SEED, {"a/0": 7, "a/1": 7})
-    assert seed.topics == {}  # its topics may be others of the same names
+    assert seed.topics == {}  # its topics may be other topics of the same names
     for task, pointer in seed.pointers().items():
         assert contents(made, pointer, task) == {"a": 1, "b": 2}
 
 
-def test_a_fork_on_other_topics_begins_at_a_time(tmp_path: Path) -> None:
+def test_fork_on_other_topics_begins_at_time(tmp_path: Path) -> None:
     saved(tmp_path / "one")
     when = datetime(2024, 1, 1, tzinfo=timezone.utc)
     made = fork(ForkSource(tmp_path / "one", "before", start=when), tmp_path / "two", "copy")
@@ -172,8 +172,8 @@ def test_a_fork_on_other_topics_begins_at_a_time(tmp_path: Path) -> None:
     assert all("next" not in pointer.meta for pointer in seed.pointers().values())
 
 
-def test_forks_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    epoch = saved(tmp_path / "one")
+def test_impossible_forks_are_rejected(tmp_path: Path) -> None:
+    app = saved(tmp_path / "one")
     source = ForkSource(tmp_path / "one", "before")
     with pytest.raises(SavepointError, match="names no savepoint"):
         ForkSource.parse("somewhere")
@@ -188,18 +188,18 @@ def test_forks_that_cannot_be_are_refused(tmp_path: Path) -> None:
     with pytest.raises(AppLockedError):
         fork(source, tmp_path / "two", "copy")
     lock.release()
-    ref = epoch.last().pointers()[TaskId("a", 0)].deltas[0]
-    epoch.objects.delete([ref.name])
+    ref = app.last().pointers()[TaskId("a", 0)].deltas[0]
+    app.objects.delete([ref.name])
     with pytest.raises(StateCorruptError, match="missing"):
         fork(source, tmp_path / "two", "copy")
     assert not (tmp_path / "two" / "app.json").exists()
 
 
-def test_what_a_fork_that_was_cut_short_has_written_goes_with_the_next(tmp_path: Path) -> None:
-    epoch = saved(tmp_path / "app")
-    lost = next(iter(epoch.last().pointers()[TaskId("a", 1)].objects())).name
-    data = epoch.objects.get(lost)
-    epoch.objects.delete([lost])
+def test_next_fork_removes_objects_of_interrupted_fork(tmp_path: Path) -> None:
+    app = saved(tmp_path / "app")
+    lost = next(iter(app.last().pointers()[TaskId("a", 1)].objects())).name
+    data = app.objects.get(lost)
+    app.objects.delete([lost])
     source, log = ForkSource(tmp_path / "app", "before"), Directory(str(tmp_path / "log"))
     log.open().put_if_absent("fork.0123456789ab.a/00/a/0/1-x.delta", b"of others")
     with pytest.raises(StateCorruptError):
@@ -209,7 +209,7 @@ def test_what_a_fork_that_was_cut_short_has_written_goes_with_the_next(tmp_path:
         Checkpoint.open(home_of(tmp_path / "fork"), "fork", topology(kv()), tasks={"a": 2})
     with pytest.raises(StateCorruptError, match="an interrupted fork to app 'fork'"):
         fork(source, tmp_path / "fork", "trial", log=log)
-    epoch.objects.put_if_absent(lost, data)
+    app.objects.put_if_absent(lost, data)
     fork(source, tmp_path / "fork", "fork", log=log)
     left = half & set(log.open().list(""))
     assert left == {"fork.0123456789ab.a/00/a/0/1-x.delta"}

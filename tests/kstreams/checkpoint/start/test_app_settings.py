@@ -1,4 +1,4 @@
-"""The settings of an app: said once, checked once, under one name each."""
+"""The settings of an app: defined once, checked once, with one name each."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from kstreams.checkpoint.storage.named_home import home_of
 from kstreams.errors import CompileError
 
 OBJECTS = {"self", "topology", "connection", "spark", "clock", "on_batch"}
-"""Arguments of `App` that are no values."""
+"""Arguments of `App` that are objects and not plain values."""
 
 
 def settings(**given: Any) -> AppSettings:
     return AppSettings("app", home_of(Path("/checkpoint")), **given)
 
 
-def test_each_setting_has_the_name_that_the_user_gives_it() -> None:
+def test_setting_has_name_of_app_argument() -> None:
     arguments = inspect.signature(App.__init__).parameters
     assert {each.name for each in fields(AppSettings)} == set(arguments) - OBJECTS
 
 
-def test_an_app_and_its_settings_have_the_same_defaults() -> None:
+def test_app_and_app_settings_have_same_defaults() -> None:
     arguments = inspect.signature(App.__init__).parameters
     plain = {each.name: each.default for each in fields(AppSettings) if each.default is not MISSING}
     plain["reset"] = ()
@@ -50,18 +50,18 @@ def test_an_app_and_its_settings_have_the_same_defaults() -> None:
     ],
     ids=lambda given: next(iter(given)),
 )
-def test_a_value_out_of_range_is_refused_by_its_name(given: dict[str, Any]) -> None:
+def test_value_out_of_range_is_rejected_with_its_name(given: dict[str, Any]) -> None:
     with pytest.raises(CompileError, match=next(iter(given))):
         settings(**given)
 
 
-def test_one_text_is_no_set_of_stores() -> None:
+def test_reset_given_as_one_text_is_rejected() -> None:
     with pytest.raises(CompileError, match=r"reset=\{'counts'\}"):
         store_names("counts")
     assert store_names(["counts"]) == {"counts"}
 
 
-def test_workers_get_no_setting_of_the_driver_alone() -> None:
+def test_workers_get_no_setting_of_driver() -> None:
     """Neither secrets of a session nor functions that need not pickle."""
     store = key_value_store("counts", key=TEXT, value=TEXT)
     given = settings(
@@ -73,12 +73,12 @@ def test_workers_get_no_setting_of_the_driver_alone() -> None:
         max_bytes_per_batch=7,
     )
     sent = given.for_workers()
-    assert b"hidden" not in cloudpickle.dumps(sent)  # type: ignore[no-untyped-call]  # pyspark's
+    assert b"hidden" not in cloudpickle.dumps(sent)  # type: ignore[no-untyped-call]  # pyspark is untyped
     assert pickle.loads(pickle.dumps(sent)) == sent
     assert sent == settings(packages=(), max_bytes_per_batch=7, state=given.state)
 
 
-def test_settings_show_no_configuration_of_spark() -> None:
+def test_repr_of_settings_leaves_out_spark_configuration() -> None:
     assert "hidden" not in repr(settings(config={"spark.ssl.keyPassword": "hidden"}))
 
 

@@ -1,4 +1,4 @@
-"""What is in loops between two batches stays through all that a checkpoint goes through."""
+"""Records in loops between two batches survive restarts, savepoints, forks and upgrades."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def under_way(home: Path, patch: pytest.MonkeyPatch) -> LoopHarness:
 
 
 def begin(harness: LoopHarness) -> None:
-    """Emit a batch, and run the first of what it takes."""
+    """Emit a batch, and run the first of the batches that it takes."""
     number = len(harness.input)
     records = batch_of(number)
     harness.input += records
@@ -67,7 +67,7 @@ def loop_objects(harness: LoopHarness) -> list[str]:
     return [name for name in harness.log.open().list("") if name.endswith(".loop")]
 
 
-def test_a_commit_names_what_is_under_way_and_the_end_waits_for_it(
+def test_commit_names_records_in_loop_and_end_waits_for_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
@@ -83,7 +83,7 @@ def test_a_commit_names_what_is_under_way_and_the_end_waits_for_it(
     assert harness.visits() == visits(harness.input)
 
 
-def test_what_loops_hold_is_planned_without_news_and_makes_room_for_less_of_them(
+def test_records_in_loop_are_planned_without_input_and_reduce_new_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
@@ -100,7 +100,7 @@ def test_what_loops_hold_is_planned_without_news_and_makes_room_for_less_of_them
     assert 0 < plan.record_count <= 10
 
 
-def test_a_savepoint_keeps_it_and_a_fork_goes_on_with_it(
+def test_savepoint_keeps_records_in_loop_and_fork_continues_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(query_driver, "_SWEEP_EVERY", 1)
@@ -127,7 +127,7 @@ def test_a_savepoint_keeps_it_and_a_fork_goes_on_with_it(
     forked.connection = harness.connection
     forked.start_driver()
     assert rows_by_loop(last(forked).loops) == {"again": count}
-    drain(forked)  # what was under way, and all that came since
+    drain(forked)  # the records in the loop, and all later ones
     assert forked.visits() == visits(harness.input)
 
     savepoints.delete("kept")
@@ -153,7 +153,7 @@ def refusal(harness: LoopHarness, topology: Topology, tasks: int = PARTITIONS) -
     return caught.value.message
 
 
-def test_an_upgrade_that_cannot_read_it_is_refused_and_drained_it_is_not(
+def test_upgrade_rejects_unreadable_records_in_loop_unless_drained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
@@ -178,7 +178,9 @@ def test_an_upgrade_that_cannot_read_it_is_refused_and_drained_it_is_not(
     assert list(made.shape["words"]["loops"]) == ["other"]
 
 
-def test_a_new_generation_goes_on_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_new_generation_continues_with_records_in_loop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     harness = under_way(tmp_path, monkeypatch)
     named = {part.name for part in last(harness).loops}
     topology = walking()
@@ -208,7 +210,7 @@ def visits_of_first_steps(records: Iterable[tuple[str, str]]) -> dict[str, int]:
     return found
 
 
-def test_leftovers_of_epochs_that_are_over_go_and_a_reset_finds_all(
+def test_cleanup_removes_loop_objects_of_old_epochs_and_reset_finds_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)
@@ -223,7 +225,7 @@ def test_leftovers_of_epochs_that_are_over_go_and_a_reset_finds_all(
     assert kept <= set(epoch_objects(objects, "crash", checkpoint.incarnation))
 
 
-def test_the_command_line_shows_and_verifies_it(
+def test_command_line_lists_and_verifies_records_in_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = under_way(tmp_path, monkeypatch)

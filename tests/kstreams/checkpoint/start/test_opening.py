@@ -1,4 +1,4 @@
-"""What a killed process has left beside a checkpoint goes at the next start."""
+"""The next start removes files left in a checkpoint by a killed process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _start(path: Path) -> None:
     )
 
 
-def test_a_start_removes_half_written_descriptions_and_dead_scratch(
+def test_start_removes_half_written_descriptions_and_scratch_of_dead_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

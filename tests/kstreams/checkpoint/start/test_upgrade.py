@@ -1,4 +1,4 @@
-"""A changed topology keeps what it can, and never empties or misreads a store unasked."""
+"""A changed topology keeps its stores, and empties or migrates one only on request."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def topology(*stores: StoreSpec[Any], topics: Collection[Topic[Any, Any]] = (A,)
     return builder.build()
 
 
-class Life:
-    """An app's checkpoint, without Spark."""
+class AppCheckpoint:
+    """The checkpoint of an app, without Spark."""
 
     def __init__(self, path: Path, first: Topology) -> None:
         self.path = path
@@ -118,9 +118,9 @@ class Life:
         return spec.open(Overlay(store))
 
 
-def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) -> Life:
-    """Begin a life whose key-value stores hold a=1, b=2."""
-    epoch = Life(path, first or topology(*specs))
+def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) -> AppCheckpoint:
+    """Create a checkpoint whose key-value stores hold a=1, b=2."""
+    app = AppCheckpoint(path, first or topology(*specs))
 
     def fill(overlay: Overlay) -> None:
         for spec in specs:
@@ -128,49 +128,49 @@ def filled(path: Path, *specs: StoreSpec[Any], first: Topology | None = None) ->
             live.put("a", 1)
             live.put("b", 2)
 
-    epoch.commit(3, fill, *specs)
-    return epoch
+    app.commit(3, fill, *specs)
+    return app
 
 
-def test_nothing_happens_when_nothing_has_changed(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
-    before = epoch.checkpoint
-    assert epoch.upgrade(topology(kv()), reset={"s"}) == before
+def test_upgrade_without_change_does_nothing(tmp_path: Path) -> None:
+    app = filled(tmp_path, kv())
+    before = app.checkpoint
+    assert app.upgrade(topology(kv()), reset={"s"}) == before
 
 
-def test_changes_that_touch_no_state_just_start(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
-    made = epoch.upgrade(topology(kv(), kv("t")))
-    assert (made.generations, epoch.last().batch) == ({}, 3)
-    assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
+def test_change_without_effect_on_state_keeps_generation(tmp_path: Path) -> None:
+    app = filled(tmp_path, kv())
+    made = app.upgrade(topology(kv(), kv("t")))
+    assert (made.generations, app.last().batch) == ({}, 3)
+    assert dict(app.live(kv()).range()) == {"a": 1, "b": 2}
 
 
-def test_another_source_begins_a_generation_on_state_and_offsets(tmp_path: Path) -> None:
+def test_added_source_begins_generation_with_previous_state_and_offsets(tmp_path: Path) -> None:
     first = topology(kv())
-    epoch = filled(tmp_path, kv(), first=first)
+    app = filled(tmp_path, kv(), first=first)
     builder = TopologyBuilder("shape")
     a, b = builder.add_source("a", A), builder.add_source("b", B)
     builder.add_processor("keep-a", filter_(lambda k, v: True), a, stores=[kv()])
     builder.add_processor("keep-b", filter_(lambda k, v: True), b, stores=[kv()])
-    made = epoch.upgrade(builder.build())
+    made = app.upgrade(builder.build())
     assert made.generations == {"a": 1}
     made.done_notes("a").begin(3)
     assert (tmp_path / "generations" / "1" / "a" / "done" / "3").exists()
     assert made.epoch("a") != made.incarnation
-    assert (epoch.last().batch, text_keys(epoch.last().positions)) == (SEED, {"a/0": 7, "a/1": 7})
-    assert epoch.last().topics == {"a": "id-of-a"}
-    assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
+    assert (app.last().batch, text_keys(app.last().positions)) == (SEED, {"a/0": 7, "a/1": 7})
+    assert app.last().topics == {"a": "id-of-a"}
+    assert dict(app.live(kv()).range()) == {"a": 1, "b": 2}
 
 
-def test_a_new_query_begins_fresh_beside_the_old(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
-    made = epoch.upgrade(topology(kv(), topics=[A, B]))
+def test_new_query_begins_empty_and_existing_query_is_kept(tmp_path: Path) -> None:
+    app = filled(tmp_path, kv())
+    made = app.upgrade(topology(kv(), topics=[A, B]))
     assert (made.generations, set(made.queries)) == ({}, {"a", "b"})
-    assert made.commits("b", epoch.objects).last() is None
+    assert made.commits("b", app.objects).last() is None
 
 
 @pytest.mark.parametrize(
-    ("new", "tasks", "told"),
+    ("new", "tasks", "expected_text"),
     [
         (topology(kv(value=DOUBLE)), 2, "would be misread: value was int64, now double"),
         (
@@ -189,50 +189,50 @@ def test_a_new_query_begins_fresh_beside_the_old(tmp_path: Path) -> None:
     ],
     ids=["serde", "renamed", "removed", "partitions", "routing", "kind"],
 )
-def test_what_would_empty_or_misread_a_store_is_refused(
-    tmp_path: Path, new: Topology, tasks: int, told: str
+def test_change_that_would_empty_or_misread_store_is_rejected(
+    tmp_path: Path, new: Topology, tasks: int, expected_text: str
 ) -> None:
-    epoch = filled(tmp_path, kv())
+    app = filled(tmp_path, kv())
     before = (tmp_path / "app.json").read_text()
     with pytest.raises(CheckpointMismatchError) as caught:
-        epoch.upgrade(new, tasks=tasks)
-    assert told in caught.value.message
+        app.upgrade(new, tasks=tasks)
+    assert expected_text in caught.value.message
     assert "The whole plan:" in caught.value.message
     assert (tmp_path / "app.json").read_text() == before
 
 
-def test_reset_empties_one_store_and_keeps_the_others(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv(), kv("other"))
-    epoch.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"})
-    assert list(epoch.live(kv(value=DOUBLE)).range()) == []
-    assert dict(epoch.live(kv("other")).range()) == {"a": 1, "b": 2}
-    assert epoch.last().pointers()[TaskId("a", 0)].meta == {"next": {"a/0": 7}}
-    again = epoch.checkpoint
-    assert epoch.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"}) == again
+def test_reset_empties_one_store_and_keeps_other_stores(tmp_path: Path) -> None:
+    app = filled(tmp_path, kv(), kv("other"))
+    app.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"})
+    assert list(app.live(kv(value=DOUBLE)).range()) == []
+    assert dict(app.live(kv("other")).range()) == {"a": 1, "b": 2}
+    assert app.last().pointers()[TaskId("a", 0)].meta == {"next": {"a/0": 7}}
+    again = app.checkpoint
+    assert app.upgrade(topology(kv(value=DOUBLE), kv("other")), reset={"s"}) == again
 
 
-def test_a_migration_converts_values_and_leaves_out_none(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
+def test_migration_converts_values_and_drops_none(tmp_path: Path) -> None:
+    app = filled(tmp_path, kv())
     change = Migration(kv(), lambda key, value: None if key == "b" else value / 2)
-    epoch.upgrade(topology(kv(value=DOUBLE)), migrate={"s": change})
-    assert dict(epoch.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
-    assert dict(epoch.live(kv(value=DOUBLE), TaskId("a", 1)).range()) == {"a": 0.5}
-    # Left in the program it does nothing: not now, not at the next change.
-    epoch.upgrade(topology(kv(value=DOUBLE), kv("t"), topics=[A, B]), migrate={"s": change})
-    assert dict(epoch.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
+    app.upgrade(topology(kv(value=DOUBLE)), migrate={"s": change})
+    assert dict(app.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
+    assert dict(app.live(kv(value=DOUBLE), TaskId("a", 1)).range()) == {"a": 0.5}
+    # A migration that stays in the program is not applied again, now or at the next change.
+    app.upgrade(topology(kv(value=DOUBLE), kv("t"), topics=[A, B]), migrate={"s": change})
+    assert dict(app.live(kv(value=DOUBLE)).range()) == {"a": 0.5}
 
 
-def test_a_store_is_renamed_with_its_contents(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
-    epoch.upgrade(topology(kv("t")), migrate={"t": Migration(kv())})
-    assert dict(epoch.live(kv("t")).range()) == {"a": 1, "b": 2}
-    assert epoch.last().pointers()[TaskId("a", 0)].stores == ("t",)
+def test_store_is_renamed_with_its_contents(tmp_path: Path) -> None:
+    app = filled(tmp_path, kv())
+    app.upgrade(topology(kv("t")), migrate={"t": Migration(kv())})
+    assert dict(app.live(kv("t")).range()) == {"a": 1, "b": 2}
+    assert app.last().pointers()[TaskId("a", 0)].stores == ("t",)
 
 
 @pytest.mark.parametrize("kind", [timestamped_store, window_store, session_store])
-def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
+def test_times_survive_migration(tmp_path: Path, kind: Any) -> None:
     old, new = kind("s", key=TEXT, value=INT64), kind("s", key=TEXT, value=DOUBLE)
-    epoch = Life(tmp_path, topology(old))
+    app = AppCheckpoint(tmp_path, topology(old))
 
     def fill(overlay: Overlay) -> None:
         live = old.open(overlay)
@@ -243,10 +243,10 @@ def test_times_survive_a_migration(tmp_path: Path, kind: Any) -> None:
         else:
             live.put(Windowed("a", 60, 77), 1)
 
-    epoch.commit(0, fill, old)
+    app.commit(0, fill, old)
     change = Migration(old, lambda key, value: value + 0.5)
-    epoch.upgrade(topology(new), migrate={"s": change})
-    live = epoch.live(new)
+    app.upgrade(topology(new), migrate={"s": change})
+    live = app.live(new)
     if kind is timestamped_store:
         assert live.get("a") == (1.5, 77)
     elif kind is window_store:
@@ -271,12 +271,14 @@ def fill_versions(overlay: Overlay) -> None:
         live.put("c", value, time)
 
 
-def test_versions_move_with_their_times_and_a_value_left_out_ends_there(tmp_path: Path) -> None:
-    epoch = Life(tmp_path, topology(versioned()))
-    epoch.commit(0, fill_versions, versioned())
+def test_migration_of_versioned_store_keeps_times_and_drops_none_at_its_time(
+    tmp_path: Path,
+) -> None:
+    app = AppCheckpoint(tmp_path, topology(versioned()))
+    app.commit(0, fill_versions, versioned())
     change = Migration(versioned(), lambda key, value: None if value == 2 else value + 0.5)
-    epoch.upgrade(topology(versioned(DOUBLE)), migrate={"s": change})
-    live = epoch.live(versioned(DOUBLE))
+    app.upgrade(topology(versioned(DOUBLE)), migrate={"s": change})
+    live = app.live(versioned(DOUBLE))
     assert history(live, "a") == [(1.5, 10, 20)]
     assert history(live, "b") == [(3.5, 10, 30)]
     assert history(live, "c") == [(4.5, 5, 15), (6.5, 25, None)]
@@ -285,33 +287,33 @@ def test_versions_move_with_their_times_and_a_value_left_out_ends_there(tmp_path
 
 
 @pytest.mark.parametrize("way", ["reset", "migrate"])
-def test_a_timestamped_table_becomes_a_versioned_one_and_the_other_way(
+def test_timestamped_store_becomes_versioned_and_back_by_reset_or_migration(
     tmp_path: Path, way: str
 ) -> None:
     plain = timestamped_store("s", key=TEXT, value=INT64)
-    epoch = Life(tmp_path, topology(versioned()))
-    epoch.commit(0, fill_versions, versioned())
+    app = AppCheckpoint(tmp_path, topology(versioned()))
+    app.commit(0, fill_versions, versioned())
     for old, new, change in (
         (versioned(), plain, "kind was versioned, now timestamped"),
         (plain, versioned(), "kind was timestamped, now versioned"),
     ):
         with pytest.raises(CheckpointMismatchError, match=change) as caught:
-            epoch.upgrade(topology(new))
+            app.upgrade(topology(new))
         assert "migrate={'s': Migration(" in caught.value.message
         if way == "reset":
-            epoch.upgrade(topology(new), reset={"s"})
-            assert list(epoch.live(new).range()) == []
+            app.upgrade(topology(new), reset={"s"})
+            assert list(app.live(new).range()) == []
         else:
-            epoch.upgrade(topology(new), migrate={"s": Migration(old)})
-            rows = dict(epoch.live(new).range())
+            app.upgrade(topology(new), migrate={"s": Migration(old)})
+            rows = dict(app.live(new).range())
             if new is plain:
                 assert rows == {"a": (2, 20), "c": (6, 25)}
             else:
-                assert history(epoch.live(new), "a") == [(2, 20, None)]
+                assert history(app.live(new), "a") == [(2, 20, None)]
 
 
 @pytest.mark.parametrize(
-    ("migration", "error", "told"),
+    ("migration", "error", "expected_text"),
     [
         (Migration(kv(value=DOUBLE)), CheckpointMismatchError, "is not what is stored"),
         (Migration(kv(), lambda k, v: 1 / 0), ProcessingError, "ZeroDivisionError"),
@@ -319,46 +321,46 @@ def test_a_timestamped_table_becomes_a_versioned_one_and_the_other_way(
     ],
     ids=["wrong old definition", "raises", "wrong type"],
 )
-def test_a_migration_that_fails_changes_nothing(
-    tmp_path: Path, migration: Migration, error: type[Exception], told: str
+def test_failing_migration_changes_nothing(
+    tmp_path: Path, migration: Migration, error: type[Exception], expected_text: str
 ) -> None:
-    epoch = filled(tmp_path, kv())
-    with pytest.raises(error, match=told):
-        epoch.upgrade(topology(kv(value=DOUBLE)), migrate={"s": migration})
-    epoch.upgrade(topology(kv()))
-    assert dict(epoch.live(kv()).range()) == {"a": 1, "b": 2}
+    app = filled(tmp_path, kv())
+    with pytest.raises(error, match=expected_text):
+        app.upgrade(topology(kv(value=DOUBLE)), migrate={"s": migration})
+    app.upgrade(topology(kv()))
+    assert dict(app.live(kv()).range()) == {"a": 1, "b": 2}
 
 
-def test_orders_for_unknown_stores_are_refused(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
+def test_reset_and_migration_of_unknown_stores_are_rejected(tmp_path: Path) -> None:
+    app = filled(tmp_path, kv())
     orders = {"t": Migration(kv("nowhere"))}
     with pytest.raises(CheckpointMismatchError, match="which the checkpoint has not"):
-        epoch.upgrade(topology(kv(), kv("t")), migrate=orders)
+        app.upgrade(topology(kv(), kv("t")), migrate=orders)
     with pytest.raises(CheckpointMismatchError, match="reset names 'x', which is no store"):
-        epoch.upgrade(topology(kv(), kv("t")), reset={"x"})
+        app.upgrade(topology(kv(), kv("t")), reset={"x"})
 
 
-def test_stores_of_two_groups_do_not_come_together(tmp_path: Path) -> None:
+def test_upgrade_that_joins_stores_of_two_groups_is_rejected(tmp_path: Path) -> None:
     builder = TopologyBuilder("shape")
     for topic, spec in ((A, kv()), (B, kv("t"))):
         source = builder.add_source(topic.name, topic)
         builder.add_processor(f"p-{topic.name}", filter_(lambda k, v: True), source, stores=[spec])
-    epoch = Life(tmp_path, builder.build())
+    app = AppCheckpoint(tmp_path, builder.build())
     with pytest.raises(CheckpointMismatchError, match="would join the stores"):
-        epoch.upgrade(topology(kv(), kv("t")))
+        app.upgrade(topology(kv(), kv("t")))
 
 
-def test_renaming_a_source_keeps_state_and_offsets(tmp_path: Path) -> None:
-    epoch = filled(tmp_path, kv())
+def test_renamed_source_keeps_state_and_offsets(tmp_path: Path) -> None:
+    app = filled(tmp_path, kv())
     builder = TopologyBuilder("shape")
     source = builder.add_source("renamed", A)
     builder.add_processor("keep-a", filter_(lambda k, v: True), source, stores=[kv()])
-    made = epoch.upgrade(builder.build())
-    seed = made.commits("renamed", epoch.objects).last()
+    made = app.upgrade(builder.build())
+    seed = made.commits("renamed", app.objects).last()
     assert seed is not None
     assert seed.positions == {TopicPartition("a", 0): 7, TopicPartition("a", 1): 7}
     pointer = seed.pointers()[TaskId("renamed", 0)]
     store = MemoryStore(["s"])
     key = made.task_key("renamed", TaskId("renamed", 0))
-    DurableLog(epoch.objects, key).restore(pointer, store)
+    DurableLog(app.objects, key).restore(pointer, store)
     assert dict(kv().open(Overlay(store)).range()) == {"a": 1, "b": 2}

@@ -1,4 +1,4 @@
-"""Which batch was done last, by notes of one's own, else by those of an older checkpoint."""
+"""Number of the last finished batch: own notes, or the notes of an older checkpoint."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from kstreams.checkpoint.storage.finished_batches import NO_NOTES, DoneNotes
 
 
-def test_the_newest_batch_is_told_and_few_are_kept(tmp_path: Path) -> None:
+def test_last_is_newest_batch_and_older_notes_are_removed(tmp_path: Path) -> None:
     notes = DoneNotes(tmp_path / "q" / "done")
     assert notes.last() == -1
     notes.begin(-1)
@@ -24,7 +24,7 @@ def test_the_newest_batch_is_told_and_few_are_kept(tmp_path: Path) -> None:
     assert DoneNotes(tmp_path / "q" / "done").last() == 13
 
 
-def test_a_checkpoint_that_was_removed_is_not_begun_again_by_a_note(tmp_path: Path) -> None:
+def test_note_does_not_recreate_removed_checkpoint(tmp_path: Path) -> None:
     notes = DoneNotes(tmp_path / "q" / "done")
     notes.begin(-1)
     shutil.rmtree(tmp_path / "q")
@@ -34,7 +34,7 @@ def test_a_checkpoint_that_was_removed_is_not_begun_again_by_a_note(tmp_path: Pa
 
 
 @pytest.mark.parametrize("last", [-1, 3])
-def test_a_start_leaves_no_note_of_what_is_not_committed(tmp_path: Path, last: int) -> None:
+def test_begin_removes_notes_of_uncommitted_batches(tmp_path: Path, last: int) -> None:
     notes = DoneNotes(tmp_path)
     notes.begin(-1)
     notes.note(4)
@@ -43,24 +43,24 @@ def test_a_start_leaves_no_note_of_what_is_not_committed(tmp_path: Path, last: i
     assert notes.last() == last
 
 
-def test_what_is_no_number_is_no_note(tmp_path: Path) -> None:
+def test_files_whose_name_is_no_number_are_ignored(tmp_path: Path) -> None:
     notes = DoneNotes(tmp_path)
     for name in ("7", ".9.crc", "x", "²", "-8"):
         (tmp_path / name).touch()
     assert notes.last() == 7
 
 
-def test_older_notes_stand_until_there_are_own(tmp_path: Path) -> None:
+def test_older_notes_are_used_until_own_notes_exist(tmp_path: Path) -> None:
     older = tmp_path / "older"
     older.mkdir()
     (older / "5").touch()
     notes = DoneNotes(tmp_path / "done", older)
     assert notes.last() == 5
-    notes.begin(4)  # the older ones knew of batches without a plan
+    notes.begin(4)  # the older notes include batches without a plan
     assert notes.last() == 4
 
 
-def test_nothing_is_noted_nowhere() -> None:
+def test_no_notes_keeps_nothing() -> None:
     NO_NOTES.begin(3)
     NO_NOTES.note(4)
     assert NO_NOTES.last() == -1

@@ -1,4 +1,4 @@
-"""One app a checkpoint; a process that is gone holds nothing."""
+"""The lock of a checkpoint: one app at a time, released when its process ends."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _holder(path: Path) -> subprocess.Popen[str]:
     return process
 
 
-def test_a_second_holder_is_refused_by_name(tmp_path: Path) -> None:
+def test_second_holder_is_rejected_with_name_of_first(tmp_path: Path) -> None:
     first, second = CheckpointLock(tmp_path), CheckpointLock(tmp_path)
     first.acquire()
     with pytest.raises(AppLockedError) as caught:
@@ -51,7 +51,7 @@ def test_a_second_holder_is_refused_by_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.kill
-def test_another_process_is_named_and_leaves_nothing_when_killed(tmp_path: Path) -> None:
+def test_holder_in_other_process_is_named_and_its_death_releases_lock(tmp_path: Path) -> None:
     with _holder(tmp_path) as process:
         lock = CheckpointLock(tmp_path)
         with pytest.raises(AppLockedError, match=rf'"pid": {process.pid}\b'):
@@ -62,7 +62,7 @@ def test_another_process_is_named_and_leaves_nothing_when_killed(tmp_path: Path)
         lock.release()
 
 
-def test_other_checkpoints_are_free(tmp_path: Path) -> None:
+def test_locks_of_other_checkpoints_are_free(tmp_path: Path) -> None:
     one, other = CheckpointLock(tmp_path / "one"), CheckpointLock(tmp_path / "other")
     one.acquire()
     other.acquire()
@@ -70,11 +70,11 @@ def test_other_checkpoints_are_free(tmp_path: Path) -> None:
     other.release()
 
 
-def test_a_holder_finds_that_another_has_come_where_locks_do_not_hold(tmp_path: Path) -> None:
+def test_check_detects_takeover_where_file_locks_do_not_work(tmp_path: Path) -> None:
     older, newer = CheckpointLock(tmp_path), CheckpointLock(tmp_path)
     older.acquire()
     older.check()
-    (tmp_path / "lock").unlink()  # so both can take it
+    (tmp_path / "lock").unlink()  # so both can take the lock
     with pytest.raises(FencedError, match=r"taken over by another app \(unknown\)"):
         older.check()
     newer.acquire()
@@ -87,7 +87,7 @@ def test_a_holder_finds_that_another_has_come_where_locks_do_not_hold(tmp_path: 
     older.release()
 
 
-def test_a_link_in_the_place_of_the_lock_is_not_written_through(tmp_path: Path) -> None:
+def test_link_in_place_of_lock_is_not_followed(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     theirs.write_text("precious")
     (tmp_path / "c").mkdir()

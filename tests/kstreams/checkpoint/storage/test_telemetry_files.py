@@ -1,4 +1,4 @@
-"""Files that tell of an app: whole documents, bounded lines, in directories and object stores."""
+"""Telemetry files of an app: documents and bounded lines, in directories and object stores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kstreams.checkpoint.storage.directory_telemetry import DirectoryTelemetry
 from kstreams.checkpoint.storage.object_telemetry import ObjectTelemetry
 from kstreams.checkpoint.storage.telemetry_files import TelemetryFiles
 from kstreams.state.log.traffic import CountedObjects, Traffic
-from kstreams.testing.resident_objects import ResidentObjects
+from kstreams_testing.resident_objects import ResidentObjects
 
 
 @pytest.fixture(params=["directory", "objects"])
@@ -21,18 +21,18 @@ def files(request: pytest.FixtureRequest, tmp_path: Path) -> TelemetryFiles:
     return ObjectTelemetry(ResidentObjects())
 
 
-def test_what_is_not_there_is_nothing(files: TelemetryFiles) -> None:
+def test_missing_files_are_read_as_empty(files: TelemetryFiles) -> None:
     assert files.read("live.json") is None
     assert files.lines("reports/q.jsonl", 10) == []
 
 
-def test_a_document_is_replaced(files: TelemetryFiles) -> None:
+def test_document_is_replaced(files: TelemetryFiles) -> None:
     files.replace("live.json", b"1")
     files.replace("live.json", b"2")
     assert files.read("live.json") == b"2"
 
 
-def test_the_last_lines_come_oldest_first(files: TelemetryFiles) -> None:
+def test_lines_returns_last_lines_oldest_first(files: TelemetryFiles) -> None:
     for n in range(5):
         files.append("reports/q.jsonl", [b"%d" % n, b"%d'" % n])
     assert files.lines("reports/q.jsonl", 3) == [b"3'", b"4", b"4'"]
@@ -40,7 +40,7 @@ def test_the_last_lines_come_oldest_first(files: TelemetryFiles) -> None:
     assert files.lines("reports/other.jsonl", 3) == []
 
 
-def test_files_of_lines_have_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_of_lines_have_bounded_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directory_telemetry, "_MOST_BYTES", 100)
     monkeypatch.setattr(directory_telemetry, "_PIECE", 16)
     files = DirectoryTelemetry(tmp_path)
@@ -52,14 +52,14 @@ def test_files_of_lines_have_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert found == [b"line %06d" % n for n in range(38, 50)]
 
 
-def test_a_line_that_a_kill_has_cut_stands_alone(tmp_path: Path) -> None:
+def test_append_after_line_cut_by_kill_begins_new_line(tmp_path: Path) -> None:
     files = DirectoryTelemetry(tmp_path)
     (tmp_path / "m.jsonl").write_bytes(b'{"f":1}\n{"f":')
     files.append("m.jsonl", [b'{"f":2}'])
     assert files.lines("m.jsonl", 9) == [b'{"f":1}', b'{"f":', b'{"f":2}']
 
 
-def test_links_are_not_followed(tmp_path: Path) -> None:
+def test_links_in_telemetry_directory_are_not_followed(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_bytes(b"secret")
     for name in ("live.json", "m.jsonl"):
@@ -76,7 +76,7 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert (other.read_bytes(), (tmp_path / "live.json").is_symlink()) == (b"secret", False)
 
 
-def test_objects_cost_a_put_each_time_and_old_ones_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_append_costs_one_put_and_old_objects_are_removed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(object_telemetry, "_MOST_PARTS", 3)
     kept = ResidentObjects()
     counted = CountedObjects(kept)
@@ -92,7 +92,7 @@ def test_objects_cost_a_put_each_time_and_old_ones_go(monkeypatch: pytest.Monkey
     assert (files.read("live.json"), files.lines("m.jsonl", 9)) == (b"5", [b"3", b"4", b"5"])
 
 
-def test_two_drivers_write_beside_each_other() -> None:
+def test_two_drivers_write_without_overwriting_each_other() -> None:
     kept = ResidentObjects()
     older, newer = ObjectTelemetry(kept), ObjectTelemetry(kept)
     for n in range(3):

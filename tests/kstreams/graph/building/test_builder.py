@@ -1,4 +1,4 @@
-"""What the builder takes, keeps and refuses at the call."""
+"""`TopologyBuilder`: arguments it accepts, keeps, and rejects at the call."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ def build_one(supplier: Callable[[], Any]) -> ProcessorNode:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "a\nb", "ä?", "..", "-"])
-def test_a_topology_name_that_cannot_be_a_folder_fails_at_the_call(name: str) -> None:
+def test_topology_name_that_cannot_be_a_folder_fails_at_the_call(name: str) -> None:
     with pytest.raises(TopologyError, match="a topology's name consists of letters"):
         TopologyBuilder(name)
 
 
 @pytest.mark.parametrize("name", ["a", "word-count", "a.b_c-1", "zählung"])
-def test_a_plain_topology_name_is_taken(name: str) -> None:
+def test_valid_topology_name_is_accepted(name: str) -> None:
     assert TopologyBuilder(name).name == name
 
 
-def test_a_source_takes_the_builders_policy_unless_it_has_its_own() -> None:
+def test_source_has_policy_of_builder_unless_given_its_own() -> None:
     builder = TopologyBuilder("policies", on_error="skip")
     builder.add_sink("out", to_stdout(), source(builder, "a"))
     own = builder.add_source("b", LINES, on_error=DeadLetter("dead"), start="latest")
@@ -64,7 +64,7 @@ def test_a_source_takes_the_builders_policy_unless_it_has_its_own() -> None:
     assert (second.on_error, second.start) == (DeadLetter("dead"), "latest")
 
 
-def test_a_repartition_keeps_what_it_was_given() -> None:
+def test_repartition_has_given_serdes_and_partitions() -> None:
     builder = TopologyBuilder("edges", on_error="skip")
     words = builder.repartition("by", source(builder, "a"), key=TEXT, value=TEXT, partitions=3)
     builder.add_sink("out", to_stdout(), words)
@@ -73,13 +73,13 @@ def test_a_repartition_keeps_what_it_was_given() -> None:
     assert (node.key, node.value, node.partitions, node.on_error) == (TEXT, TEXT, 3, "skip")
 
 
-def test_a_repartition_into_no_partitions_fails_at_the_call() -> None:
+def test_repartition_with_zero_partitions_fails_at_the_call() -> None:
     builder = TopologyBuilder("edges")
     with pytest.raises(TopologyError, match="partition count is 0, expected 1 to 10,000"):
         builder.repartition("by", source(builder, "a"), key=TEXT, value=TEXT, partitions=0)
 
 
-def test_the_probe_tells_what_a_processor_is() -> None:
+def test_processor_node_has_properties_of_its_processor() -> None:
     nodes = word_count().nodes
     count = nodes["count"]
     assert isinstance(count, ProcessorNode)
@@ -102,19 +102,19 @@ def test_the_probe_tells_what_a_processor_is() -> None:
     ],
     ids=["an instance", "no processor", "always the same"],
 )
-def test_a_supplier_that_is_none_fails_at_the_call(supplier: Any, text: str) -> None:
+def test_invalid_supplier_fails_at_the_call(supplier: Any, text: str) -> None:
     with pytest.raises(TopologyError, match=text) as caught:
         build_one(supplier)
     assert "Hint: pass the class itself" in str(caught.value)
 
 
-def test_a_parent_that_is_no_handle_fails_at_the_call() -> None:
+def test_parent_that_is_no_node_fails_at_the_call() -> None:
     builder: Any = TopologyBuilder("parents")
     with pytest.raises(TopologyError, match="a parent of node 'x' is a str, not a handle"):
         builder.add_processor("x", Keeps, "lines")
 
 
-def test_a_parent_given_twice_counts_once() -> None:
+def test_duplicate_parent_counts_once() -> None:
     builder = TopologyBuilder("twice")
     parent = source(builder, "a")
     builder.add_sink("out", to_stdout(), parent, parent)
@@ -135,14 +135,14 @@ def test_branches_are_children_of_the_branch_node() -> None:
     assert isinstance(root.supplier(), Branch)
 
 
-def test_merge_has_all_parents_in_their_order() -> None:
+def test_merge_node_has_all_parents_in_order() -> None:
     builder = TopologyBuilder("merge")
     merged = builder.merge("all", source(builder, "b"), source(builder, "a"))
     builder.add_sink("out", to_stdout(), merged)
     assert builder.build().nodes["all"].parents == ("b", "a")
 
 
-def test_mirror_adds_a_sink_and_goes_on() -> None:
+def test_mirror_adds_sink_and_returns_its_parent() -> None:
     builder = TopologyBuilder("mirror")
     lines = builder.add_source("lines", LINES)
     copy = Topic("copy", key=LINES.key, value=LINES.value)
@@ -152,7 +152,7 @@ def test_mirror_adds_a_sink_and_goes_on() -> None:
     assert (sink.target, sink.parents) == (copy, ("lines",))
 
 
-def test_validate_has_two_outputs() -> None:
+def test_validate_node_has_two_outputs() -> None:
     builder = TopologyBuilder("validate")
     valid, invalid = builder.validate("check", source(builder, "a"), lambda k, v: None)
     builder.add_sink("good", to_stdout(), valid)
@@ -161,7 +161,7 @@ def test_validate_has_two_outputs() -> None:
     assert (valid.name, invalid.name) == ("check.valid", "check.invalid")
 
 
-def test_a_function_sink_is_labelled_with_the_functions_name() -> None:
+def test_function_sink_has_name_of_function_as_label() -> None:
     builder = TopologyBuilder("functions")
     builder.add_sink("out", to_function(print), source(builder, "a"))
     sink = builder.build().nodes["out"]
@@ -170,14 +170,14 @@ def test_a_function_sink_is_labelled_with_the_functions_name() -> None:
     assert sink.target.label == "print"
 
 
-def test_a_handle_names_its_node() -> None:
+def test_node_handle_has_name_and_builder() -> None:
     builder = TopologyBuilder("handles")
     node = builder.add_source("lines", LINES)
     assert (node.name, node.builder) == ("lines", builder)
     assert node == Node("lines", builder)
 
 
-def test_build_can_be_called_again_and_does_not_see_later_nodes() -> None:
+def test_topology_does_not_include_nodes_added_after_build() -> None:
     builder = TopologyBuilder("again")
     node = source(builder, "a")
     builder.add_sink("out", to_stdout(), node)
@@ -187,19 +187,19 @@ def test_build_can_be_called_again_and_does_not_see_later_nodes() -> None:
     assert list(builder.build().nodes) == ["a", "out", "more"]
 
 
-def test_a_topology_travels_by_cloudpickle() -> None:
+def test_topology_can_be_pickled_by_cloudpickle() -> None:
     topology = word_count()
     copy = pickle.loads(cloudpickle.dumps(topology))  # type: ignore[no-untyped-call]
     assert copy.describe() == topology.describe()
     assert copy.fingerprint() == topology.fingerprint()
 
 
-def test_a_topology_of_module_level_parts_travels_by_pickle() -> None:
+def test_topology_of_module_level_functions_can_be_pickled() -> None:
     copy = pickle.loads(pickle.dumps(word_count()))
     assert copy.describe() == word_count().describe()
 
 
-def test_errors_of_the_builder_are_the_librarys_and_value_errors() -> None:
+def test_builder_error_is_library_error_and_value_error() -> None:
     builder = TopologyBuilder("nothing")
     with pytest.raises(TopologyError) as caught:
         builder.build()
@@ -207,7 +207,7 @@ def test_errors_of_the_builder_are_the_librarys_and_value_errors() -> None:
     assert isinstance(caught.value, ValueError)
 
 
-def test_nodes_come_in_the_order_they_were_added() -> None:
+def test_nodes_have_order_of_calls() -> None:
     builder = TopologyBuilder("order")
     lines = builder.add_source("lines", LINES)
     deep = builder.add_processor("deep", map_values(len), lines)
@@ -218,7 +218,7 @@ def test_nodes_come_in_the_order_they_were_added() -> None:
     assert [node.name for node in group.children()["lines"]] == ["deep", "early"]
 
 
-def test_two_nodes_may_share_a_store_by_equal_definitions() -> None:
+def test_two_nodes_may_share_store_with_equal_definitions() -> None:
     builder = TopologyBuilder("shared")
     words = builder.add_source("words", Topic("words", key=TEXT, value=NONE))
     first = builder.add_processor("first", Count, words, stores=[COUNTS])

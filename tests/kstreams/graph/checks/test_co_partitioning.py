@@ -1,4 +1,4 @@
-"""Entries whose records meet have one key serde, and topics that fit together."""
+"""Inputs joined or merged by key need one key serde and co-partitioned topics."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def of_other_windows_keys(b: Any) -> None:
     b.add_processor("meet", Keeps, *both, stores=[COUNTS])
 
 
-def said(one: str, other: str, keys: str = "text and json[str]") -> str:
+def problem_text(one: str, other: str, keys: str = "text and json[str]") -> str:
     return (
         f"records of '{one}' and '{other}' meet in store 'counts', but their keys are {keys}: "
         "equal keys are other bytes there, and so lie in other partitions; give both one key "
@@ -62,13 +62,15 @@ def said(one: str, other: str, keys: str = "text and json[str]") -> str:
 @pytest.mark.parametrize(
     ("wire", "problem"),
     [
-        (one_node, said("left", "right")),
-        (one_store, said("left", "right")),
-        (a_source_and_an_edge, said("right", "moved", "json[str] and text")),
-        (of_other_windows_keys, said("left", "right")),
+        (one_node, problem_text("left", "right")),
+        (one_store, problem_text("left", "right")),
+        (a_source_and_an_edge, problem_text("right", "moved", "json[str] and text")),
+        (of_other_windows_keys, problem_text("left", "right")),
     ],
 )
-def test_entries_that_meet_have_one_key_serde(wire: Callable[[Any], None], problem: str) -> None:
+def test_inputs_with_common_store_need_same_key_serde(
+    wire: Callable[[Any], None], problem: str
+) -> None:
     builder = TopologyBuilder("t")
     wire(builder)
     with pytest.raises(TopologyError) as caught:
@@ -107,7 +109,7 @@ def windows_of_one_key(b: Any) -> None:
 @pytest.mark.parametrize(
     "wire", [two_stores, moved_by_the_same, made_twice, without_keys, windows_of_one_key]
 )
-def test_no_false_alarm(wire: Callable[[Any], None]) -> None:
+def test_co_partitioned_inputs_are_accepted(wire: Callable[[Any], None]) -> None:
     builder = TopologyBuilder("t")
     wire(builder)
     built = builder.build()
@@ -135,7 +137,7 @@ USERS: Topic[str, int] = Topic("users-topic", TEXT, INT64)
 COUNTS_OF = {"clicks-topic": 4, "users-topic": 12}
 
 
-def test_unequal_counts_name_the_smaller_topic_and_the_lines_to_write() -> None:
+def test_unequal_counts_error_names_smaller_topic_and_code_to_add() -> None:
     sizes = {"clicks-topic": 3_000_000, "users-topic": 1_200}
     text = hint(meeting(CLICKS, USERS), COUNTS_OF, sizes.__getitem__)
     assert (
@@ -150,18 +152,18 @@ def test_unequal_counts_name_the_smaller_topic_and_the_lines_to_write() -> None:
     assert "Or create the topics with one partition count." in text
 
 
-def test_where_sizes_are_unknown_partitions_decide_which_is_smaller() -> None:
+def test_smaller_topic_is_chosen_by_partitions_if_sizes_are_unknown() -> None:
     text = hint(meeting(CLICKS, USERS), COUNTS_OF)
     assert "Topic 'clicks-topic' is the smaller side (4 partitions, against 12 partitions" in text
 
 
-def test_an_edge_of_another_count_is_told_to_leave_it_out() -> None:
+def test_unequal_repartition_error_suggests_leaving_out_partitions() -> None:
     text = hint(meeting(CLICKS, USERS, partitions=6), COUNTS_OF)
     assert "Leave partitions=6 out of repartition 'moved': it gets the 4" in text
     assert "smaller" not in text
 
 
-def test_another_partitioner_names_the_line_too() -> None:
+def test_error_of_other_partitioner_shows_code_to_add() -> None:
     topic = Topic("clicks-topic", TEXT, INT64, partitioner=CRC32)
     text = hint(meeting(topic, USERS), dict.fromkeys(COUNTS_OF, 2), {"users-topic": 1}.get)
     assert "Topic 'clicks-topic' is the smaller side" in text

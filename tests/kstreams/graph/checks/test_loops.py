@@ -1,4 +1,4 @@
-"""Loops in the graph: what is wrong with them, and what a topology says of them."""
+"""Loops in the graph: validation, description and shape."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def problems(builder: TopologyBuilder) -> tuple[str, ...]:
     return caught.value.problems
 
 
-def test_a_loop_leads_back_into_its_own_group_and_is_no_cycle() -> None:
+def test_loop_leads_back_into_its_group_without_cycle() -> None:
     (group,) = round_trip().build().groups
 
     assert [loop.name for loop in group.loops] == ["again"]
@@ -59,7 +59,7 @@ def test_a_loop_leads_back_into_its_own_group_and_is_no_cycle() -> None:
     assert group.followers == {"again"}
 
 
-def test_one_that_is_not_closed_or_twice_or_with_nothing_is_refused_at_build() -> None:
+def test_loop_that_is_open_or_closed_twice_or_with_nothing_is_rejected() -> None:
     builder, source, again = begun()
     node = builder.add_processor("pass", Pass, source, again)
 
@@ -78,14 +78,14 @@ def test_one_that_is_not_closed_or_twice_or_with_nothing_is_refused_at_build() -
     )
 
 
-def test_others_that_are_wrong() -> None:
+def test_other_invalid_loops_are_rejected() -> None:
     builder, source, again = begun()
     builder.close_loop(again, source)
     assert problems(builder) == ("nothing reads from 'again'",)
 
     builder, source, _ = begun()
     with pytest.raises(TopologyError, match="close_loop got a Node, not a loop"):
-        builder.close_loop(source, source)  # type: ignore[arg-type]  # what is tested
+        builder.close_loop(source, source)  # type: ignore[arg-type]  # the invalid argument
     with pytest.raises(TopologyError, match="max_hops is 0, and at least 1"):
         builder.add_loop("never", key=TEXT, value=INT64, max_hops=0)
     other = TopologyBuilder("other").add_loop("far", key=TEXT, value=INT64)
@@ -93,20 +93,20 @@ def test_others_that_are_wrong() -> None:
     assert "loop 'far' is another builder's" in problems(builder)
 
 
-def test_what_it_takes_is_checked_by_its_serdes() -> None:
+def test_records_of_loop_are_checked_by_its_serdes() -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
     texts = builder.add_loop("texts", key=TEXT, value=TEXT)
     numbers: Any = builder.add_processor("pass", Pass, source)
     builder.close_loop(texts, numbers)
-    builder.add_processor("read", Pass, texts)  # type: ignore[arg-type]  # what is tested
+    builder.add_processor("read", Pass, texts)  # type: ignore[arg-type]  # the invalid argument
 
     found = problems(builder)
 
     assert "node 'read' takes a value of type int, but 'texts' forwards str" in found
 
 
-def test_keys_that_meet_those_of_a_loop_have_one_serde() -> None:
+def test_key_serde_of_loop_must_equal_serde_of_common_store() -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
     json: Any = BYTES
@@ -117,7 +117,7 @@ def test_keys_that_meet_those_of_a_loop_have_one_serde() -> None:
     assert "records of 'in' and 'again' meet in store 'counts'" in "".join(problems(builder))
 
 
-def test_a_store_behind_a_changed_key_may_stand_below_the_loop() -> None:
+def test_loop_after_changed_key_may_feed_a_store() -> None:
     builder, source, again = begun()
     changed = builder.add_processor("other", rekey(lambda key, _: key[::-1]), source)
     builder.close_loop(again, changed)
@@ -131,7 +131,7 @@ def test_a_store_behind_a_changed_key_may_stand_below_the_loop() -> None:
     assert partition_counts(built, {"in": 3}).tasks == {"in": 3, "again": 3}
 
 
-def test_a_loop_that_no_source_leads_to_is_refused() -> None:
+def test_loop_without_source_is_rejected() -> None:
     builder, source, again = begun()
     builder.add_processor("pass", Pass, source)
     builder.close_loop(again, builder.add_processor("idle", Pass, again))
@@ -141,7 +141,7 @@ def test_a_loop_that_no_source_leads_to_is_refused() -> None:
     assert problem.startswith("no source leads to loop 'again': nothing would ever be in it")
 
 
-def test_edges_count_hops_where_there_are_loops_and_nowhere_else() -> None:
+def test_edges_count_hops_only_in_topology_with_loops() -> None:
     def edges(*, looped: bool) -> list[bool]:
         builder, source, again = begun()
         if not looped:
@@ -156,7 +156,7 @@ def test_edges_count_hops_where_there_are_loops_and_nowhere_else() -> None:
     assert (edges(looped=True), edges(looped=False)) == ([True], [False])
 
 
-def test_a_description_shows_where_it_is_read_and_where_it_is_written() -> None:
+def test_describe_shows_both_ends_of_loop() -> None:
     assert round_trip().build().describe().splitlines()[1:] == [
         "  Group: in (Sub-topology: 0)",
         "    Source: in (topic: in, key: text, value: int64)",
@@ -176,7 +176,7 @@ def test_a_description_shows_where_it_is_read_and_where_it_is_written() -> None:
     ]
 
 
-def test_pictures_lead_from_its_end_to_its_beginning() -> None:
+def test_pictures_draw_loop_from_end_to_beginning() -> None:
     built = round_trip().build()
 
     assert 'n1>"again"]' in built.to_mermaid()
@@ -184,7 +184,7 @@ def test_pictures_lead_from_its_end_to_its_beginning() -> None:
     assert 'n1 [shape=octagon, label="again"];' in built.to_dot()
 
 
-def test_the_shape_has_loops_where_there_are_any() -> None:
+def test_shape_lists_loops_only_if_topology_has_loops() -> None:
     form = {"key": "text", "value": "int64", "partitioner": Murmur2Partitioner().name}
 
     def shape(built: Topology) -> Any:

@@ -1,4 +1,4 @@
-"""A function that changes its own object is warned of: later batches do not see the change."""
+"""Warning for a function that changes its own object: later batches lose the change."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Counting:
 
 @dataclass(frozen=True)
 class Harmless:
-    """Methods that keep nothing."""
+    """Methods that change nothing."""
 
     factor: int = 2
     names: tuple[str, ...] = ()
@@ -86,7 +86,7 @@ class Harmless:
 
 
 class Connecting:
-    """Makes its client once a worker."""
+    """Creates its client once in each worker."""
 
     def __init__(self) -> None:
         self.client: Any = None
@@ -143,9 +143,7 @@ def reading() -> Callable[[int], int]:
         (len, ""),
     ],
 )
-def test_a_change_is_found_where_the_source_has_one(
-    function: Callable[..., Any], change: str
-) -> None:
+def test_change_of_object_is_found_in_source(function: Callable[..., Any], change: str) -> None:
     assert lost_change(function) == change
 
 
@@ -169,7 +167,7 @@ def fold_by(function: Callable[..., Any]) -> Any:
         (lambda own: map_values(Harmless().scaled), ""),
     ],
 )
-def test_build_names_the_node_and_the_function(make: Callable[[Any], Any], function: str) -> None:
+def test_warning_names_node_and_function(make: Callable[[Any], Any], function: str) -> None:
     builder = TopologyBuilder("lost")
     source = builder.add_source("in", Topic("in", TEXT, INT64))
     builder.add_processor("node", make(Counting()), source)
@@ -185,7 +183,7 @@ def test_build_names_the_node_and_the_function(make: Callable[[Any], Any], funct
         assert "Hint: keep it in a store" in str(each)
 
 
-def test_a_function_of_a_sink_is_looked_at() -> None:
+def test_function_of_sink_is_checked() -> None:
     builder = TopologyBuilder("lost")
     source = builder.add_source("in", Topic("in", TEXT, INT64))
     builder.add_sink("out", to_function(Counting().noted), source)
@@ -193,7 +191,7 @@ def test_a_function_of_a_sink_is_looked_at() -> None:
         builder.build()
 
 
-def test_the_warning_points_at_the_call_of_build() -> None:
+def test_warning_has_file_of_call_of_build() -> None:
     builder = TopologyBuilder("lost")
     source = builder.add_source("in", Topic("in", TEXT, INT64))
     builder.add_processor("node", map_values(Counting().counted), source)
@@ -202,7 +200,7 @@ def test_the_warning_points_at_the_call_of_build() -> None:
     assert caught[0].filename == __file__
 
 
-def test_the_warning_survives_pickling() -> None:
+def test_lost_changes_warning_survives_pickling() -> None:
     warning = LostChangesWarning("node", "function", "self.count")
     again = pickle.loads(pickle.dumps(warning))
     assert (again.node, again.function, again.change) == ("node", "function", "self.count")

@@ -1,4 +1,4 @@
-"""Numbers of tasks, and which topics have to have equal partition counts."""
+"""Numbers of tasks, and topics that need equal partition counts."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ def test_group_without_state_has_as_many_tasks_as_its_largest_topic(
     assert counted(wire) == PartitionCounts({"s": 5}, Uneven({"s": 2}))
 
 
-def test_group_below_a_merge_has_as_many_tasks_as_the_group_above() -> None:
+def test_group_after_merge_has_as_many_tasks_as_group_before() -> None:
     assert counted(below_a_repartition).tasks == {"s": 5, "moved": 5}
 
 
-def test_store_of_one_branch_has_as_many_partitions_as_the_topic_of_its_branch() -> None:
+def test_store_of_one_branch_has_partition_count_of_topic_of_its_branch() -> None:
     def wire(b: TopologyBuilder, small: Any, large: Any) -> None:
         b.add_sink("out", OUT, b.add_processor("n", Keeps, small, stores=[COUNTS]), large)
 
     assert counted(wire) == PartitionCounts({"s": 5}, Uneven({"s": 2}, {"counts": 2}))
 
 
-def test_edge_that_meets_a_small_topic_has_its_partition_count_beside_a_larger_one() -> None:
+def test_repartition_joined_with_small_topic_has_its_partition_count() -> None:
     def wire(b: TopologyBuilder, small: Any, large: Any) -> None:
         other = b.add_source("other", Topic("other", TEXT, INT64))
         moved = b.repartition("moved", other, key=TEXT, value=INT64)
@@ -86,23 +86,23 @@ def one_store_of_two_nodes(b: TopologyBuilder, small: Any, large: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wire", "said"),
+    ("wire", "expected_text"),
     [
         (store_below_a_merge, "node 'meet' (store 'counts') needs co-partitioning"),
         (one_store_of_two_nodes, "nodes 'one', 'two' (store 'counts') need co-partitioning"),
     ],
 )
-def test_unequal_counts_below_which_state_lies_name_the_node(
-    wire: Callable[[TopologyBuilder, Any, Any], None], said: str
+def test_unequal_counts_above_a_store_name_the_node(
+    wire: Callable[[TopologyBuilder, Any, Any], None], expected_text: str
 ) -> None:
     with pytest.raises(PartitionCountError) as caught:
         counted(wire)
-    assert said in caught.value.message
+    assert expected_text in caught.value.message
     assert "topic 'small' has 2, topic 'large' has 5" in caught.value.message
     assert "Topic 'small' is the smaller side" in caught.value.hint
 
 
-def test_join_of_unequal_topics_names_the_join() -> None:
+def test_error_of_join_of_unequal_topics_names_join() -> None:
     builder = TopologyBuilder("t")
     store = timestamped_store("rows", key=TEXT, value=INT64)
     joiner: Any = inner(lambda one, _: one)
@@ -113,7 +113,7 @@ def test_join_of_unequal_topics_names_the_join() -> None:
         partition_counts(builder.build(), COUNTS_OF)
 
 
-def test_state_below_topics_without_keys_needs_equal_counts() -> None:
+def test_state_after_topics_without_keys_needs_equal_counts() -> None:
     builder = TopologyBuilder("t")
     both = [
         builder.add_source(name, Topic(topic, NONE, INT64))
@@ -124,7 +124,7 @@ def test_state_below_topics_without_keys_needs_equal_counts() -> None:
         partition_counts(builder.build(), COUNTS_OF)
 
 
-def test_partitioners_of_inputs_that_do_not_meet_may_differ() -> None:
+def test_partitioners_of_inputs_without_common_state_may_differ() -> None:
     builder = TopologyBuilder("t")
     other = Topic("large", TEXT, INT64, partitioner=partition_by(lambda k, n: len(k) % n, name="n"))
     small, large = builder.add_source("s", SMALL), builder.add_source("l", other)
@@ -132,7 +132,7 @@ def test_partitioners_of_inputs_that_do_not_meet_may_differ() -> None:
     assert partition_counts(builder.build(), COUNTS_OF).tasks == {"s": 5}
 
 
-def test_driver_reads_every_partition_of_topics_of_unequal_counts() -> None:
+def test_driver_reads_each_partition_of_topics_of_unequal_counts() -> None:
     with TopologyTestDriver(built(merge), partitions=COUNTS_OF) as driver:
         for partition in range(2):
             driver.pipe(SMALL, "s", partition, partition=partition)
@@ -142,7 +142,7 @@ def test_driver_reads_every_partition_of_topics_of_unequal_counts() -> None:
     assert found == [("s", 0), ("s", 1), *(("l", n) for n in range(5))]
 
 
-def test_driver_counts_by_key_below_the_smaller_of_two_topics() -> None:
+def test_driver_counts_by_key_after_smaller_of_two_topics() -> None:
     builder = TopologyBuilder("t")
     totals = builder.add_processor("count", Count, builder.add_source("w", WORDS), stores=[COUNTS])
     builder.add_sink("out", OUT, totals, builder.add_source("l", LARGE))
@@ -158,7 +158,7 @@ def test_driver_counts_by_key_below_the_smaller_of_two_topics() -> None:
         assert driver.read_values(OUT) == {**dict.fromkeys(set(words), 4), "x": 1}
 
 
-def test_map_above_a_merge_needs_no_equal_counts() -> None:
+def test_map_before_a_merge_needs_no_equal_counts() -> None:
     def wire(b: TopologyBuilder, small: Any, large: Any) -> None:
         keyed = b.add_processor("keyed", map_(lambda k, v: (k, v)), small)
         b.add_sink("out", OUT, b.merge("both", keyed, large))

@@ -1,4 +1,4 @@
-"""A wrong topology is refused with all its problems at once."""
+"""A topology with errors is rejected with all of its problems at once."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class Doubles(FixedKeyProcessor[str, float, float]):
 
 
 class Optional(FixedKeyProcessor[str, "str | None", str]):
-    """Takes text, or none; its type is known as text alone."""
+    """Takes text or None; its annotation is a text."""
 
     def process(self, record: Record[str, str | None]) -> None: ...
 
 
 def problems(wire: Callable[[Any], None]) -> tuple[str, ...]:
-    """Wire a builder, without the types that would forbid it, and collect what is wrong."""
+    """Build an untyped topology, and return its problems."""
     builder = TopologyBuilder("wrong")
     wire(builder)
     with pytest.raises(TopologyError) as caught:
@@ -281,13 +281,13 @@ CASES: list[tuple[Callable[[Any], None], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("wire", "expected"), CASES, ids=[case[0].__name__ for case in CASES])
-def test_a_wrong_topology_is_refused_with_its_problem(
+def test_invalid_topology_is_rejected_with_its_problem(
     wire: Callable[[Any], None], expected: tuple[str, ...]
 ) -> None:
     assert problems(wire) == expected
 
 
-def test_all_problems_come_at_once_and_sorted() -> None:
+def test_all_problems_are_reported_together_and_sorted() -> None:
     def wire(b: Any) -> None:
         b.add_source("unread", TOTALS)
         b.add_source("again", TOTALS)
@@ -308,7 +308,7 @@ def test_all_problems_come_at_once_and_sorted() -> None:
     )
 
 
-def test_the_message_counts_and_lists_the_problems() -> None:
+def test_message_counts_and_lists_problems() -> None:
     builder = TopologyBuilder("wrong")
     source(builder, "a")
     source(builder, "b")
@@ -328,13 +328,13 @@ def test_the_message_counts_and_lists_the_problems() -> None:
     ],
     ids=["int64", "double", "int32"],
 )
-def test_an_int_goes_where_a_float_is_taken(parent: Topic[str, Any]) -> None:
+def test_processor_of_floats_accepts_ints(parent: Topic[str, Any]) -> None:
     builder = TopologyBuilder("numbers")
     builder.add_processor("p", Doubles, builder.add_source("in", parent))
     builder.build()
 
 
-def test_nulls_pass_where_they_are_taken() -> None:
+def test_null_values_and_keys_pass_to_sinks_that_accept_them() -> None:
     topic = Topic("in", key=TEXT, value=TEXT, nulls="pass", null_keys="pass")
     out = Topic("out", key=TEXT, value=TEXT, nulls="pass", null_keys="pass")
     builder = TopologyBuilder("nulls")
@@ -344,20 +344,20 @@ def test_nulls_pass_where_they_are_taken() -> None:
     builder.build()
 
 
-def test_a_type_written_as_text_is_not_known_and_taken() -> None:
+def test_type_annotation_given_as_text_is_not_checked() -> None:
     builder = TopologyBuilder("text")
     builder.add_processor("p", Optional, source(builder, "in"))
     builder.build()
 
 
-def test_a_chosen_topic_is_checked_by_its_serdes() -> None:
+def test_chosen_topic_is_checked_by_its_serdes() -> None:
     def wire(b: Any) -> None:
         b.add_sink("s", topic_by(lambda r: r.key, key=TEXT, value=INT64), source(b, "in"))
 
     assert problems(wire) == ("node 's' takes a value of type int, but 'in' forwards str",)
 
 
-def test_a_chosen_topic_takes_tombstones_when_told() -> None:
+def test_chosen_topic_accepts_tombstones_with_nulls_pass() -> None:
     builder = TopologyBuilder("tombstones")
     node = builder.add_source("in", Topic("in", key=TEXT, value=TEXT, nulls="pass"))
     choice = topic_by(lambda record: "t", key=TEXT, value=TEXT, nulls="pass")
@@ -365,7 +365,7 @@ def test_a_chosen_topic_takes_tombstones_when_told() -> None:
     builder.build()
 
 
-def test_a_repartition_makes_a_changed_key_good_again() -> None:
+def test_repartition_after_changed_key_is_accepted() -> None:
     builder = TopologyBuilder("good")
     words = builder.add_processor("by", rekey(lambda k, v: v), source(builder, "in"))
     words = builder.repartition("words", words, key=TEXT, value=TEXT)
@@ -373,7 +373,7 @@ def test_a_repartition_makes_a_changed_key_good_again() -> None:
     assert [group.name for group in builder.build().groups] == ["in", "words"]
 
 
-def test_an_aware_start_is_taken() -> None:
+def test_start_with_time_zone_is_accepted() -> None:
     builder = TopologyBuilder("start")
     start = datetime(2024, 1, 1, tzinfo=timezone.utc)
     builder.add_sink("s", to_stdout(), builder.add_source("in", LINES, start=start))
@@ -383,7 +383,7 @@ def test_an_aware_start_is_taken() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "a b", "a\n", "x" * 250])
-def test_a_changelog_that_no_topic_can_be_named_like_is_refused(name: str) -> None:
+def test_changelog_with_invalid_topic_name_is_rejected(name: str) -> None:
     def wire(b: Any) -> None:
         store = COUNTS.with_changelog(name)
         b.add_processor("p", Keeps, source(b, "in"), stores=[store])

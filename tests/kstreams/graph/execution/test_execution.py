@@ -1,4 +1,4 @@
-"""A topology tells which nodes run by records, which by columns, and why."""
+"""A topology reports the execution of each node, records or columns, and the reason."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ from kstreams.processors import PunctuationType, TaskId
 from kstreams.processors.columns import Execution
 from kstreams.serde.text import TextSerde
 from kstreams.stores import session_store, sliding_store, timestamped_store, window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import Topology, to_stdout
 from kstreams.windows import (
     SessionWindows,
@@ -48,6 +47,7 @@ from kstreams.windows import (
     windowed_aggregate,
 )
 from kstreams_json import json_serde
+from kstreams_testing.driver import TopologyTestDriver
 
 WINDOWS = TumblingWindows(minutes(1))
 CLICKS = Topic("clicks", TEXT, INT64)
@@ -112,7 +112,7 @@ def directly_below(supplier: Any, topic: Any = CLICKS) -> TopologyBuilder:
 
 
 def execution(topology: Topology, name: str = "counted") -> str | None:
-    """Return what the description says of a node."""
+    """Return the execution of a node from the description of the topology."""
     lines = [line.strip() for line in topology.describe().splitlines()]
     place = next(n for n, line in enumerate(lines) if line.startswith(f"Processor: {name} "))
     head, found, text = lines[place + 1].partition("execution: ")
@@ -192,16 +192,16 @@ BY_ITSELF: dict[str, tuple[Callable[[Execution], Any], Any, str]] = {
 
 
 @pytest.mark.parametrize("case", BY_ITSELF)
-def test_an_aggregation_without_a_column_form_says_why(case: str) -> None:
+def test_aggregation_without_column_form_reports_reason(case: str) -> None:
     make, topic, why = BY_ITSELF[case]
-    told = execution(directly_below(make("auto"), topic).build())
-    assert told is not None
-    assert told.startswith("records (")
-    assert why in told
+    reported = execution(directly_below(make("auto"), topic).build())
+    assert reported is not None
+    assert reported.startswith("records (")
+    assert why in reported
 
 
 @pytest.mark.parametrize("case", BY_ITSELF)
-def test_columns_that_cannot_be_are_an_error_of_build(case: str) -> None:
+def test_execution_by_columns_without_column_form_fails_build(case: str) -> None:
     make, topic, why = BY_ITSELF[case]
     with pytest.raises(TopologyError) as caught:
         directly_below(make("columns"), topic).build()
@@ -223,15 +223,15 @@ def test_columns_that_cannot_be_are_an_error_of_build(case: str) -> None:
         totals(combine(count(), sum_(INT64)), execution="columns"),
     ],
 )
-def test_what_can_run_by_columns_does(supplier: Any) -> None:
+def test_supported_aggregation_runs_by_columns(supplier: Any) -> None:
     assert execution(directly_below(supplier).build()) == "columns"
 
 
-def test_records_that_are_asked_for_are_told_as_such() -> None:
+def test_requested_execution_by_records_is_reported_as_requested() -> None:
     assert execution(directly_below(counted(execution="records")).build()) == "records (asked for)"
 
 
-def test_nodes_with_one_execution_tell_none() -> None:
+def test_node_with_one_execution_reports_none() -> None:
     builder = TopologyBuilder("t")
     builder.add_processor(
         "kept", filter_(lambda key, value: True), builder.add_source("clicks", CLICKS)
@@ -282,7 +282,7 @@ SURROUNDINGS: list[tuple[Callable[[TopologyBuilder, Any], None], str]] = [
 
 
 @pytest.mark.parametrize(("surround", "why"), SURROUNDINGS)
-def test_surroundings_that_could_tell_the_executions_apart_are_told(
+def test_neighbors_that_require_records_are_reported_as_reason(
     surround: Callable[[TopologyBuilder, Any], None], why: str
 ) -> None:
     builder = TopologyBuilder("t")
@@ -317,15 +317,15 @@ def above(child: Any, emit: Any, how: Execution = "auto") -> Topology:
 
 
 @pytest.mark.parametrize("emit", [on_close(), every(minutes(1))])
-def test_a_punctuator_that_only_a_run_finds_is_told_as_a_condition(emit: Any) -> None:
+def test_possible_stream_time_punctuator_is_reported_as_condition(emit: Any) -> None:
     children: tuple[Any, ...] = (Punctuating, filter_(lambda key, value: True))
     for child in children:
-        told = execution(above(child, emit))
-        assert told == "columns (records if a node after it has a stream-time punctuator)"
+        reported = execution(above(child, emit))
+        assert reported == "columns (records if a node after it has a stream-time punctuator)"
     assert execution(above(Punctuating, each_update())) == "columns"
 
 
-def test_columns_above_a_punctuator_are_an_error_of_the_start() -> None:
+def test_columns_before_a_punctuator_fail_at_start() -> None:
     topology = above(Punctuating, on_close(), "columns")
     with pytest.raises(TopologyError, match="could run before its results") as caught:
         TopologyTestDriver(topology)
@@ -333,7 +333,7 @@ def test_columns_above_a_punctuator_are_an_error_of_the_start() -> None:
 
 
 class ByRecords:
-    """An interceptor around record processors alone."""
+    """An interceptor of record processors only."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -347,7 +347,7 @@ class ByRecords:
 
 
 class Either(ByRecords):
-    """An interceptor around column processors too."""
+    """An interceptor of record and column processors."""
 
     def bind_columns(self, node: str, task: TaskId, process_batch: Callable[[Any], None]) -> Any:
         def noted(table: Any) -> None:
@@ -358,7 +358,7 @@ class Either(ByRecords):
 
 
 @pytest.mark.parametrize(("interceptor", "how"), [(ByRecords(), "records"), (Either(), "columns")])
-def test_an_interceptor_without_bind_columns_puts_nodes_on_records(
+def test_interceptor_without_bind_columns_forces_execution_by_records(
     interceptor: Any, how: str
 ) -> None:
     topology = directly_below(totals(count())).build()
@@ -367,7 +367,7 @@ def test_an_interceptor_without_bind_columns_puts_nodes_on_records(
     assert interceptor.calls == [how]
 
 
-def test_an_interceptor_without_bind_columns_is_an_error_of_the_start() -> None:
+def test_interceptor_without_bind_columns_fails_start_with_columns() -> None:
     topology = directly_below(counted(execution="columns")).build()
     with pytest.raises(TopologyError, match="an interceptor has no bind_columns"):
         TopologyTestDriver(topology, interceptors=[ByRecords()])
@@ -375,12 +375,12 @@ def test_an_interceptor_without_bind_columns_is_an_error_of_the_start() -> None:
 
 
 class _TwoLines(TextSerde):
-    """A serde of a name that looks like a line of the description."""
+    """A serde with a name that looks like a line of the description."""
 
     name = "text\n  execution: columns"
 
 
-def test_description_of_a_multiline_reason_is_one_line() -> None:
+def test_multiline_reason_is_one_line_of_description() -> None:
     topology = directly_below(counted(key=_TwoLines()), Topic("clicks", _TwoLines(), INT64)).build()
     (line,) = [line for line in topology.describe().splitlines() if "execution:" in line[:30]]
     assert line.strip().startswith(
@@ -388,7 +388,7 @@ def test_description_of_a_multiline_reason_is_one_line() -> None:
     )
 
 
-def test_approximate_counts_say_their_name() -> None:
+def test_approximate_count_is_named_in_reason() -> None:
     pytest.importorskip("datasketches")
-    told = execution(directly_below(counted(aggregator=approx_count_distinct(INT64))).build())
-    assert told == "records (the aggregator 'approx_count_distinct' has no column form)"
+    reported = execution(directly_below(counted(aggregator=approx_count_distinct(INT64))).build())
+    assert reported == "records (the aggregator 'approx_count_distinct' has no column form)"

@@ -86,11 +86,11 @@ Topology: hostile
 """.replace('ümlaut ok, ""', 'ümlaut ok, " "')
 
 
-def test_word_count() -> None:
+def test_description_of_word_count() -> None:
     assert word_count().describe() == WORD_COUNT
 
 
-def test_options_are_named_where_they_are_not_the_default() -> None:
+def test_description_names_options_that_differ_from_default() -> None:
     builder = TopologyBuilder("options")
     raw = Topic("in", key=BYTES, value=TEXT, nulls="pass", null_keys="pass")
     other = key_value_store("b", key=TEXT, value=INT64)
@@ -114,7 +114,7 @@ def test_options_are_named_where_they_are_not_the_default() -> None:
     assert builder.build().describe() == OPTIONS
 
 
-def test_limits_and_bounded_sources_are_named() -> None:
+def test_description_names_limits_and_bounded_sources() -> None:
     builder = TopologyBuilder("limits")
     words = builder.add_source("words", items("words", ["a"], TEXT))
     builder.add_sink("out", to_stdout(), builder.add_processor("first", limit(3), words))
@@ -123,7 +123,7 @@ def test_limits_and_bounded_sources_are_named() -> None:
     assert "Processor: first (limit: 3, stores: [])" in text
 
 
-def test_no_name_can_be_taken_for_something_else() -> None:
+def test_names_cannot_imitate_other_parts_of_description() -> None:
     builder = TopologyBuilder("hostile")
     head = source(builder, "a, b")
     for name in ("x --> y", "(stores: [])", '"', "ümlaut ok", " "):
@@ -131,7 +131,7 @@ def test_no_name_can_be_taken_for_something_else() -> None:
     assert builder.build().describe() == HOSTILE
 
 
-def test_the_text_does_not_tell_addresses_or_times() -> None:
+def test_description_has_no_addresses_or_times() -> None:
     def lengths() -> str:
         builder = TopologyBuilder("lambda")
         node = builder.add_processor("len", map_values(lambda v: v), source(builder, "in"))

@@ -1,4 +1,4 @@
-"""Joins by a foreign key: their rules, and that they are exact at every commit."""
+"""Foreign-key joins: exact at every commit, with the documented rules."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Step = tuple[str, str | None, int]
 
 
 def foreign(_: str, value: str) -> str | None:
-    """Return what stands before the bar: the key named; None without a bar."""
+    """Return the foreign key before the bar; None without a bar."""
     return value.split("|", 1)[0] if "|" in value else None
 
 
@@ -82,7 +82,7 @@ class Write(NamedTuple):
 
 
 times = st.integers(0, 50)
-# "" and keys that begin with each other are keys like any other
+# "" and keys that are prefixes of other keys
 keys = st.sampled_from(["", "a", "ab", "a\0", "b"])
 bodies = st.sampled_from(["1", "2"])
 left_values = st.none() | bodies | st.builds("{}|{}".format, keys, bodies)
@@ -92,14 +92,14 @@ writes = st.builds(Write, st.just(LEFT), st.sampled_from("klmn"), left_values, t
 batches = st.lists(st.lists(writes, max_size=8), max_size=5)
 A_B_A = [
     [Write(RIGHT, "a", "1", 1), Write(RIGHT, "b", "1", 1), Write(LEFT, "k", "a|1", 2)],
-    # there and back in a batch, while both rows change
+    # there and back in one batch, while both rows change
     [
         Write(LEFT, "k", "b|1", 5),
         Write(RIGHT, "a", "2", 6),
         Write(RIGHT, "b", "2", 3),
         Write(LEFT, "k", "a|1", 7),
     ],
-    # away, after both rows have said something
+    # away, after both rows had a result
     [Write(RIGHT, "a", "3", 8), Write(RIGHT, "b", None, 9), Write(LEFT, "k", "b|2", 9)],
 ]
 
@@ -110,7 +110,7 @@ A_B_A = [
 @settings(max_examples=25)
 @given(given_batches=batches)
 @example(given_batches=A_B_A)
-def test_at_every_commit_the_results_are_the_join_of_both_tables(
+def test_results_at_every_commit_equal_join_of_both_tables(
     how: str, on_error: str, partitions: int, given_batches: list[list[Write]]
 ) -> None:
     topology = topology_of(how, on_error, topic=False)
@@ -132,21 +132,23 @@ def test_at_every_commit_the_results_are_the_join_of_both_tables(
 
 
 @policies
-def test_an_inner_join_speaks_where_there_is_or_was_a_match(on_error: str) -> None:
+def test_inner_join_forwards_changes_of_present_or_earlier_matches(on_error: str) -> None:
     with TopologyTestDriver(topology_of("inner", on_error)) as driver:
         assert steps_of(driver, LEFT, ("k", "a|1", 5)) == []
         assert steps_of(driver, RIGHT, ("a", "A", 3)) == [("k", "a|1+A", 3)]
         assert steps_of(driver, LEFT, ("k", "a|2", 2)) == [("k", "a|2+A", 3)]
         assert steps_of(driver, LEFT, ("k", "b|2", 7)) == [("k", None, 7)]
-        assert steps_of(driver, LEFT, ("k", "b|3", 8)) == []  # unchanged, and no match
+        assert steps_of(driver, LEFT, ("k", "b|3", 8)) == []  # unchanged and unmatched
         assert steps_of(driver, RIGHT, ("b", None, 9)) == [("k", None, 9)]
         assert steps_of(driver, RIGHT, ("b", "B", 20)) == [("k", "b|3+B", 20)]
-        assert steps_of(driver, LEFT, ("k", "x", 10)) == [("k", None, 20)]  # names none any more
+        assert steps_of(driver, LEFT, ("k", "x", 10)) == [
+            ("k", None, 20)
+        ]  # no longer has a foreign key
         assert steps_of(driver, LEFT, ("k", "y", 11), ("k", None, 12)) == []
 
 
 @policies
-def test_a_left_join_speaks_for_every_row(on_error: str) -> None:
+def test_left_join_forwards_each_change_of_left_rows(on_error: str) -> None:
     with TopologyTestDriver(topology_of("left", on_error)) as driver:
         assert steps_of(driver, LEFT, ("k", "a|1", 5)) == [("k", "a|1+None", 5)]
         assert steps_of(driver, LEFT, ("k", "x", 6)) == [("k", "x+None", 6)]
@@ -159,7 +161,7 @@ def test_a_left_join_speaks_for_every_row(on_error: str) -> None:
 
 @hows
 @policies
-def test_there_and_back_in_a_batch_is_in_once(how: str, on_error: str) -> None:
+def test_change_there_and_back_in_one_batch_is_forwarded_once(how: str, on_error: str) -> None:
     with TopologyTestDriver(topology_of(how, on_error), partitions=3) as driver:
         steps_of(driver, RIGHT, ("a", "A", 1), ("b", "B", 1))
         steps_of(driver, LEFT, ("k", "a|1", 2))
@@ -172,8 +174,8 @@ def test_there_and_back_in_a_batch_is_in_once(how: str, on_error: str) -> None:
 
 @hows
 @policies
-def test_of_two_tasks_that_answer_the_later_change_counts(how: str, on_error: str) -> None:
-    """The old right row changes before the left row leaves it, in one batch, in another task."""
+def test_later_change_wins_between_answers_of_two_tasks(how: str, on_error: str) -> None:
+    """In one batch, the old right row changes in another task before the left row leaves it."""
     for names in ("abcdefgh", "hgfedcba"):  # whichever task is read first
         with TopologyTestDriver(topology_of(how, on_error), partitions=4) as driver:
             for name in names:
@@ -189,7 +191,7 @@ def test_of_two_tasks_that_answer_the_later_change_counts(how: str, on_error: st
 
 
 @hows
-def test_keys_that_begin_with_another_are_others_and_an_empty_one_is_one(how: str) -> None:
+def test_foreign_keys_that_are_prefixes_or_empty_are_distinct(how: str) -> None:
     names = ["", "a", "ab", "a\0", "a\0b", "b"]
     with TopologyTestDriver(topology_of(how)) as driver:
         for name in names:
@@ -199,7 +201,7 @@ def test_keys_that_begin_with_another_are_others_and_an_empty_one_is_one(how: st
 
 
 class Varying(Serde[str]):
-    """Gives equal values other bytes each time, as serialisers with schema ids may."""
+    """Serializes equal values to different bytes each time, like serializers with schema ids."""
 
     name = "varying"
     type_token = str
@@ -214,7 +216,7 @@ class Varying(Serde[str]):
 
 
 @hows
-def test_bytes_that_vary_are_no_change(how: str) -> None:
+def test_different_bytes_of_equal_value_are_no_change(how: str) -> None:
     value = Varying()
     lefts, rights = Topic("left", TEXT, value), Topic("right", TEXT, value)
     builder = TopologyBuilder("t")
@@ -230,7 +232,7 @@ def test_bytes_that_vary_are_no_change(how: str) -> None:
         assert values(driver, full) == {"k": "a|1+A"}
 
 
-def test_versions_that_are_not_the_latest_say_nothing() -> None:
+def test_versions_older_than_the_latest_forward_nothing() -> None:
     made = [
         versioned_key_value_store(name, key=TEXT, value=TEXT, retention=timedelta(milliseconds=100))
         for name in ("lefts", "rights")
@@ -248,7 +250,7 @@ def test_versions_that_are_not_the_latest_say_nothing() -> None:
         assert values(driver, FULL) == {"k": "a|1+A"}
 
 
-def test_a_row_changed_often_in_a_batch_is_joined_once() -> None:
+def test_row_changed_repeatedly_in_batch_is_joined_once() -> None:
     with TopologyTestDriver(topology_of("inner")) as driver:
         for name in "klm":
             steps_of(driver, LEFT, (name, "a|1", 1))
@@ -257,7 +259,7 @@ def test_a_row_changed_often_in_a_batch_is_joined_once() -> None:
         assert found == [(name, "a|1+8", 8) for name in "klm"]
 
 
-def test_two_joins_in_a_row_are_exact_too() -> None:
+def test_two_consecutive_joins_are_exact() -> None:
     regions = Topic("regions", TEXT, TEXT, nulls="pass")
     kept = timestamped_store("regions", key=TEXT, value=TEXT)
     both = timestamped_store("both", key=TEXT, value=TEXT)

@@ -1,4 +1,4 @@
-"""Look-ups: the distinct questions of a batch, in calls, cached, retried, each failing alone."""
+"""Look-ups: distinct requests of a batch, grouped in calls, cached, retried, failing separately."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from kstreams.testing import TopologyTestDriver
 from kstreams.topology import DeadLetter, OnError
 
 IN, OUT = Topic("in", TEXT, INT64, nulls="drop"), Topic("out", TEXT, TEXT)
-# The double counts its calls in its own object, in the one process of the test driver.
+# The fake counts calls in its own object, in the only process of the test driver.
 pytestmark = pytest.mark.filterwarnings("ignore::kstreams.errors.LostChangesWarning")
 
 KNOWN = {"a": "Ann", "b": "Bob"}
 AGAIN = timedelta(milliseconds=1)
 
 
-class Party:
-    """Answers by a table, and remembers what it was asked."""
+class FakeService:
+    """A fake service that answers from a dict and records its calls."""
 
     def __init__(self, fails: Sequence[BaseException] = (), slow: float = 0) -> None:
         self.calls: list[list[str]] = []
@@ -75,82 +75,84 @@ def rows(*keys: str) -> list[Record[str, int]]:
     return [Record(key, number) for number, key in enumerate(keys)]
 
 
-def test_each_question_of_a_batch_is_asked_once_and_records_keep_their_order() -> None:
-    party = Party()
-    with driver(Service(party.ask, batch=2), left(named)) as test:
+def test_each_key_of_batch_is_requested_once_and_order_of_records_is_kept() -> None:
+    fake = FakeService()
+    with driver(Service(fake.ask, batch=2), left(named)) as test:
         test.pipe_batch(IN, rows("a", "x", "b", "a", ""))
         assert [r.value for r in test.read(OUT)] == ["0:Ann", "1:None", "2:Bob", "3:Ann", "4:None"]
-    assert sorted(party.calls) == [["a", "x"], ["b"]]
+    assert sorted(fake.calls) == [["a", "x"], ["b"]]
 
 
-def test_an_inner_join_leaves_out_what_has_no_answer_and_counts_what_asks_nothing() -> None:
-    with driver(Service(Party().ask), inner(named)) as test:
+def test_inner_join_drops_records_without_answer_and_counts_null_questions() -> None:
+    with driver(Service(FakeService().ask), inner(named)) as test:
         test.pipe_batch(IN, rows("a", "x", ""))
         assert [r.value for r in test.read(OUT)] == ["0:Ann"]
         assert test.dropped == {"null-question": 1}
 
 
-def test_answers_and_misses_are_remembered_each_for_its_time() -> None:
-    party = Party()
+def test_answers_and_misses_are_cached_for_their_time_to_live() -> None:
+    fake = FakeService()
     cache = LookupCache(10, ttl=seconds(60), misses_ttl=seconds(1))
-    with driver(Service(party.ask, cache=cache), left(named)) as test:
+    with driver(Service(fake.ask, cache=cache), left(named)) as test:
         test.pipe_batch(IN, rows("a", "x"))
         test.pipe_batch(IN, rows("a", "x"))
-        assert party.calls == [["a", "x"]]
+        assert fake.calls == [["a", "x"]]
         test.clock.advance(seconds(2))
         KNOWN["x"] = "Xan"
         test.pipe_batch(IN, rows("a", "x"))
         del KNOWN["x"]
-        assert party.calls == [["a", "x"], ["x"]]
+        assert fake.calls == [["a", "x"], ["x"]]
         test.clock.advance(seconds(60))
         test.pipe_batch(IN, rows("a"))
-        assert party.calls == [["a", "x"], ["x"], ["a"]]
+        assert fake.calls == [["a", "x"], ["x"], ["a"]]
         assert [r.value for r in test.read(OUT)][-3:] == ["0:Ann", "1:Xan", "0:Ann"]
 
 
-def test_a_cache_is_no_larger_than_it_may() -> None:
-    party = Party()
-    with driver(Service(party.ask, cache=LookupCache(1, ttl=seconds(60))), left(named)) as test:
+def test_cache_size_is_bounded() -> None:
+    fake = FakeService()
+    with driver(Service(fake.ask, cache=LookupCache(1, ttl=seconds(60))), left(named)) as test:
         for key in ("a", "b", "a"):
             test.pipe(IN, key, 1)
-    assert party.calls == [["a"], ["b"], ["a"]]
+    assert fake.calls == [["a"], ["b"], ["a"]]
 
 
-def test_answers_in_a_store_are_state() -> None:
-    party = Party()
+def test_answers_in_store_survive_as_state() -> None:
+    fake = FakeService()
     store = key_value_store("answers", key=TEXT, value=TEXT, ttl=seconds(9), ttl_clock="wall")
-    with driver(Service(party.ask), left(named), store=store) as test:
+    with driver(Service(fake.ask), left(named), store=store) as test:
         test.pipe(IN, "a", 1)
         test.pipe(IN, "a", 2)
-        assert party.calls == [["a"]]
+        assert fake.calls == [["a"]]
         assert test.store(store).get("a") == "Ann"
 
 
-def test_a_call_that_fails_is_made_again() -> None:
-    party = Party([ConnectionError("gone"), TimeoutError()])
-    with driver(Service(party.ask, backoff=AGAIN), left(named)) as test:
+def test_failed_call_is_retried() -> None:
+    fake = FakeService([ConnectionError("gone"), TimeoutError()])
+    with driver(Service(fake.ask, backoff=AGAIN), left(named)) as test:
         test.pipe(IN, "a", 1)
         assert [r.value for r in test.read(OUT)] == ["1:Ann"]
-    assert len(party.calls) == 3
+    assert len(fake.calls) == 3
 
 
-def test_a_call_that_takes_too_long_fails_its_records_and_says_so() -> None:
-    service = Service(Party(slow=9).ask, timeout=AGAIN, retries=1, backoff=AGAIN)
+def test_call_beyond_timeout_fails_its_records_with_reason() -> None:
+    service = Service(FakeService(slow=9).ask, timeout=AGAIN, retries=1, backoff=AGAIN)
     with (
         driver(service, left(named)) as test,
-        pytest.raises(ProcessingError, match=r"1 question after 2 calls.*no answer within") as told,
+        pytest.raises(
+            ProcessingError, match=r"1 question after 2 calls.*no answer within"
+        ) as caught,
     ):
         test.pipe(IN, "a", 1)
-    where = told.value.where
+    where = caught.value.where
     assert (where.topic, where.offset, where.key, where.node) == ("in", 0, "a", "in")
 
 
 @pytest.mark.parametrize("on_error", ["skip", DeadLetter("letters")])
-def test_a_call_that_fails_for_good_fails_the_records_that_asked_it_alone(
+def test_call_that_fails_after_retries_fails_only_its_records(
     on_error: OnError,
 ) -> None:
-    party = Party([ValueError("no such thing")])
-    with driver(Service(party.ask, batch=1, at_once=1), left(named), on_error=on_error) as test:
+    fake = FakeService([ValueError("no such thing")])
+    with driver(Service(fake.ask, batch=1, at_once=1), left(named), on_error=on_error) as test:
         test.pipe_batch(IN, rows("a", "b", "a"))
         assert [r.value for r in test.read(OUT)] == ["1:Bob"]
         assert sum(test.dropped.values()) == 2
@@ -158,7 +160,7 @@ def test_a_call_that_fails_for_good_fails_the_records_that_asked_it_alone(
     assert [row.key for row in letters] == ([] if on_error == "skip" else [b"a", b"a"])
 
 
-def test_what_is_no_mapping_is_refused() -> None:
+def test_answer_that_is_no_mapping_is_rejected() -> None:
     async def ask(names: Sequence[str]) -> Mapping[str, str]:
         return list(names)  # type: ignore[return-value]
 
@@ -169,10 +171,10 @@ def test_what_is_no_mapping_is_refused() -> None:
         test.pipe(IN, "a", 1)
 
 
-def test_definitions_are_checked() -> None:
+def test_invalid_look_up_definitions_are_rejected() -> None:
     with pytest.raises(ValueError, match="batch is at least 1"):
-        Service(Party().ask, batch=0)
+        Service(FakeService().ask, batch=0)
     with pytest.raises(ValueError, match="at least 1 row"):
         LookupCache(0, ttl=seconds(1))
     with pytest.raises(TopologyError, match="no outer join"):
-        look_up(Service(Party().ask), outer(lambda n, a: (n, a)), by=str)  # type: ignore[arg-type]
+        look_up(Service(FakeService().ask), outer(lambda n, a: (n, a)), by=str)  # type: ignore[arg-type]

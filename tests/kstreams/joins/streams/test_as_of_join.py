@@ -1,4 +1,4 @@
-"""Joins of a stream with a table as it was equal a plain model, and wait for what is late."""
+"""Joins of a stream with past versions of a table, compared with a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from kstreams.joins import inner, left, outer
 from kstreams.processors.columns import Execution
 from kstreams.stores import queue_store, versioned_key_value_store
 from kstreams.testing import TopologyTestDriver
-from tests.kstreams.joins.stream_models import Came, Out, bag, pair
+from tests.kstreams.joins.stream_models import InputRecord, Out, bag, pair
 from tests.kstreams.joins.streams.test_stream_join import streams
 
 STREAM = Topic("left", TEXT, TEXT, nulls="pass", null_keys="pass")
@@ -60,16 +60,16 @@ def topology(
 
 
 def odd(value: str) -> str | None:
-    """Leave out values with an even number, and change the others."""
+    """Drop values with an even number, and change odd ones."""
     return f"{value}!" if int(value[1:]) % 2 else None
 
 
-def each(driver: TopologyTestDriver, records: Iterable[Came]) -> list[list[Out]]:
+def each(driver: TopologyTestDriver, records: Iterable[InputRecord]) -> list[list[Out]]:
     steps = []
     for side, key, value, time in records:
         write(driver, side, key, value, time)
         driver.run()
-        steps.append(came(driver))
+        steps.append(read_results(driver))
     return steps
 
 
@@ -81,12 +81,12 @@ def write(
     driver.write_bytes(topic, None if key is None else key.encode(), data, timestamp=time)
 
 
-def came(driver: TopologyTestDriver) -> list[Out]:
+def read_results(driver: TopologyTestDriver) -> list[Out]:
     return [(r.key, str(r.value), r.timestamp) for r in driver.read(OUT)]
 
 
 class Model:
-    """Versions by key and time, and records that wait by the stream's own newest."""
+    """Versions by key and time, and records that wait until stream time passes the grace."""
 
     def __init__(self, how: str, grace: int, *, derived: bool = False) -> None:
         self.how, self.grace, self.derived = how, grace, derived
@@ -96,8 +96,8 @@ class Model:
         self.waiting: list[tuple[int, int, str, str]] = []
         self.dropped: Counter[str] = Counter()
 
-    def step(self, came: Came) -> list[Out]:
-        side, key, value, time = came
+    def step(self, record: InputRecord) -> list[Out]:
+        side, key, value, time = record
         if side:
             self._row(key, value, time)
             return []
@@ -150,8 +150,8 @@ class Model:
     execution=st.sampled_from(("records", "columns")),
     derived=st.booleans(),
 )
-def test_each_record_makes_what_the_model_says(
-    how: str, grace: int, records: list[Came], execution: Execution, derived: bool
+def test_as_of_join_equals_model(
+    how: str, grace: int, records: list[InputRecord], execution: Execution, derived: bool
 ) -> None:
     model = Model(how, grace, derived=derived)
     steps = [model.step(record) for record in records]
@@ -162,7 +162,7 @@ def test_each_record_makes_what_the_model_says(
 
 
 @settings(max_examples=100)
-@example(how="inner", grace=1, records=[Came(0, "a", "v0", -2)], cuts=set(), derived=False)
+@example(how="inner", grace=1, records=[InputRecord(0, "a", "v0", -2)], cuts=set(), derived=False)
 @given(
     how=st.sampled_from(["inner", "left"]),
     grace=st.integers(0, 12),
@@ -170,8 +170,8 @@ def test_each_record_makes_what_the_model_says(
     cuts=st.sets(st.integers(0, 30)),
     derived=st.booleans(),
 )
-def test_columns_give_what_records_give(
-    how: str, grace: int, records: list[Came], cuts: set[int], derived: bool
+def test_columns_and_records_give_same_results(
+    how: str, grace: int, records: list[InputRecord], cuts: set[int], derived: bool
 ) -> None:
     found = []
     executions: tuple[Execution, ...] = ("records", "columns")
@@ -183,12 +183,12 @@ def test_columns_give_what_records_give(
                 write(driver, *record)
                 if place in cuts:
                     driver.run()
-                    steps.append(came(driver))
+                    steps.append(read_results(driver))
             driver.advance_wall_clock(seconds(2))
-            steps.append(came(driver))
+            steps.append(read_results(driver))
             kept = list(driver.store(WAITING).fetch_all())
             driver.close_windows()
-            found.append((steps, kept, came(driver), driver.dropped))
+            found.append((steps, kept, read_results(driver), driver.dropped))
     assert found[0] == found[1]
 
 
@@ -196,7 +196,7 @@ BOTH = pytest.mark.parametrize("execution", ["records", "columns"])
 
 
 @BOTH
-def test_what_waits_is_seen_and_goes_in_the_order_of_time(execution: Execution) -> None:
+def test_waiting_records_are_visible_and_released_in_order_of_time(execution: Execution) -> None:
     with TopologyTestDriver(topology("left", 10, execution=execution)) as driver:
         for time in (7, 3, 5):
             write(driver, 0, "a", f"v{time}", time)
@@ -209,38 +209,38 @@ def test_what_waits_is_seen_and_goes_in_the_order_of_time(execution: Execution) 
         write(driver, 1, "a", "late", 4)
         write(driver, 0, "b", "v16", 16)
         driver.run()
-        assert came(driver) == [("a", "v3+None", 3), ("a", "v5+late", 5)]
+        assert read_results(driver) == [("a", "v3+None", 3), ("a", "v5+late", 5)]
 
 
 @BOTH
-def test_records_of_one_time_are_all_kept_over_batches(execution: Execution) -> None:
+def test_waiting_records_of_equal_time_are_kept_across_batches(execution: Execution) -> None:
     with TopologyTestDriver(topology("left", 5, execution=execution)) as driver:
         for n in range(3):
             write(driver, 0, "a", f"v{n}", 1)
             driver.run()
         write(driver, 0, "a", "v9", 9)
         driver.run()
-        assert came(driver) == [("a", f"v{n}+None", 1) for n in range(3)]
+        assert read_results(driver) == [("a", f"v{n}+None", 1) for n in range(3)]
 
 
 @BOTH
-def test_a_quiet_stream_lets_go_by_idleness_and_at_the_end(execution: Execution) -> None:
+def test_waiting_records_are_released_after_idle_timeout_and_at_end(execution: Execution) -> None:
     with TopologyTestDriver(topology("left", 5, seconds(1), execution)) as driver:
         write(driver, 0, "a", "v", 1)
-        write(driver, 1, "a", "row", 900)  # the table's time does not count
+        write(driver, 1, "a", "row", 900)  # times of the table do not count
         driver.run()
-        assert came(driver) == []
+        assert read_results(driver) == []
         driver.advance_wall_clock(seconds(2))
-        assert came(driver) == [("a", "v+None", 1)]
+        assert read_results(driver) == [("a", "v+None", 1)]
         write(driver, 0, "a", "w", 3000)
         driver.run()
-        assert came(driver) == []
+        assert read_results(driver) == []
         driver.close_windows()
-        assert came(driver) == [("a", "w+row", 3000)]
+        assert read_results(driver) == [("a", "w+row", 3000)]
         assert list(driver.store(WAITING).fetch_all()) == []
 
 
-def test_what_has_no_history_is_refused() -> None:
+def test_table_without_history_is_rejected() -> None:
     builder = TopologyBuilder("t")
     stream = builder.add_source("stream", Topic("left", TEXT, TEXT))
     plain: Any = builder.add_table(
@@ -271,12 +271,12 @@ def test_join_as_of_rejects_grace_longer_than_retention(derived: bool) -> None:
     assert caught.value.problems == (problem,)
 
 
-def test_join_as_of_takes_grace_as_long_as_retention() -> None:
+def test_join_as_of_accepts_grace_equal_to_retention() -> None:
     with TopologyTestDriver(topology("inner", RETENTION)) as driver:
         write(driver, 1, "a", "old", 0)
         write(driver, 0, "a", "v", 5)
         write(driver, 1, "a", "new", 6)
         write(driver, 0, "b", "w", 25)
         driver.run()
-        assert came(driver) == [("a", "v+old", 5)]
+        assert read_results(driver) == [("a", "v+old", 5)]
         assert driver.dropped == {}

@@ -1,4 +1,4 @@
-"""Joins of two streams equal a plain model, record by record and batch by batch."""
+"""Joins of two streams equal a model, record by record and batch by batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kstreams.state.stores.join import tail
 from kstreams.stores import join_store, key_value_store
 from kstreams.testing import TopologyTestDriver
 from tests.kstreams.joins.stream_models import (
-    Came,
+    InputRecord,
     Out,
     Spans,
     merged,
@@ -39,7 +39,7 @@ OUT = Topic("out", TEXT, TEXT)
 PAIRS = join_store("pairs", key=TEXT, left=TEXT, right=TEXT)
 
 Itself = Literal["no", "one node", "two nodes"]
-"""Whether both sides are one stream, as one node or as two."""
+"""The sides of the join: two streams, or one stream as one node or as two nodes."""
 
 
 def topology(
@@ -80,13 +80,13 @@ def topology(
     return builder.build()
 
 
-def came(driver: TopologyTestDriver) -> list[Out]:
-    """Return the results, which have the headers of their own records."""
+def read_results(driver: TopologyTestDriver) -> list[Out]:
+    """Return the results; assert that each has the headers of its own record."""
     return [out for out, _ in with_headers(driver)]
 
 
 def with_headers(driver: TopologyTestDriver) -> list[tuple[Out, str]]:
-    """Return the results with the text of their header: a value of the result."""
+    """Return each result with the value of its header."""
     found: list[tuple[Out, str]] = []
     for record in driver.read(OUT):
         [(_, data)] = record.headers
@@ -96,7 +96,7 @@ def with_headers(driver: TopologyTestDriver) -> list[tuple[Out, str]]:
     return found
 
 
-def write(driver: TopologyTestDriver, record: Came) -> None:
+def write(driver: TopologyTestDriver, record: InputRecord) -> None:
     """Write a record with its value in a header."""
     side, key, value, time = record
     data = None if value is None else value.encode()
@@ -109,7 +109,7 @@ def write(driver: TopologyTestDriver, record: Came) -> None:
     )
 
 
-def each(driver: TopologyTestDriver, records: Sequence[Came]) -> Iterator[list[Out]]:
+def each(driver: TopologyTestDriver, records: Sequence[InputRecord]) -> Iterator[list[Out]]:
     """Yield the results of each record; a pair has the headers of the later record."""
     for record in records:
         write(driver, record)
@@ -121,11 +121,11 @@ def each(driver: TopologyTestDriver, records: Sequence[Came]) -> Iterator[list[O
         yield [out for out, _ in found]
 
 
-def batch(driver: TopologyTestDriver, records: Sequence[Came]) -> list[Out]:
+def batch(driver: TopologyTestDriver, records: Sequence[InputRecord]) -> list[Out]:
     for record in records:
         write(driver, record)
     driver.run()
-    return came(driver)
+    return read_results(driver)
 
 
 lengths = st.sampled_from((0, 0, 1, 2)) | st.integers(0, 8)
@@ -136,17 +136,17 @@ times = st.integers(-20, 40) | st.integers(0, 12) | st.integers(0, 5)
 
 
 @st.composite
-def streams(draw: st.DrawFn) -> list[Came]:
+def streams(draw: st.DrawFn) -> list[InputRecord]:
     drawn = draw(st.lists(st.tuples(st.integers(0, 1), keys, st.booleans(), times), max_size=25))
     return [
-        Came(side, key, f"v{n}" if has or n % 3 else None, time)
+        InputRecord(side, key, f"v{n}" if has or n % 3 else None, time)
         for n, (side, key, has, time) in enumerate(drawn)
     ]
 
 
 @settings(max_examples=40)
 @given(spans=spans, records=streams())
-def test_each_record_makes_what_the_model_says(spans: Spans, records: list[Came]) -> None:
+def test_stream_join_equals_model(spans: Spans, records: list[InputRecord]) -> None:
     steps, dropped = model_join(spans, records)
     with TopologyTestDriver(topology(spans)) as driver:
         assert list(each(driver, records)) == steps
@@ -162,11 +162,13 @@ short = st.sampled_from((0, 0, 1, 2))
     sides_and_times=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 4)), max_size=6),
     execution=executions,
 )
-def test_a_record_meets_all_partners_in_range_before_its_window_closes(
+def test_record_joins_all_partners_within_range_until_window_closes(
     spans: Spans, sides_and_times: list[tuple[int, int]], execution: Execution
 ) -> None:
-    """This is the promise of `within`, to the millisecond, whatever a join remembers."""
-    records = [Came(side, "a", f"v{n}", time) for n, (side, time) in enumerate(sides_and_times)]
+    """Checks the contract of `within` to the millisecond, however the join remembers records."""
+    records = [
+        InputRecord(side, "a", f"v{n}", time) for n, (side, time) in enumerate(sides_and_times)
+    ]
     look = (spans.after, spans.before)
     with TopologyTestDriver(topology(spans, execution=execution)) as driver:
         found = [set(step) for step in each(driver, records)]
@@ -183,11 +185,11 @@ def test_a_record_meets_all_partners_in_range_before_its_window_closes(
 
 @settings(max_examples=40)
 @given(spans=spans, records=streams(), cuts=st.lists(st.integers(1, 9), max_size=5))
-def test_where_batches_are_cut_changes_nothing(
-    spans: Spans, records: list[Came], cuts: list[int]
+def test_results_do_not_depend_on_batch_boundaries(
+    spans: Spans, records: list[InputRecord], cuts: list[int]
 ) -> None:
-    order: list[Came] = []
-    parts: list[list[Came]] = []
+    order: list[InputRecord] = []
+    parts: list[list[InputRecord]] = []
     rest = records
     for size in (*cuts, len(records) or 1):
         parts.append(rest[:size])
@@ -205,8 +207,8 @@ def test_where_batches_are_cut_changes_nothing(
 @pytest.mark.parametrize("kept", ["in memory", "in blocks", "in rows", "in both"])
 @settings(max_examples=30)
 @given(spans=spans, records=streams(), cuts=st.lists(st.integers(1, 9), max_size=5))
-def test_columns_give_what_records_give(
-    kept: str, itself: Itself, spans: Spans, records: list[Came], cuts: list[int]
+def test_columns_and_records_give_same_results(
+    kept: str, itself: Itself, spans: Spans, records: list[InputRecord], cuts: list[int]
 ) -> None:
     if itself == "one node":
         records = [record._replace(side=0) for record in records]
@@ -232,7 +234,7 @@ def test_columns_give_what_records_give(
 
 
 def remember(patch: pytest.MonkeyPatch, kept: str) -> None:
-    """Let joins by columns remember in one of the ways that depend on sizes and restarts."""
+    """Set how column joins remember records; the choice depends on sizes and restarts."""
     if kept == "in blocks":
         patch.setattr(ResidentSlot, "take", lambda _: None)
     if kept in ("in rows", "in both"):
@@ -245,8 +247,8 @@ def remember(patch: pytest.MonkeyPatch, kept: str) -> None:
 )
 @settings(max_examples=40)
 @given(spans=spans, records=streams())
-def test_a_self_join_of_one_node_or_two_gives_the_same(
-    itself: Itself, execution: Execution, spans: Spans, records: list[Came]
+def test_self_join_of_one_node_and_of_two_nodes_are_equal(
+    itself: Itself, execution: Execution, spans: Spans, records: list[InputRecord]
 ) -> None:
     own = [record._replace(side=0) for record in records]
     steps = model_self_join(spans, own)
@@ -255,7 +257,7 @@ def test_a_self_join_of_one_node_or_two_gives_the_same(
         assert list(each(driver, own)) == steps
 
 
-def test_another_kind_of_store_is_refused() -> None:
+def test_store_of_another_kind_is_rejected() -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("left", Topic("left", TEXT, TEXT))
     store: Any = key_value_store("s", key=TEXT, value=TEXT)

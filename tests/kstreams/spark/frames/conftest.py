@@ -1,4 +1,4 @@
-"""A session of the tests' context with the settings that streams of DataFrames want."""
+"""A session of the test's Spark context with the settings for streams of DataFrames."""
 
 from __future__ import annotations
 

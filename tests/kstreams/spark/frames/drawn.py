@@ -1,4 +1,4 @@
-"""Run a drawn case on DataFrames, one micro-batch for each of its batches."""
+"""Runs a generated case on DataFrames, one micro-batch for each of its batches."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ __all__ = ("Death", "Died", "as_frames_have_it", "run_on_frames", "store_rows", 
 
 
 class Died(Exception):
-    """Stands for a death of a worker or of the driver."""
+    """A simulated crash of a worker or driver."""
 
 
 @dataclass
 class Death:
-    """A death in a batch.
+    """A crash in a batch.
 
     Attributes:
-        moment: As `PlayedQuery.batch` names it.
-        nth: How often it comes before.
-        restarts: Whether another process goes on, on a new start of the query.
+        moment: The moment, as named by `PlayedQuery.batch`.
+        nth: The number of passes of the moment before the crash.
+        restarts: Let another process continue after a new start of the query.
     """
 
     moment: str
@@ -53,7 +53,7 @@ class Death:
     restarts: bool = True
 
     def reach(self, moment: str) -> None:
-        """Die if this is the moment."""
+        """Crash if `moment` is the planned one."""
         if moment == self.moment:
             self.nth -= 1
             if self.nth < 0:
@@ -61,15 +61,16 @@ class Death:
 
 
 def tasks_of(case: Case) -> int:
-    """Return how many tasks read the sources."""
+    """Return the number of tasks that read the sources."""
     return case.plan.partitions["in0"]
 
 
 def as_frames_have_it(case: Case) -> Case:
-    """Return a case as DataFrames give it to tasks.
+    """Return a case in the form in which DataFrames pass it to tasks.
 
-    Records of a batch go in the order of their times, and those without a key take turns. Outputs
-    whose records say which task has made them have no partitions, as DataFrames have none.
+    Records of a batch are in the order of their times, and those without a key are distributed
+    round-robin. Outputs whose records name their task have no partitions, because DataFrames have
+    none.
     """
     plan, tasks = case.plan, tasks_of(case)
     if not isinstance(plan, JoinPlan):
@@ -93,13 +94,13 @@ def _placed(batch: Batch, tasks: int) -> Batch:
 def run_on_frames(
     case: Case, home: Path, operator: Operator, deaths: Sequence[Death] = ()
 ) -> Result:
-    """Run a case; nothing may be in its home yet.
+    """Run a case in an empty home directory.
 
     Args:
-        case: As `as_frames_have_it` returns it.
-        home: For the state.
-        operator: What runs the groups.
-        deaths: How a batch dies before it is done, by turns: a batch has the first that is left.
+        case: A case returned by `as_frames_have_it`.
+        home: Directory of the state.
+        operator: The stateful operator that runs the groups.
+        deaths: Crashes, in order; each batch takes the next one.
     """
     topology, query = case.plan.topology(), PlayedQuery()
     state = Memory(directory=str(home / "local"), log=Directory(str(home / "log")))
@@ -161,12 +162,12 @@ def _rows(batch: Batch) -> dict[str, pa.Table]:
 
 
 def _add(result: Result, table: pa.Table | None, partitions: Mapping[str, int]) -> None:
-    """Add a batch's rows to a result."""
+    """Add the rows of a batch to a result."""
     dropped = Counter(result.dropped)
     for row in [] if table is None else table.to_pylist():
         if row["sink"].startswith("dropped:"):
-            said = json.loads(row["value"])
-            dropped[said["reason"]] += said["count"]
+            counts = json.loads(row["value"])
+            dropped[counts["reason"]] += counts["count"]
             continue
         headers = tuple((each["key"], each["value"]) for each in row["headers"] or ())
         time_ms = round(row["timestamp"].timestamp() * 1000)
@@ -180,7 +181,7 @@ def _add(result: Result, table: pa.Table | None, partitions: Mapping[str, int]) 
 def store_rows(
     topology: Topology, spec: StoreSpec[Any], query: PlayedQuery, log: ObjectStoreSettings | None
 ) -> dict[Any, Any]:
-    """Return a store's contents over all tasks, as of the query's last batch."""
+    """Return the contents of a store over all tasks, as of the last batch of the query."""
     groups = [group for pipeline in topology.pipelines() for group in pipeline]
     group = topology.group_of_store(spec.name)
     found: dict[Any, Any] = {}

@@ -1,4 +1,4 @@
-"""A query on DataFrames that dies once, at one moment, on a machine that can be lost."""
+"""A query on DataFrames that crashes once, at a chosen moment; its machine may lose its disk."""
 
 from __future__ import annotations
 
@@ -38,8 +38,11 @@ from tests.kstreams.spark.frames.played_query import PlayedQuery, new_process
 __all__ = ("Dying", "NamedLog", "Recovery")
 
 Recovery = Literal["retry", "restart", "empty machine"]
-"""What comes after a death: the same process runs the batch again; another one finds the same
-disk; another one finds nothing but the durable log and Spark's checkpoint."""
+"""The recovery after a crash.
+
+The same process retries the batch, another process continues on the same disk, or another process
+has only the durable log and Spark's checkpoint.
+"""
 
 TOTAL = Topic("totals", TEXT, INT64)
 TOTALS = timestamped_store("totals", key=TEXT, value=INT64)
@@ -47,7 +50,7 @@ _MOST_STEPS = 6
 
 
 class KnownFaults(Faults):
-    """Faults that are the same for all that this process has pickled of them."""
+    """Faults shared by all copies that this process has pickled."""
 
     known: ClassVar[dict[Path, KnownFaults]] = {}
 
@@ -65,7 +68,7 @@ def _known(folder: Path) -> Faults:
 
 @dataclass(frozen=True)
 class NamedLog:
-    """Settings of a log that this process knows by a name, as those of a client do not pickle."""
+    """Settings of a log registered by name in this process; real clients cannot be pickled."""
 
     name: str
     known: ClassVar[dict[str, ObjectStoreSettings]] = {}
@@ -75,7 +78,7 @@ class NamedLog:
 
 
 def topology() -> Topology:
-    """Build words -> marks, and over an edge to totals: two groups."""
+    """Return a topology of two groups: words -> marks, and over a repartition to totals."""
     builder = TopologyBuilder("dying")
     words = builder.add_source("words", IN)
     marks = builder.add_processor("mark", Mark, words, stores=[LAST, COUNTS, MARKS])
@@ -92,16 +95,16 @@ def _last_digit(key: str, _: str) -> str:
 
 
 class Dying:
-    """A query, and the one death that it has to bear.
+    """A query with one crash to survive.
 
     Args:
-        home: For its disk, and its faults.
-        backend: The real backend; its directory is the machine's.
+        home: Directory of the local disk and the faults.
+        backend: The real backend; its directory is on the machine.
         log: The real durable log.
-        point: Where it dies.
-        recovery: How it goes on.
-        operator: What runs its groups.
-        patch: Puts faults where no part of a query can be exchanged.
+        point: The point of the crash.
+        recovery: The kind of recovery.
+        operator: The stateful operator that runs the groups.
+        patch: Injects faults into parts of the query that cannot be replaced.
     """
 
     def __init__(
@@ -127,10 +130,10 @@ class Dying:
         _patch(patch, self.faults)
         self.start()
 
-    # ------------------------------------------------------------ what a test does
+    # ------------------------------------------------------------ actions of a test
 
     def batch(self) -> None:
-        """Run a batch until it is done."""
+        """Retry a batch until it is done."""
         number = self.query.batches
         records = batch_of(number)
         self.input += records
@@ -147,11 +150,11 @@ class Dying:
         raise AssertionError("the batch never ends")
 
     def arm(self) -> None:
-        """Die at the point, in the batches that come."""
+        """Crash at the point in the batches that follow."""
         self.faults.arm(self.point.event, self.point.nth, self.point.after)
 
     def recover(self) -> None:
-        """Go on after the death."""
+        """Recover from the crash."""
         self._recovered = True
         if self.recovery == "retry":
             return
@@ -160,13 +163,13 @@ class Dying:
         self.start()
 
     def lose_local_state(self) -> None:
-        """Lose the disk and the memory of the machine, between batches."""
+        """Lose the disk and the memory of the machine between two batches."""
         new_process()
         shutil.rmtree(self.machine.local, ignore_errors=True)
         self.start()
 
     def start(self) -> None:
-        """Be another process that starts the query on its checkpoint."""
+        """Simulate another process that starts the query on its checkpoint."""
         dead, self.faults.dead = self.faults.dead, False
         new_process()
         if dead:
@@ -184,10 +187,10 @@ class Dying:
         )
         self.query.start(results.with_dropped)
 
-    # ------------------------------------------------------------ what is checked
+    # ------------------------------------------------------------ checks
 
     def check(self) -> None:
-        """Compare rows and stores with what a run without a death gives, and look for litter."""
+        """Compare rows and stores with those of a run without a crash; find leftover objects."""
         marks: dict[str, list[str]] = {}
         totals: Counter[str] = Counter()
         for number in range(self.query.batches):
@@ -211,7 +214,7 @@ class Dying:
         return store_rows(topology(), spec, self.query, self.log)
 
     def _check_log(self) -> None:
-        """What the last versions name is there, and what nobody names is of the last batches."""
+        """Check that objects of the latest versions exist, and recent unreferenced ones do not."""
         named, newest = set(), 0
         scopes = set()
         for record in self._records():
@@ -234,7 +237,7 @@ class Dying:
             yield from map(TaskRecord.from_json, self.query.records(place).values())
 
     def _die(self) -> None:
-        """Be dead from here on, and keep the disk as it is at this moment."""
+        """Ignore all later calls, and keep the disk as it is at this moment."""
         if self.recovery != "retry":
             self.faults.dead = True
             self.machine.freeze(keeps=self.recovery == "restart")
@@ -242,7 +245,7 @@ class Dying:
 
 _RETAINED = 2
 _KEPT = _RETAINED + 3
-"""Versions whose objects may stay: notes are a batch apart, and two of them have to be old."""
+"""Versions whose objects may stay: notes are a batch apart, and two of them must be old."""
 
 
 def _patch(patch: pytest.MonkeyPatch, faults: Faults) -> None:
@@ -257,7 +260,7 @@ def _patch(patch: pytest.MonkeyPatch, faults: Faults) -> None:
     patch.setattr(transform, "_cleaning", lambda *_, **__: often)
 
     class Steady:
-        """A mark says the count alone: a batch that comes again gives the same rows."""
+        """A mark is the count alone, so that a retried batch gives the same rows."""
 
         hex = "0" * 8
 

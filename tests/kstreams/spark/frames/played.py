@@ -1,9 +1,8 @@
-"""Spark's part in a query on DataFrames, played in this process: no JVM, and a death at any moment.
+"""Fakes of Spark's DataFrames and stateful operators in this process, with crashes at any moment.
 
-All that is ours is real: what packs rows, runs tasks and unpacks results goes through pickles, as
-on its way to workers. Played are the DataFrames, both stateful operators, with their state of
-each batch and their timers, the log of batches that were begun, that of those that are done, and a
-sink that writes each batch once.
+The library's parts are real: functions that pack rows, run tasks and unpack results are pickled as
+on the way to workers. Fakes are the DataFrames, both stateful operators with the state of each
+batch and timers, the logs of begun and of finished batches, and a sink that writes each batch once.
 """
 
 from __future__ import annotations
@@ -32,22 +31,22 @@ ROWS = pa.schema(
         ("offset", pa.int64()),
     ]
 )
-"""Columns of a source's rows: as `SourceFrame` takes them out of any DataFrame."""
+"""The columns of a source's rows, as selected by `SourceFrame` from any DataFrame."""
 
 _PROVIDER = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 
 
 def rows_table(rows: Iterable[Mapping[str, Any]]) -> pa.Table:
-    """Return rows of `ROWS`."""
+    """Return a table with the schema `ROWS`."""
     return pa.Table.from_pylist([dict(row) for row in rows], ROWS)
 
 
 class PlayedSession:
-    """A session, with the settings that streams of DataFrames want; plays its `conf` too.
+    """A fake session with the settings for streams of DataFrames; also plays its `conf`.
 
     Args:
-        width: How many shuffle partitions there are.
-        splits: Into how many partitions a source's rows of a batch are split.
+        width: The number of shuffle partitions.
+        splits: The number of partitions into which the rows of a source are split in a batch.
     """
 
     def __init__(self, *, width: int = 2, splits: int = 1) -> None:
@@ -66,22 +65,22 @@ class PlayedSession:
         return self.settings.get(name, default)
 
     def stream(self, topic: str, columns: pa.Schema = ROWS) -> Any:
-        """Return a topic's rows as a streaming DataFrame.
+        """Return the rows of a topic as a streaming DataFrame.
 
         Args:
-            topic: Its name.
-            columns: Those of `ROWS`; keys and values may have other types.
+            topic: The name of the topic.
+            columns: The columns of `ROWS`; keys and values may have other types.
         """
         return _Source(self, lambda turn: turn.source(topic, self.splits), columns)
 
     def range(self, *_: int) -> PlayedFrame:
-        """Return one row: a question to executors."""
+        """Return one row; the library uses it to run a check on executors."""
         return PlayedFrame(self, lambda _: [[pa.RecordBatch.from_pydict({"id": [0]})]])
 
 
 @dataclass(frozen=True)
 class PlayedFrame:
-    """A DataFrame, as far as topologies use one."""
+    """A fake DataFrame with the methods that topologies use."""
 
     sparkSession: PlayedSession  # noqa: N815  # Spark's name
     parts: Callable[[Turn], Parts]
@@ -109,7 +108,7 @@ class PlayedFrame:
         return _Groups(self)
 
     def collect(self) -> list[dict[str, Any]]:
-        """Return the rows of a bounded frame, or what executors say."""
+        """Return the rows of a bounded frame, or the answers of executors."""
         rows: list[dict[str, Any]] = self.table(Turn(PlayedQuery(), 0, 0, {})).to_pylist()
         return rows
 
@@ -123,7 +122,7 @@ class PlayedFrame:
 
 
 class _Source(PlayedFrame):
-    """A DataFrame of `ROWS`; what is selected of it has the batch's time as well."""
+    """A DataFrame of `ROWS`; a selection from it has the time of the batch as well."""
 
     def selectExpr(self, *_: str) -> PlayedFrame:  # noqa: N802  # Spark's name
         def timed(turn: Turn) -> Parts:
@@ -138,7 +137,7 @@ class _Source(PlayedFrame):
 
 @dataclass(frozen=True)
 class _Groups:
-    """Messages by group key, for each of the operators."""
+    """Messages grouped by key, for either operator."""
 
     frame: PlayedFrame
 

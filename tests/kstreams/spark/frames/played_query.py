@@ -1,4 +1,4 @@
-"""A streaming query where Spark is played: its checkpoint, its batches, its state."""
+"""A streaming query on the Spark fakes: its checkpoint, batches and state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark import TaskContext, cloudpickle
 
-from kstreams.batch.worker_state import this_worker
+from kstreams.batch.worker.worker_state import this_worker
 from kstreams.spark import worker
 from kstreams.state.backend import memory
 
@@ -20,13 +20,13 @@ __all__ = ("WIDTH", "Cell", "Parts", "PlayedQuery", "Reach", "Turn", "new_proces
 
 WIDTH = "spark.sql.shuffle.partitions"
 Parts = list[list[pa.RecordBatch]]
-"""Rows, by Spark partition."""
+"""Rows by Spark partition."""
 Reach = Callable[[str], object]
-"""Is told each moment of a batch, and may raise."""
+"""A callback for each moment of a batch; may raise."""
 
 
 def new_process() -> None:
-    """Forget what a worker keeps from batch to batch; what it does beside is done before."""
+    """Drop all data that a worker keeps between batches, after its background work has ended."""
     this_worker().background.drain()
     this_worker.cache_clear()
     worker._loaded.clear()
@@ -34,11 +34,11 @@ def new_process() -> None:
 
 
 class PlayedQuery:
-    """A streaming query and its checkpoint, which outlives its starts.
+    """A streaming query and its checkpoint, which survives restarts.
 
     Attributes:
-        written: By batch, what the sink has: it takes each batch once.
-        batches: How many batches are done.
+        written: The rows in the sink by batch; the sink accepts each batch once.
+        batches: The number of finished batches.
     """
 
     def __init__(self) -> None:
@@ -48,22 +48,22 @@ class PlayedQuery:
         self._states: dict[tuple[int, int], dict[int, Cell]] = {}
 
     def start(self, frame: Any) -> None:
-        """Begin on what the checkpoint has."""
+        """Start the query from the checkpoint."""
         self._frame = frame
 
     def batch(
         self, rows: Mapping[str, pa.Table], wall_ms: int, reach: Reach = lambda _: None
     ) -> None:
-        """Run a batch; one that was begun and is not done comes again, as it was.
+        """Run a batch; a batch that was begun and not finished is retried unchanged.
 
-        The moments are `begun`, for each task `task done`, for each partition of an operator's
-        state `state committed`, `computed`, `written` and `done`.
+        The moments are `begun`, `task done` after each task, `state committed` after each
+        partition of operator state, `computed`, `written` and `done`.
         """
         number = self.batches
         wall_ms, rows = self._begun.setdefault(number, (wall_ms, rows))
         reach("begun")
         table = self._frame.table(Turn(self, number, wall_ms, rows, reach))
-        this_worker().background.drain()  # what is made beside belongs to the batch
+        this_worker().background.drain()  # background work belongs to the batch
         reach("computed")
         known = self.written.setdefault(number, table)
         assert _bag(known) == _bag(table), "a batch that comes again gives other rows"
@@ -72,23 +72,23 @@ class PlayedQuery:
         reach("done")
 
     def cells(self, place: int, batch: int) -> dict[int, Cell]:
-        """Return the state that a batch of an operator begins with."""
+        """Return the state with which a batch of an operator begins."""
         found = self._states.get((place, batch - 1), {})
         return {key: replace(cell, timers=set(cell.timers)) for key, cell in found.items()}
 
     def keep(self, place: int, batch: int, cells: dict[int, Cell]) -> None:
-        """Write a version of an operator's state; a batch that comes again overwrites it."""
+        """Write a version of an operator's state; a retried batch overwrites it."""
         self._states[place, batch] = dict(cells)
 
     def records(self, place: int) -> dict[int, str]:
-        """Return what an operator's last batch has left of tasks, by group key."""
+        """Return the records of tasks after an operator's last batch, by group key."""
         cells = self._states.get((place, self.batches - 1), {})
         return {key: cell.row[0] for key, cell in cells.items() if cell.row is not None}
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A batch that runs."""
+    """A running batch."""
 
     query: PlayedQuery
     number: int
@@ -114,10 +114,10 @@ class Turn:
 
     @contextmanager
     def task(self, partition: int) -> Iterator[None]:
-        """Be a worker that runs a task of the batch, as `TaskContext` tells."""
+        """Simulate a worker that runs a task of the batch, as seen by `TaskContext`."""
         context: Any = object.__new__(TaskContext)
         context._partitionId = partition
-        context._localProperties = {}  # within foreachBatch they are of others, or missing
+        context._localProperties = {}  # stale or missing within foreachBatch
         TaskContext._setTaskContext(context)
         try:
             yield
@@ -127,7 +127,7 @@ class Turn:
 
 @dataclass
 class Cell:
-    """What Spark keeps of a group: plays its handles in both operators."""
+    """The state of one group in Spark; plays the handles of both operators."""
 
     row: tuple[Any, ...] | None = None
     timers: set[int] = field(default_factory=set)
@@ -137,7 +137,7 @@ class Cell:
     def is_due(self, now_ms: int) -> bool:
         return any(due_ms < now_ms for due_ms in self.timers)
 
-    # As transformWithState has it, by the handle and its one value.
+    # For transformWithState: the handle and its single value.
 
     def getValueState(self, *_: object) -> _Value:  # noqa: N802  # Spark's name
         return _Value(self)
@@ -151,7 +151,7 @@ class Cell:
     def deleteTimer(self, due_ms: int) -> None:  # noqa: N802  # Spark's name
         self.timers.discard(due_ms)
 
-    # As GroupState has it.
+    # For applyInPandasWithState: GroupState.
 
     @property
     def exists(self) -> bool:
@@ -184,8 +184,8 @@ class _Value:
 
 
 def sent(function: Any) -> Any:
-    """Return a function as a worker has it."""
-    data: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]  # pyspark's
+    """Return a function after pickling, as a worker receives it."""
+    data: bytes = cloudpickle.dumps(function)  # type: ignore[no-untyped-call]  # pyspark is untyped
     return cloudpickle.loads(data)
 
 

@@ -1,4 +1,4 @@
-"""What the tests of topologies on DataFrames share: files as streams, and what came of them."""
+"""Files as streams, and the results written from them, for tests of topologies on DataFrames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Row = tuple[Any, Any, int]
 
 
 class Streams:
-    """Directories of Parquet files as a topology's sources, below one home."""
+    """Directories of Parquet files as the sources of a topology, below one home directory."""
 
     def __init__(self, home: Path, session: SparkSession) -> None:
         self.home = home
@@ -34,11 +34,11 @@ class Streams:
 
     @property
     def state(self) -> Memory:
-        """A backend whose log is below the home."""
+        """Return a backend whose log is below the home directory."""
         return Memory(log=Directory(str(self.home / "log")))
 
     def write(self, topic: Topic[Any, Any], records: Iterable[Record[Any, Any]]) -> None:
-        """Add a file of records, which is one batch of its stream."""
+        """Add a file of records, which is one batch of the stream."""
         own = list(records)
         stamps = pa.array([r.timestamp * 1000 for r in own], pa.timestamp("us", tz="UTC"))
         count = len(own)
@@ -55,17 +55,17 @@ class Streams:
         self.add(topic.name, table)
 
     def add(self, topic: str, table: pa.Table) -> None:
-        """Add a file, which is one batch of its stream."""
+        """Add a file, which is one batch of the stream."""
         folder = self.home / topic
         folder.mkdir(parents=True, exist_ok=True)
         number = len(list(folder.iterdir()))
         path = folder / f"{number:05d}.parquet"
         pq.write_table(table, path)
-        seconds = 1_700_000_000 + number  # Spark's file source goes by it
+        seconds = 1_700_000_000 + number  # Spark's file source orders files by it
         os.utime(path, (seconds, seconds))
 
     def stream(self, topic: Topic[Any, Any], schema: str = SCHEMA) -> DataFrame:
-        """Return a topic's files as a stream, a file a batch."""
+        """Return the files of a topic as a stream, one file per batch."""
         (self.home / topic.name).mkdir(parents=True, exist_ok=True)
         return (
             self.session.readStream.schema(schema)
@@ -74,11 +74,11 @@ class Streams:
         )
 
     def bounded(self, topic: Topic[Any, Any]) -> DataFrame:
-        """Return a topic's files, read once."""
+        """Return the files of a topic as a bounded DataFrame."""
         return self.session.read.schema(SCHEMA).parquet(str(self.home / topic.name))
 
     def run(self, frame: DataFrame, name: str = "results") -> StreamingQuery:
-        """Run a query on all that is there, to Parquet files; return it when it has ended."""
+        """Run a query on all present files, write Parquet files, and return the ended query."""
         query = (
             frame.writeStream.format("parquet")
             .option("path", str(self.home / name))
@@ -90,7 +90,7 @@ class Streams:
         return query
 
     def read(self, name: str = "results") -> DataFrame:
-        """Return what a query has written."""
+        """Return the rows written by a query."""
         return self.session.read.parquet(str(self.home / name))
 
 
@@ -99,7 +99,7 @@ def encoded(serde: Any, item: Any) -> bytes | None:
 
 
 def rows_of(frame: DataFrame, topic: Topic[Any, Any]) -> list[Row]:
-    """Return a topic's results, decoded and sorted."""
+    """Return the results of a topic, decoded and sorted."""
     table = frame.toArrow()
     if "topic" in table.column_names:
         table = table.filter(pc.equal(table.column("topic"), topic.name))

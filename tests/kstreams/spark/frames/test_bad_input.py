@@ -1,4 +1,4 @@
-"""What does not fit is refused before anything runs, with what to do."""
+"""Invalid frames and topologies are rejected before the query runs, with a hint."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def printing() -> Topology:
     return builder.build()
 
 
-def test_frames_refuse_a_topology_with_limits() -> None:
+def test_frames_reject_topology_with_limits() -> None:
     builder = TopologyBuilder("limited")
     first = builder.add_processor("first", limit(3), builder.add_source("lines", LINES))
     builder.add_sink("out", Topic("out", LINES.key, LINES.value), first)
@@ -68,7 +68,7 @@ COLUMNS: list[tuple[str, str, Callable[[DataFrame], DataFrame | SourceFrame], st
 @pytest.mark.parametrize(
     ("schema", "given", "says"), [c[1:] for c in COLUMNS], ids=[c[0] for c in COLUMNS]
 )
-def test_a_frame_without_the_columns_is_refused(
+def test_frame_without_required_columns_is_rejected(
     streams: Streams, schema: str, given: Callable[[DataFrame], DataFrame], says: str
 ) -> None:
     frame = streams.session.createDataFrame([], schema)
@@ -77,7 +77,7 @@ def test_a_frame_without_the_columns_is_refused(
     assert "SourceFrame(frame, " in caught.value.hint
 
 
-def test_topics_and_frames_must_be_the_same(streams: Streams) -> None:
+def test_topics_and_frames_must_match(streams: Streams) -> None:
     frame = streams.session.createDataFrame([], "value binary")
     with pytest.raises(CompileError, match="no DataFrame for 'lines'"):
         transform_frames(word_count(), {}, packages=())
@@ -85,29 +85,29 @@ def test_topics_and_frames_must_be_the_same(streams: Streams) -> None:
         transform_frames(word_count(), {LINES: frame, NUMBERS: frame}, packages=())
 
 
-def test_what_is_no_frame_or_of_another_session_is_refused(streams: Streams) -> None:
+def test_other_object_or_frame_of_another_session_is_rejected(streams: Streams) -> None:
     with pytest.raises(CompileError, match="of 'lines' must be a Spark DataFrame, not list"):
-        start([(b"key", b"value")])  # type: ignore[arg-type]  # what a user may try
+        start([(b"key", b"value")])  # type: ignore[arg-type]  # the invalid argument
     frame = streams.session.createDataFrame([], "value binary")
     other = streams.session.newSession().createDataFrame([], "value binary")
     with pytest.raises(CompileError, match="'kinds' and 'words' are of different sessions"):
         transform_frames(joined_count(), {KINDS: frame, WORDS: other}, packages=())
 
 
-def test_a_stream_needs_a_log(streams: Streams) -> None:
+def test_stream_without_durable_log_is_rejected(streams: Streams) -> None:
     for state in (None, Memory()):
         with pytest.raises(CompileError, match="no place for the state"):
             start(streams.stream(LINES), state=state)
 
 
-def test_many_shuffle_partitions_are_refused(streams: Streams) -> None:
+def test_too_many_shuffle_partitions_are_rejected(streams: Streams) -> None:
     streams.session.conf.set("spark.sql.shuffle.partitions", "200")
     with pytest.raises(CompileError, match=r"spark\.sql\.shuffle\.partitions is 200") as caught:
         start(streams.stream(LINES), state=streams.state)
     assert 'spark.conf.set("spark.sql.shuffle.partitions", "2")' in caught.value.hint
 
 
-def test_an_operator_that_the_session_does_not_have_is_refused(streams: Streams) -> None:
+def test_operator_missing_in_session_is_rejected(streams: Streams) -> None:
     with pytest.raises(CompileError, match="does not chain applyInPandasWithState"):
         start(streams.stream(LINES), state=streams.state, operator="group-state")
     streams.session.conf.unset("spark.sql.streaming.stateStore.providerClass")
@@ -116,13 +116,13 @@ def test_an_operator_that_the_session_does_not_have_is_refused(streams: Streams)
             start(streams.stream(LINES), state=streams.state, operator=operator)
 
 
-def test_a_sink_that_prints_is_refused(streams: Streams) -> None:
+def test_printing_sink_is_rejected(streams: Streams) -> None:
     frame = streams.session.createDataFrame([], "value binary")
     with pytest.raises(CompileError, match="prints on the driver"):
         transform_frames(printing(), {LINES: frame}, packages=())
 
 
-def test_a_topic_that_nothing_writes_to_is_refused(streams: Streams) -> None:
+def test_topic_without_writer_is_rejected(streams: Streams) -> None:
     results = start(streams.session.createDataFrame([], "value binary"))
     assert results[COUNTS].columns == ["key", "value", "timestamp", "headers"]
     assert results[WORDS].columns == results["words"].columns
@@ -131,23 +131,23 @@ def test_a_topic_that_nothing_writes_to_is_refused(streams: Streams) -> None:
     assert "'counts', 'word-count-dropped', 'words'" in caught.value.hint
 
 
-def test_a_second_part_of_a_stream_warns(streams: Streams) -> None:
+def test_second_selection_of_stream_results_warns(streams: Streams) -> None:
     bounded = start(streams.session.createDataFrame([], "value binary"))
-    assert bounded[COUNTS].columns == bounded[WORDS].columns  # computed again where it is asked
+    assert bounded[COUNTS].columns == bounded[WORDS].columns  # computed again for each selection
     results = start(streams.stream(LINES), state=streams.state)
     assert results[COUNTS].columns == results["counts"].columns
-    said = r"after \['counts'\]: each .* the whole topology"
-    with pytest.warns(UserWarning, match=said):
+    warning = r"after \['counts'\]: each .* the whole topology"
+    with pytest.warns(UserWarning, match=warning):
         assert results[WORDS].columns
-    with pytest.warns(UserWarning, match=said):
+    with pytest.warns(UserWarning, match=warning):
         assert results.all.columns
-    with pytest.warns(UserWarning, match=said):
+    with pytest.warns(UserWarning, match=warning):
         assert results.dropped.columns == [
             "task", "node", "reason", "count", "batch", "timestamp"
         ]  # fmt: skip
 
 
-def test_a_topic_of_the_name_of_dropped_counts_is_refused(streams: Streams) -> None:
+def test_topic_with_name_of_dropped_counts_is_rejected(streams: Streams) -> None:
     frame = streams.session.createDataFrame([], "value binary")
     builder = TopologyBuilder("lost")
     lines = builder.add_source("lines", LINES)

@@ -1,4 +1,4 @@
-"""What no version of a task's state is made of goes, and nothing else does."""
+"""Cleanup of state objects removes unreferenced objects, and nothing else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from kstreams.spark.frames.cleaning import Cleaning
 from kstreams.spark.frames.owner import Ownership, begin_state
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.state.log.pointer import ObjectRef, Pointer
-from kstreams.testing.resident_objects import ResidentObjects
+from kstreams_testing.resident_objects import ResidentObjects
 
 TASK = TaskKey("app.query", "words", 0)
 SECOND = 1_000
@@ -24,9 +24,9 @@ def delta(log: ResidentObjects, version: int, attempt: str) -> ObjectRef:
 
 
 def run(log: ResidentObjects, cleaning: Cleaning, batches: int, *, batch_ms: int = SECOND) -> int:
-    """Run batches that name their last three deltas, with an attempt that died in each.
+    """Run batches that refer to their last three deltas, each after a failed attempt.
 
-    Returns the most objects that there ever were.
+    Return the maximum number of objects.
     """
     pointer, last, most = Pointer.empty(), 0, 0
     for batch in range(batches):
@@ -43,32 +43,32 @@ def run(log: ResidentObjects, cleaning: Cleaning, batches: int, *, batch_ms: int
     return most
 
 
-def test_objects_do_not_grow_with_the_batches() -> None:
+def test_number_of_objects_does_not_grow_with_batches() -> None:
     cleaning = Cleaning(retained_batches=10, min_age=timedelta(seconds=10), every=5)
     few, many = (run(ResidentObjects(), cleaning, count) for count in (60, 300))
     assert few == many < 2 * (10 + 4 * 5)
 
 
-def test_what_a_retained_batch_names_stays() -> None:
+def test_objects_of_retained_batches_are_kept() -> None:
     log = ResidentObjects()
     run(log, Cleaning(retained_batches=30, min_age=timedelta(0), every=5), 100)
     versions = {int(name[len(TASK.prefix) :][:20]) for name in log.list(TASK.prefix)}
     assert versions >= set(range(70, 101))
 
 
-def test_nothing_goes_before_its_time() -> None:
+def test_objects_younger_than_minimum_age_are_kept() -> None:
     log = ResidentObjects()
     most = run(log, Cleaning(retained_batches=2, min_age=timedelta(hours=1), every=5), 200)
     assert most == 400
 
 
-def test_notes_do_not_pile_up() -> None:
+def test_number_of_notes_is_bounded() -> None:
     log = ResidentObjects()
     run(log, Cleaning(retained_batches=10, min_age=timedelta(seconds=10), every=5), 300)
     assert len(list(log.list("app.query/garbage/"))) < 8
 
 
-def test_an_object_that_is_named_late_is_not_removed_by_older_notes() -> None:
+def test_object_referenced_late_is_not_removed_by_older_notes() -> None:
     log = ResidentObjects()
     cleaning = Cleaning(retained_batches=5, min_age=timedelta(0), every=5)
     late = delta(log, 1, "snapshot")
@@ -79,7 +79,7 @@ def test_an_object_that_is_named_late_is_not_removed_by_older_notes() -> None:
     assert late.name in set(log.list(TASK.prefix))
 
 
-def test_the_start_that_came_last_owns_the_state() -> None:
+def test_latest_start_owns_state_and_fences_earlier_one() -> None:
     log = ResidentObjects()
     first, second = Ownership(), Ownership()
     assert first.check(log, "app.query", "run-a", 7) == 7
@@ -90,23 +90,23 @@ def test_the_start_that_came_last_owns_the_state() -> None:
     second.check(log, "app.query", "run-b", 10)
 
 
-def test_another_worker_of_the_same_start_is_no_other_owner() -> None:
+def test_workers_of_same_start_share_ownership() -> None:
     log = ResidentObjects()
     for worker in (Ownership(), Ownership()):
         worker.check(log, "app.query", "run-a", 0)
     assert len(list(log.list("app.query/owners/"))) == 1
 
 
-def test_names_of_starts_do_not_pile_up() -> None:
+def test_number_of_owner_objects_is_bounded() -> None:
     log = ResidentObjects()
     for number in range(50):
         Ownership().check(log, "app.query", f"run-{number}", number)
     assert len(list(log.list("app.query/owners/"))) <= 21
 
 
-def test_a_state_is_begun_by_one_checkpoint() -> None:
+def test_state_can_be_begun_by_one_checkpoint() -> None:
     log = ResidentObjects()
     begin_state(log, TASK, 7)
-    begin_state(log, TASK, 7)  # its first batch comes again
+    begin_state(log, TASK, 7)  # its first batch is retried
     with pytest.raises(FencedError, match="belongs to another query on the same DataFrame"):
         begin_state(log, TASK, 8)

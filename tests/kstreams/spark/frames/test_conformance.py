@@ -1,4 +1,4 @@
-"""Kafka Streams' own answers on DataFrames: a case of each operation."""
+"""Recorded results of Kafka Streams on DataFrames: one case of each operation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ for each in JOINS:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_sample_passes_where_spark_is_played(cut: str) -> None:
+def test_sample_of_cases_passes_on_spark_fakes(cut: str) -> None:
     wrong = {}
     for number, cases in enumerate(KINDS.values()):
         case = in_time(cases[(5 * number) % len(cases)], cut, "records")
@@ -43,7 +43,7 @@ def test_a_sample_passes_where_spark_is_played(cut: str) -> None:
 
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_a_sample_gives_the_same_in_one_query_of_spark(spark: SparkSession) -> None:
+def test_sample_of_cases_gives_same_results_in_one_spark_query(spark: SparkSession) -> None:
     cut = "3"
     names = [name for name in KINDS if not name.startswith(("tt", "st", "fk"))]
     runs = [Run(in_time(KINDS[name][-1], cut, "records")) for name in names]

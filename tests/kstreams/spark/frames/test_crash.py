@@ -1,4 +1,4 @@
-"""Death at every moment of a batch, on every backend, and every way to go on: one truth remains."""
+"""Crashes at every moment of a batch, for each backend and recovery, lose and repeat nothing."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ OURS = [
     and point.does == "batch"
     and point.event not in ("task told", "lost reply of put commit")
 ]
-"""Moments of our own state, as of an `App`'s; those of its driver have no counterpart."""
+"""Moments in the library's state, as in an `App`, without the moments of its driver."""
 
 _NONE = Upkeep(max_deltas=30, merge_count=30)
-"""What the first batches wrote stays named."""
+"""Upkeep that keeps all deltas of the first batches referenced."""
 
 CLEANING = [
     Point("before-a-note", "before put note", upkeep=_NONE),
@@ -58,13 +58,13 @@ SPARKS = [
     Point("rows-written-and-not-told", "written"),
     Point("batch-done", "done"),
 ]
-"""Moments of Spark's own: its state, its sink, its log of batches."""
+"""Moments in Spark: its state, its sink, its log of batches."""
 
 ALL = [*OURS, *CLEANING, *SPARKS]
 
 
 def cells(points: list[Point], *, every: int = 1) -> list[Any]:
-    """Return each point, with a recovery and an operator by turns; or all of them, if asked."""
+    """Return each point with alternating recoveries and operators, or all of them if requested."""
     if _ALL:
         chosen = list(product(points, _RECOVERIES, _OPERATORS))
     else:
@@ -83,7 +83,7 @@ def client(bucket: Bucket) -> S3ObjectStore:
 
 
 def sweep(dying: Dying) -> None:
-    """Run some batches, die at the point, go on, run some more, and compare."""
+    """Run batches, crash at the point, recover, run more batches, and compare."""
     for _ in range(BEFORE):
         dying.batch()
     if dying.point.cold:
@@ -99,7 +99,7 @@ def sweep(dying: Dying) -> None:
 
 
 @pytest.mark.parametrize(("point", "recovery", "operator"), cells([p for p in ALL if p.in_memory]))
-def test_in_memory(
+def test_crashed_query_with_state_in_memory_loses_nothing(
     point: Point,
     recovery: Recovery,
     operator: Operator,
@@ -112,7 +112,7 @@ def test_in_memory(
 
 
 @pytest.mark.parametrize(("point", "recovery", "operator"), cells(ALL[::-1], every=2))
-def test_on_rocksdb(
+def test_crashed_query_with_state_in_rocksdb_loses_nothing(
     point: Point,
     recovery: Recovery,
     operator: Operator,

@@ -1,4 +1,4 @@
-"""Workers that die at moments of a batch, on Spark; `test_crash` has every moment, Spark played."""
+"""Workers that crash during a batch on Spark; `test_crash` covers every moment on fakes."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 BATCHES = [[Record(b"", f"a b{n % 3} c{n}", 10 * n)] for n in range(4)]
 MOMENTS = ("before put delta", "after close attempt")
-"""Of the state of the first group, and of the second one's, at another start."""
+"""A moment in the state of the first group, and one in that of the second, at another start."""
 
 
-def test_each_row_of_the_file_sink_is_there_once_whatever_died(
+def test_file_sink_has_each_row_once_whatever_crashed(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
     session = stream_session.newSession()
@@ -55,11 +55,11 @@ def test_each_row_of_the_file_sink_is_there_once_whatever_died(
     for batch, moment in zip(BATCHES[1:], MOMENTS, strict=False):
         streams.write(LINES, batch)
         faults.arm(moment)
-        with suppress(PySparkException):  # or Spark tries the task again
+        with suppress(PySparkException):  # otherwise Spark would retry the task
             run()
         assert faults.struck
     run()
-    # Spark dies between its sink and its log of batches: the last batch comes again.
+    # Spark dies between its sink and its log of batches, so the last batch is retried.
     done = sorted(tmp_path.glob("results-checkpoint/commits/[0-9]*"), key=lambda p: int(p.name))
     done[-1].unlink()
     streams.write(LINES, BATCHES[-1])

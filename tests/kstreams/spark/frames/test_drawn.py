@@ -1,4 +1,4 @@
-"""Topologies that are drawn give on DataFrames what they give on the driver, batch by batch."""
+"""Generated topologies give equal results on DataFrames and the test driver, batch by batch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EXAMPLES = int(os.environ.get("KSTREAMS_FRAMES_EXAMPLES", "40"))
 _OPTIONS: dict[str, Any] = {
     "deadline": None,
     "suppress_health_check": list(HealthCheck),
-    "phases": [Phase.generate],  # shrinking takes long
+    "phases": [Phase.generate],  # shrinking is slow
 }
 _OPERATORS: st.SearchStrategy[Operator] = st.sampled_from(["transform-with-state", "group-state"])
 _MOMENTS = ("begun", "task done", "state committed", "computed", "written", "done")
@@ -38,7 +38,7 @@ _DEATHS = st.lists(
 
 
 def comparable(result: Result) -> object:
-    """Return what must be equal: numbers of records are no part of a DataFrame."""
+    """Return the comparable part of a result; DataFrames do not report numbers of records."""
     outputs = {
         place: [(*row[:3], tuple(map(_unnumbered, row[3]))) for row in rows]
         for place, rows in result.outputs.items()
@@ -68,14 +68,16 @@ def has_wall_clock_work(case: Case) -> bool:
 
 @given(cases(), _OPERATORS, _DEATHS)
 @settings(max_examples=_EXAMPLES, **_OPTIONS)
-def test_what_is_drawn_gives_the_same(case: Case, operator: Operator, deaths: list[Death]) -> None:
+def test_generated_topologies_give_same_results(
+    case: Case, operator: Operator, deaths: list[Death]
+) -> None:
     assume(not has_wall_clock_work(case))
     compare(case, operator, deaths)
 
 
 @given(join_cases(most_steps=4), _OPERATORS, _DEATHS, st.sampled_from(["auto", "records"]))
 @settings(max_examples=_EXAMPLES, **_OPTIONS)
-def test_joins_that_are_drawn_give_the_same(
+def test_generated_joins_give_same_results(
     case: Case, operator: Operator, deaths: list[Death], execution: Literal["auto", "records"]
 ) -> None:
     plan = case.plan

@@ -1,4 +1,4 @@
-"""Nothing is dropped unseen: what tasks drop is counted among the results."""
+"""Dropped records are counted in the results of a query."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def check(rows: DataFrame, dropped: Counter[str], letters: int) -> None:
     assert out + dropped.total() == sum(map(len, BATCHES))
 
 
-def test_what_came_in_is_what_went_out_was_dropped_or_set_aside(
+def test_input_equals_output_plus_dropped_plus_dead_letters(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
     streams = Streams(tmp_path, stream_session)
@@ -82,7 +82,7 @@ def test_what_came_in_is_what_went_out_was_dropped_or_set_aside(
     check(written, counted(dropped), letters=2)
 
 
-def test_what_is_skipped_is_counted(tmp_path: Path, stream_session: SparkSession) -> None:
+def test_skipped_records_are_counted(tmp_path: Path, stream_session: SparkSession) -> None:
     streams = Streams(tmp_path, stream_session)
     for batch in BATCHES:
         streams.write(RAW, batch)
@@ -97,7 +97,7 @@ def test_what_is_skipped_is_counted(tmp_path: Path, stream_session: SparkSession
     assert results.with_dropped.where(f"topic = '{results.dropped_topic}'").count() == 3
 
 
-def test_who_takes_no_counts_sees_them_in_the_query_s_progress(
+def test_dropped_counts_are_in_progress_of_query_if_not_selected(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
     streams = Streams(tmp_path, stream_session)

@@ -1,4 +1,4 @@
-"""DataFrames go on where an app's savepoint is."""
+"""DataFrames that continue from the savepoint of an app."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from kstreams.spark.frames.inherited import Inherited
 from kstreams.state import StateBackend
 from kstreams.state.backend.task_key import TaskKey
 from kstreams.testing import TopologyTestDriver
-from kstreams.testing.resident_objects import ResidentObjects
 from kstreams_rocksdb import RocksDB
+from kstreams_testing.resident_objects import ResidentObjects
 from tests.kstreams.spark.apps import Bench
 from tests.kstreams.spark.frames.streams import Row, Streams, rows_of
 from tests.kstreams.spark.frames.topologies import (
@@ -60,7 +60,7 @@ def bench(tmp_path: Path, spark: SparkSession) -> Iterator[Bench]:
 
 
 def on_app(bench: Bench, **options: Any) -> list[Row]:
-    """Run the app on the records of before, and make a savepoint; return its results."""
+    """Run the app on the first records, and create a savepoint; return its results."""
     bench.create(KINDS, WORDS, CLOSED)
     for topic, records in BEFORE.items():
         bench.emit(topic, records)
@@ -110,7 +110,7 @@ def expected() -> list[Row]:
 
 
 @pytest.mark.parametrize("on_s3", [False, True], ids=["directory", "rocksdb-s3"])
-def test_windows_joins_and_stores_of_an_app_go_on(
+def test_frames_continue_windows_joins_and_stores_of_app(
     bench: Bench, stream_session: SparkSession, request: pytest.FixtureRequest, *, on_s3: bool
 ) -> None:
     streams = Streams(bench.home / "frames", stream_session)
@@ -132,7 +132,7 @@ def test_windows_joins_and_stores_of_an_app_go_on(
     assert {topic: sum(places[topic].values()) for topic in places} == {"kinds": 2, "words": 6}
 
 
-def test_a_savepoint_that_does_not_fit_is_refused(
+def test_savepoint_that_does_not_fit_is_rejected(
     bench: Bench, stream_session: SparkSession
 ) -> None:
     streams = Streams(bench.home / "frames", stream_session)
@@ -151,7 +151,7 @@ def test_a_savepoint_that_does_not_fit_is_refused(
     assert f"was begun with fork='{fork}'" in other.message
 
 
-def test_a_fork_of_another_shape_is_refused(bench: Bench) -> None:
+def test_savepoint_of_another_topology_or_task_count_is_rejected(bench: Bench) -> None:
     on_app(bench)
     source = ForkSource(bench.checkpoint, "before")
     task, shape = TaskId("kinds", 0), joined_count().shape()
@@ -164,7 +164,7 @@ def test_a_fork_of_another_shape_is_refused(bench: Bench) -> None:
     assert Inherited(source, shape, tasks).begin(TaskId("kinds", 9), key, log) is None
 
 
-def test_what_begins_with_no_state_is_refused(tmp_path: Path, stream_session: SparkSession) -> None:
+def test_fork_of_bounded_frames_is_rejected(tmp_path: Path, stream_session: SparkSession) -> None:
     streams = Streams(tmp_path, stream_session)
     for topic, records in AFTER.items():
         streams.write(topic, records)

@@ -1,4 +1,4 @@
-"""Views of what a query on DataFrames keeps: committed batches, and no other."""
+"""Views of the state of a query on DataFrames show committed batches only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
 def check_views(streams: Streams) -> None:
-    """Look at a query that dies in its second batch, and at its end."""
+    """Check views of a query that crashes in its second batch, and at its end."""
     for batch in BATCHES:
         streams.write(LINES, batch)
     checkpoint = str(streams.home / "each-checkpoint")
@@ -29,7 +29,7 @@ def check_views(streams: Streams) -> None:
         started(streams, fail).awaitTermination()
     state = FrameState(streams.session, checkpoint, word_count(), log)
     with View(state, TOTALS) as view:
-        # Tasks have run batch 1, and one sink has it.
+        # Tasks have finished batch 1, and one sink has written it.
         assert (view.version, view.versions()) == (0, [0])
         first = {"a": (1, 0), "b": (1, 0), "c0": (1, 0)}
         assert {key: tuple(found) for key, found in view.items()} == first
@@ -45,7 +45,7 @@ def check_views(streams: Streams) -> None:
             View(state, TOTALS, as_of="before")
 
 
-def test_a_view_shows_committed_batches_alone(tmp_path: Path, stream_session: SparkSession) -> None:
+def test_view_shows_committed_batches_only(tmp_path: Path, stream_session: SparkSession) -> None:
     streams = Streams(tmp_path, stream_session)
     check_views(streams)
     log = streams.state.log

@@ -1,4 +1,4 @@
-"""Wall-clock work, and hundreds of batches, where Spark is played: both operators."""
+"""Wall-clock timers, and hundreds of batches, on Spark fakes with both operators."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ pytestmark = pytest.mark.slow
 
 OPERATORS: tuple[Operator, ...] = ("transform-with-state", "group-state")
 Batch = tuple[int, list[tuple[str, int]]]
-"""Its wall time, and its words with their times, ms."""
+"""Wall time of a batch, and its words with their times, in ms."""
 
 
 def idle_count() -> Topology:
-    """Build words -> counts by window, which close once no word has come for 100 ms."""
+    """Return a topology: words -> counts by window, closed after 100 ms without a word."""
     builder = TopologyBuilder("idle-count", idle_timeout=timedelta(milliseconds=100))
     store = window_store("by-window", key=TEXT, value=INT64)
     counting = windowed_aggregate(TUMBLING, count(), store=store, emit=on_close())
@@ -48,7 +48,7 @@ def idle_count() -> Topology:
 
 
 def suppressed() -> Topology:
-    """Build words -> words that are held for 10 ms of stream time."""
+    """Return a topology: words -> words suppressed for 10 ms of stream time."""
     builder = TopologyBuilder("suppressed", idle_timeout=timedelta(milliseconds=100))
     store = buffer_store("held", key=TEXT, value=TEXT)
     until = suppress(until_time_limit(timedelta(milliseconds=10)), store=store)
@@ -121,13 +121,13 @@ TICKS: list[Batch] = [(0, [("a", 1)]), (101, []), (150, []), (202, [("b", 2)]), 
     [(idle_count, CLOSED, IDLE), (ticking, COUNTS, TICKS), (suppressed, RELEASED, HELD)],
     ids=["idle", "punctuators", "suppress"],
 )
-def test_what_time_does_without_records_is_what_the_driver_does(
+def test_wall_clock_timers_give_results_of_test_driver(
     make: Any, sink: Topic[Any, Any], batches: list[Batch], operator: Operator, tmp_path: Path
 ) -> None:
-    """Timers outlive the process that set them, and a batch that comes again has its own time."""
+    """Timers survive the process that set them, and a retried batch keeps its wall time."""
     query = PlayedQuery()
     for number, (wall_ms, words) in enumerate(batches):
-        if words:  # a new process has seen no idleness yet
+        if words:  # a new process has not observed idleness yet
             start(query, make(), tmp_path, operator, timers=True)
 
         def die(moment: str, *, at: str = ("written", "state committed")[number % 2]) -> None:
@@ -136,7 +136,7 @@ def test_what_time_does_without_records_is_what_the_driver_does(
 
         with pytest.raises(ConnectionError):
             query.batch(rows(words), wall_ms, die)
-        query.batch({}, wall_ms + 1_000)  # as it was begun
+        query.batch({}, wall_ms + 1_000)  # retried with its first wall time
     found = []
     for number in range(query.batches):
         table = query.written[number]
@@ -151,10 +151,10 @@ def test_what_time_does_without_records_is_what_the_driver_does(
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_three_hundred_batches_leave_a_bounded_number_of_objects(
+def test_number_of_objects_is_bounded_through_three_hundred_batches(
     operator: Operator, tmp_path: Path
 ) -> None:
-    """Twelve minutes of wall time apart, and a new start of the query every forty."""
+    """Batches are twelve minutes of wall time apart; the query is restarted every forty."""
     query, peaks = PlayedQuery(), [0] * 6
     log = Directory(str(tmp_path / "log")).open()
     for number in range(300):
@@ -164,7 +164,9 @@ def test_three_hundred_batches_leave_a_bounded_number_of_objects(
         query.batch(rows([("a", time), ("b", time + 1), ("c", time + 2)]), 720_000 * number)
         if number % 10 == 9:
             peaks[number // 50] = max(peaks[number // 50], len(list(log.list(""))))
-    before, last = peaks[-2:]  # what is retained is reached by then, and swept every 50 batches
+    before, last = peaks[
+        -2:
+    ]  # by then the retained batches are complete, and a sweep runs every 50 batches
     retained, every, tasks = 100, 50, 2
     assert last <= before * 1.05
     assert last <= tasks * (retained + 3 * every) * 1.25

@@ -1,4 +1,4 @@
-"""A query that fails, stops or is changed: what its checkpoint says counts."""
+"""A query that fails, stops or is changed continues from its checkpoint."""
 
 from __future__ import annotations
 
@@ -44,15 +44,13 @@ def failure(streams: Streams, results: ResultFrames) -> KStreamsError | None:
     return results.error_in(caught.value)
 
 
-def test_a_query_goes_on_where_its_checkpoint_is(
-    tmp_path: Path, stream_session: SparkSession
-) -> None:
+def test_query_continues_from_its_checkpoint(tmp_path: Path, stream_session: SparkSession) -> None:
     streams, fails = Streams(tmp_path, stream_session), tmp_path / "fails"
     topology = word_count(fails)
     streams.write(LINES, BATCHES[0])
     streams.run(frames(streams, topology).all)
 
-    fails.write_text("b")  # a task of the second stage fails, when the first has run
+    fails.write_text("b")  # a task of the second stage fails after the first stage has run
     streams.write(LINES, BATCHES[1])
     error = failure(streams, frames(streams, topology))
     assert isinstance(error, ProcessingError)
@@ -68,7 +66,7 @@ def test_a_query_goes_on_where_its_checkpoint_is(
     assert by_topic(streams.read(), sinks) == on_driver(topology, LINES, BATCHES, sinks)
 
 
-def test_of_a_checkpoint_and_its_copy_the_one_goes_on_that_was_started_last(
+def test_checkpoint_started_last_fences_its_copy(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
     streams = Streams(tmp_path, stream_session)

@@ -1,4 +1,4 @@
-"""The user's modules go with the functions on DataFrames, to workers that outlive the client."""
+"""Modules of the user are sent with the functions on DataFrames."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.spark]
 
 PACKAGE = "shipped_by_test"
 Ask = Callable[[str, SparkSession], tuple[Any, Shipped]]
-"""Makes an object of a version of the package, for a session."""
+"""Returns an object of a version of the package, for a session."""
 CODE = """
 from dataclasses import dataclass
 from functools import lru_cache
@@ -42,7 +42,7 @@ class Order:
 
 @pytest.fixture
 def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
-    """Return an object of a package of the user's, of the version that is asked for."""
+    """Return a function that creates an object of a user's package in a given version."""
     folder = tmp_path / PACKAGE
     folder.mkdir()
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -66,7 +66,7 @@ def _forget() -> None:
 
 @dataclass(frozen=True)
 class Told:
-    """A function of `mapInArrow` that says what an object does."""
+    """A `mapInArrow` function that returns the text of an object."""
 
     carried: Carried[Any]
 
@@ -81,15 +81,20 @@ def telling(order: Any, shipped: Shipped, *, in_file: SparkSession | None = None
     return Told(carried if in_file is None else carried.in_file(in_file))
 
 
-def test_what_an_import_in_a_function_needs_goes_too_and_of_each_version_its_own(
+def test_modules_imported_in_function_are_sent_separately_for_each_version(
     connect: SparkSession, ask: Ask
 ) -> None:
-    for version in ("first", "second", "second", "first"):  # workers stay from one to the next
+    for version in (
+        "first",
+        "second",
+        "second",
+        "first",
+    ):  # workers are reused for the next version
         frame = connect.range(0, 4, 1, 2).mapInArrow(telling(*ask(version, connect)), "told string")
         assert {row["told"] for row in frame.collect()} == {f"103 of {version}"}
 
 
-def test_streams_have_it_as_well(connect: SparkSession, ask: Ask, tmp_path: Path) -> None:
+def test_modules_are_sent_with_streams(connect: SparkSession, ask: Ask, tmp_path: Path) -> None:
     connect.range(2).write.parquet(str(tmp_path / "in"))
     rows = connect.readStream.schema("id long").parquet(str(tmp_path / "in"))
     query = (
@@ -105,7 +110,7 @@ def test_streams_have_it_as_well(connect: SparkSession, ask: Ask, tmp_path: Path
     assert [row["told"] for row in found] == ["103 of streamed"] * 2
 
 
-def test_packages_that_are_too_large_for_each_batch_are_refused(
+def test_packages_too_large_for_each_batch_are_rejected(
     connect: SparkSession, ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask("any", connect)
@@ -114,11 +119,11 @@ def test_packages_that_are_too_large_for_each_batch_are_refused(
         Shipped.of([PACKAGE], connect)
 
 
-def test_no_package_is_no_archive(connect: SparkSession) -> None:
+def test_no_package_makes_no_archive(connect: SparkSession) -> None:
     assert Shipped.of((), connect).name is None
 
 
-def test_a_classic_session_sends_modules_and_large_objects_as_files(
+def test_classic_session_sends_modules_and_large_objects_as_files(
     spark: SparkSession, ask: Ask
 ) -> None:
     for version in ("first", "second", "first"):

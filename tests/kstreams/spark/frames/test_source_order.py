@@ -1,4 +1,4 @@
-"""The order of a batch's records is the same however Spark has split them."""
+"""The order of records in a batch does not depend on the way in which Spark splits them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 import pyarrow as pa
 
-from kstreams.batch.edge_records import EdgeRecords
+from kstreams.batch.messages.edge_records import EdgeRecords
 from kstreams.raw_batch import HEADERS_TYPE
 from kstreams.spark.frames.pack import SOURCE_ROWS
 from kstreams.spark.frames.source_order import source_queue
@@ -17,7 +17,7 @@ Row = tuple[int, bytes, bytes, "int | None", "int | None"]
 
 
 def parts(rows: list[Row], seed: int) -> list[EdgeRecords]:
-    """Split rows as Spark may."""
+    """Split rows in an arbitrary way, as Spark may."""
     order = random.Random(seed)
     shuffled = order.sample(rows, len(rows))
     cut = order.randint(1, len(rows) - 1)
@@ -39,13 +39,13 @@ def values(rows: list[Row], seed: int) -> list[bytes]:
     return found
 
 
-def test_splits_decide_nothing_where_the_source_has_offsets() -> None:
+def test_source_with_offsets_is_ordered_by_them_whatever_the_splits() -> None:
     rows: list[Row] = [(n // 7, b"k", b"%d" % (97 * n % 50), n % 3, n) for n in range(50)]
     expected = [v for _, _, v, _, _ in sorted(rows, key=lambda r: (r[0], r[3], r[4]))]
     assert [values(rows, seed) for seed in range(5)] == [expected] * 5
 
 
-def test_key_and_value_break_ties_where_it_has_none() -> None:
+def test_key_and_value_break_ties_without_offsets() -> None:
     rows: list[Row] = [
         (n // 7, b"%d" % (n % 2), b"%d" % (97 * n % 50), None, None) for n in range(50)
     ]
@@ -53,7 +53,7 @@ def test_key_and_value_break_ties_where_it_has_none() -> None:
     assert [values(rows, seed) for seed in range(5)] == [expected] * 5
 
 
-def test_offsets_rise_from_batch_to_batch() -> None:
+def test_offsets_increase_from_batch_to_batch() -> None:
     rows: list[Row] = [(n, b"k", b"v", None, None) for n in range(5)]
     first, second = (source_queue(0, batch, parts(rows, 0)).table for batch in (3, 4))
     ends = first.column("offset").to_pylist()[-1], second.column("offset").to_pylist()[0]

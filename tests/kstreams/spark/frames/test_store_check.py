@@ -1,4 +1,4 @@
-"""Executors without the library or without one durable log are found at the start."""
+"""Checks at the start that executors have the library and share one durable log."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ class Made:
 
 def check(session: SparkSession, log: ObjectStoreSettings) -> None:
     carried: Carried[ObjectStoreSettings] = Carried.of(
-        cloudpickle.dumps(log),  # type: ignore[no-untyped-call]  # pyspark's
+        cloudpickle.dumps(log),  # type: ignore[no-untyped-call]  # pyspark is untyped
         Shipped.of((), session),
     )
     check_store(session, carried, WIDTH)
 
 
-def test_a_log_that_all_reach_is_left_as_it_was(connect: SparkSession, tmp_path: Path) -> None:
+def test_check_leaves_shared_log_unchanged(connect: SparkSession, tmp_path: Path) -> None:
     log = Directory(str(tmp_path))
     check(connect, log)
     assert list(log.open().list("")) == []
 
 
-def test_executors_that_do_not_see_the_writes_of_others_are_refused(
+def test_executors_that_do_not_share_log_are_rejected(
     connect: SparkSession, tmp_path: Path
 ) -> None:
     def make() -> ObjectStore:
@@ -58,7 +58,7 @@ def test_executors_that_do_not_see_the_writes_of_others_are_refused(
         check(connect, Made(make))
 
 
-def test_a_storage_that_overwrites_is_refused(connect: SparkSession, tmp_path: Path) -> None:
+def test_storage_that_overwrites_is_rejected(connect: SparkSession, tmp_path: Path) -> None:
     class Overwriting(DirectoryObjectStore):
         def put_if_absent(self, name: str, data: bytes) -> bool:
             self.delete([name])
@@ -68,21 +68,21 @@ def test_a_storage_that_overwrites_is_refused(connect: SparkSession, tmp_path: P
         check(connect, Made(lambda: Overwriting(tmp_path)))
 
 
-def test_a_storage_that_is_not_reached_says_so(connect: SparkSession, tmp_path: Path) -> None:
+def test_unreachable_storage_raises_store_error(connect: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="file"):
         check(connect, Directory(str(tmp_path / "file")))
 
 
 @pytest.mark.slow
-def test_an_object_storage_is_tried(connect: SparkSession, bucket: Bucket) -> None:
+def test_object_storage_is_checked(connect: SparkSession, bucket: Bucket) -> None:
     there = bucket.settings("tried")
     check(connect, there)
     with pytest.raises(StoreError, match="no-such-bucket"):
         check(connect, replace(there, url="s3://no-such-bucket/tried"))
 
 
-def test_executors_with_another_version_are_named(
+def test_error_names_executors_with_another_version(
     connect: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_library(connect, WIDTH)
@@ -91,7 +91,7 @@ def test_executors_with_another_version_are_named(
         check_library(connect, WIDTH)
 
 
-def test_executors_without_the_library_are_named(
+def test_error_names_executors_without_library(
     connect: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store_check, "_PACKAGE", "kstreams-of-nobody")

@@ -1,4 +1,4 @@
-"""`suppress` and windows without an end on DataFrames, where Spark is played."""
+"""`suppress` and windows without an end on DataFrames, on Spark fakes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.kstreams.spark.frames.test_long_runs import OPERATORS, on_driver, row
 from tests.kstreams.spark.frames.topologies import RELEASED, WORDS
 
 
-def test_a_record_that_is_due_when_it_arrives_is_released_in_its_batch(tmp_path: Path) -> None:
+def test_record_due_on_arrival_is_released_in_its_batch(tmp_path: Path) -> None:
     batches = [(0, [("a", 100)]), (1, [("c", 50)]), (2, [("c", 40)]), (3, [("a", 115)])]
     query = PlayedQuery()
     start(query, suppressed(), tmp_path, OPERATORS[0], timers=True)
@@ -40,7 +40,7 @@ def unlimited() -> Topology:
     return builder.build()
 
 
-def test_a_stream_of_frames_rejects_windows_that_would_never_emit(tmp_path: Path) -> None:
+def test_stream_of_frames_rejects_windows_that_never_emit(tmp_path: Path) -> None:
     with pytest.raises(
         CompileError, match=r"node 'count' never emits.*\nHint:.*bounded DataFrames"
     ):

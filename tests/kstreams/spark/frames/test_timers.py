@@ -21,7 +21,7 @@ _PATIENCE_SECONDS = 240
 
 
 @pytest.mark.parametrize("operator", ["transform-with-state", "group-state"])
-def test_punctuators_fire_without_data(
+def test_wall_clock_punctuators_fire_without_data(
     tmp_path: Path, stream_session: SparkSession, operator: Operator
 ) -> None:
     streams = Streams(tmp_path, stream_session)
@@ -52,11 +52,11 @@ def test_punctuators_fire_without_data(
         query.stop()
     found = rows_of(streams.read(), COUNTS)
     ticks = {key: sorted(v for k, v, _ in found if k == key) for key in ("task 0", "task 1")}
-    # Each task ticks, the one that no record has come to as well; none misses or repeats one.
+    # Each task ticks without a miss or repeat, also the task without records.
     assert all(len(own) > 1 and own == list(range(1, len(own) + 1)) for own in ticks.values())
 
 
-def test_wall_clock_work_without_timers_is_an_error(
+def test_wall_clock_work_without_timers_is_rejected(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
     streams = Streams(tmp_path, stream_session)

@@ -1,4 +1,4 @@
-"""Topologies on DataFrames give what the test driver gives."""
+"""Topologies on DataFrames give the results of the test driver."""
 
 from __future__ import annotations
 
@@ -59,7 +59,9 @@ def on_driver(
     close_windows: bool = False,
 ) -> dict[str, list[Row]]:
     with TopologyTestDriver(topology, partitions=2) as driver:
-        for batch in batches:  # a task takes those of one batch in the order of their times
+        for (
+            batch
+        ) in batches:  # a task processes the records of one batch in the order of their times
             driver.pipe_batch(source, sorted(batch, key=lambda record: record.timestamp))
         if close_windows:
             driver.close_windows()
@@ -76,13 +78,16 @@ ON_STREAMS: list[tuple[Any, Operator]] = [
     (CASES[0], "group-state"),
     (CASES[1], "transform-with-state"),
 ]
-"""Windows by `group-state` run on Spark Connect. The first has its state in RocksDB and on S3."""
+"""Windows by `group-state` run on Spark Connect.
+
+The first case has its state in RocksDB and on S3.
+"""
 
 
 @pytest.mark.parametrize(
     ("case", "operator"), ON_STREAMS, ids=[f"{case[0]}-{name}" for case, name in ON_STREAMS]
 )
-def test_a_stream_gives_what_the_driver_gives(
+def test_stream_gives_results_of_test_driver(
     streams: Streams, request: pytest.FixtureRequest, case: Any, operator: Operator
 ) -> None:
     name, make, source, batches, sinks = case
@@ -101,7 +106,7 @@ def test_a_stream_gives_what_the_driver_gives(
         state=state,
         tasks=2,
         operator=operator,
-        packages="auto" if name == "windows" else (),  # of these tests they have more than 1 MB
+        packages="auto" if name == "windows" else (),  # the modules of the other tests exceed 1 MB
     )
     try:
         streams.run(results.all)
@@ -111,7 +116,7 @@ def test_a_stream_gives_what_the_driver_gives(
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
-def test_a_bounded_frame_gives_all_at_once(streams: Streams, case: Any) -> None:
+def test_bounded_frame_gives_all_results_in_one_batch(streams: Streams, case: Any) -> None:
     _, make, source, batches, sinks = case
     for batch in batches:
         streams.write(source, batch)

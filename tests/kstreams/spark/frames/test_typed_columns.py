@@ -1,4 +1,4 @@
-"""Columns that are no bytes: the serde's encoder makes its bytes of them, or they are refused."""
+"""Typed columns of frames are encoded by the serde's encoder, or rejected."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 @dataclass(frozen=True)
 class Place:
-    """Where something is."""
+    """A place with name and floor."""
 
     name: str
     floor: int
@@ -33,7 +33,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Reading:
-    """A value of columns."""
+    """A value with columns."""
 
     place: Place
     celsius: float
@@ -48,7 +48,7 @@ GIVEN = pa.struct([("celsius", pa.float32()), ("note", pa.string()), ("place", P
 ROW = {"celsius": 1.5, "note": None, "place": {"floor": 3, "name": "lab"}}
 
 
-def test_structs_become_what_the_serde_writes_of_objects() -> None:
+def test_structs_are_encoded_like_objects_by_serde() -> None:
     assert misfit(GIVEN, READINGS) is None
     data = encoded(pa.array([ROW, None], GIVEN), READINGS)
     expected = READINGS.serialize(Reading(Place("lab", 3), 1.5, None))
@@ -85,13 +85,13 @@ MISFITS: list[tuple[pa.DataType, Serde[Any], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "serde", "says"), MISFITS, ids=[says for *_, says in MISFITS])
-def test_other_types_do_not_fit(kind: pa.DataType, serde: Serde[Any], says: str) -> None:
+def test_other_types_are_rejected(kind: pa.DataType, serde: Serde[Any], says: str) -> None:
     problem = misfit(kind, serde)
     assert problem is not None
     assert says in problem
 
 
-def test_a_value_that_does_not_fit_is_typed() -> None:
+def test_value_that_does_not_fit_raises_typed_error() -> None:
     with pytest.raises(SerializationError, match="celsius"):
         encoded(pa.array([{**ROW, "celsius": None}], GIVEN), READINGS)
 
@@ -100,7 +100,7 @@ def shown(reading: Reading) -> str:
     return f"{reading.place.name} {reading.place.floor}: {reading.celsius}"
 
 
-def test_columns_give_what_records_give(stream_session: SparkSession) -> None:
+def test_columns_and_records_give_same_results(stream_session: SparkSession) -> None:
     builder = TopologyBuilder("climate")
     climate = builder.add_source("climate", CLIMATE)
     builder.add_sink("shown", SHOWN, builder.add_processor("show", map_values(shown), climate))
@@ -118,7 +118,7 @@ def test_columns_give_what_records_give(stream_session: SparkSession) -> None:
     assert rows_of(results[SHOWN], SHOWN) == expected
 
 
-def test_columns_that_do_not_fit_are_refused(stream_session: SparkSession) -> None:
+def test_columns_that_do_not_fit_are_rejected(stream_session: SparkSession) -> None:
     builder = TopologyBuilder("climate")
     builder.add_sink("shown", CLIMATE, builder.add_source("climate", CLIMATE))
     frame = stream_session.createDataFrame([], "key bigint, value struct<celsius: double>")

@@ -1,4 +1,4 @@
-"""Typed columns give what bytes give; rows that do not fit go by their source's policy."""
+"""Typed columns and bytes give equal results; the source's error policy handles unfit rows."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def floor(reading: Any) -> int:
 
 
 def topology(policy: OnError) -> Topology:
-    """Build climate -> texts, and the sum of the floors of each key."""
+    """Return a topology: climate -> texts, and the sum of the floors of each key."""
     builder = TopologyBuilder("climate")
     climate = builder.add_source("climate", CLIMATE, on_error=policy)
     builder.add_sink("shown", SHOWN, builder.add_processor("show", map_values(shown), climate))
@@ -61,7 +61,7 @@ def topology(policy: OnError) -> Topology:
 def run(
     home: Path, batches: list[pa.Table], policy: OnError, operator: Operator
 ) -> tuple[list[Row], ResultFrames]:
-    """Run a query on tables of rows; return all that it writes."""
+    """Run a query on tables of rows; return all rows it writes."""
     new_process()
     query, session = PlayedQuery(), PlayedSession(splits=2)
     results = transform_frames(
@@ -87,7 +87,7 @@ def reading(floor: int, celsius: float | None = 1.5) -> Row:
 
 
 def as_bytes(table: pa.Table) -> pa.Table:
-    """Return rows as others write them: by the serdes, an object each."""
+    """Return the rows serialized by the serdes, object by object."""
     rows = table.to_pylist()
     for each in rows:
         each["key"] = None if each["key"] is None else INT64.serialize(each["key"])
@@ -111,7 +111,7 @@ BATCHES = st.lists(
 
 @given(BATCHES, st.sampled_from(["transform-with-state", "group-state"]))
 @settings(max_examples=25)
-def test_columns_give_what_bytes_give(
+def test_typed_columns_and_bytes_give_same_results(
     tmp_path_factory: pytest.TempPathFactory,
     drawn: list[list[tuple[int, Row | None]]],
     operator: Operator,
@@ -130,7 +130,7 @@ GIVEN = [
     [row(0, 1, reading(2)), row(1, 1, reading(3, None)), row(2, 2, reading(4))],
     [row(3, 2, reading(5, None)), row(4, 1, reading(6)), row(5, 3, reading(7, None))],
 ]
-"""A field that takes no null has some: in three of six rows."""
+"""Rows with null in a field that allows none: three of six."""
 TABLES = [pa.Table.from_pylist(rows, COLUMNS) for rows in GIVEN]
 
 
@@ -144,31 +144,31 @@ def dropped(rows: list[Row], results: ResultFrames) -> dict[str, int]:
     found: dict[str, int] = {}
     for each in rows:
         if each["topic"] == results.dropped_topic:
-            said = json.loads(each["value"])
-            found[said["reason"]] = found.get(said["reason"], 0) + said["count"]
+            fields = json.loads(each["value"])
+            found[fields["reason"]] = found.get(fields["reason"], 0) + fields["count"]
     return found
 
 
-def test_rows_that_do_not_fit_become_dead_letters(tmp_path: Path) -> None:
+def test_unfit_rows_become_dead_letters(tmp_path: Path) -> None:
     rows, results = run(tmp_path, TABLES, DeadLetter("letters"), "transform-with-state")
     letters = [each for each in rows if each["topic"] == "letters"]
     assert sorted(INT64.deserialize(each["key"]) for each in letters) == [1, 2, 3]
     assert sorted(json.loads(each["value"])["place"]["floor"] for each in letters) == [3, 5, 7]
     for each in letters:
-        said = {header["key"]: header["value"] for header in each["headers"]}
-        assert said["kstreams-error-class"] == b"SerializationError"
-        assert said["kstreams-error-node"] == b"climate"
-        assert b"celsius" in said["kstreams-error-message"]
+        fields = {header["key"]: header["value"] for header in each["headers"]}
+        assert fields["kstreams-error-class"] == b"SerializationError"
+        assert fields["kstreams-error-node"] == b"climate"
+        assert b"celsius" in fields["kstreams-error-message"]
     assert dropped(rows, results) == {"dead-letter-SerializationError": 3}
     assert sorted(sums(rows)) == [(1, "2"), (1, "8"), (2, "4")]
 
 
-def test_rows_that_do_not_fit_are_skipped_and_counted(tmp_path: Path) -> None:
+def test_unfit_rows_are_skipped_and_counted(tmp_path: Path) -> None:
     rows, results = run(tmp_path, TABLES, "skip", "group-state")
     assert dropped(rows, results) == {"skipped-SerializationError": 3}
     assert sorted(sums(rows)) == [(1, "2"), (1, "8"), (2, "4")]
 
 
-def test_rows_that_do_not_fit_fail_the_query_if_so_asked(tmp_path: Path) -> None:
+def test_unfit_row_fails_query_with_policy_fail(tmp_path: Path) -> None:
     with pytest.raises(WorkerFailure, match=r"field 'celsius': a field is null .node 'climate'"):
         run(tmp_path, TABLES, "fail", "transform-with-state")

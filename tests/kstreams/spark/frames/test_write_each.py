@@ -1,4 +1,4 @@
-"""Several sinks of one query: each task runs once a batch, and none loses a result."""
+"""Several sinks of one query: each task runs once a batch, and no sink loses a result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.servers.fixtures import ROOT
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 
-def test_two_sinks_are_computed_once_and_lose_nothing(
+def test_two_sinks_are_computed_once_without_loss(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
     query = fail_between_the_sinks(Streams(tmp_path, stream_session))
@@ -36,7 +36,7 @@ def test_two_sinks_are_computed_once_and_lose_nothing(
 
 @pytest.mark.kill
 @pytest.mark.slow
-def test_a_driver_that_dies_between_two_sinks_loses_nothing(
+def test_driver_killed_between_two_sinks_loses_nothing(
     tmp_path: Path, stream_session: SparkSession
 ) -> None:
     streams = Streams(tmp_path, stream_session)

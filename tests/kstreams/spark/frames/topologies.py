@@ -30,7 +30,7 @@ TICKS = key_value_store("ticks", key=TEXT, value=INT64)
 
 @dataclass(frozen=True)
 class Split:
-    """Divides lines into words; notes each line's key in a file, if there is one."""
+    """Splits lines into words; appends the key of each line to a file, if given."""
 
     log: Path | None = None
 
@@ -42,11 +42,11 @@ class Split:
 
 
 def word_count(fails: Path | None = None, *, log: Path | None = None) -> Topology:
-    """Build lines -> words, and over an edge to counts: two groups, two sinks.
+    """Return a topology of two groups: lines -> words, and over a repartition to counts.
 
     Args:
-        fails: A file with the word at which the second group fails, while it is there.
-        log: Where the lines that are divided are noted.
+        fails: A file with the word at which the second group fails, while the file exists.
+        log: The file that receives the keys of processed lines.
     """
     builder = TopologyBuilder("word-count")
     words = builder.add_processor("split", flat_map(Split(log)), builder.add_source("lines", LINES))
@@ -70,7 +70,7 @@ def _passing(fails: Path | None) -> Callable[[str, str], bool]:
 
 
 def windowed_count() -> Topology:
-    """Build words -> counts by key and window, one result each, when it closes."""
+    """Return a topology: words -> counts by key and window, emitted once when the window closes."""
     builder = TopologyBuilder("windowed-count")
     count_all = windowed_aggregate(TUMBLING, count(), store=BY_WINDOW, emit=on_close())
     words = builder.add_source("words", WORDS)
@@ -79,7 +79,7 @@ def windowed_count() -> Topology:
 
 
 def joined_count() -> Topology:
-    """Build words, joined with a table of kinds, -> counts by kind and window, at its end."""
+    """Return a topology: words, joined with a table of kinds -> final counts by kind and window."""
     builder = TopologyBuilder("joined-count")
     kinds = builder.add_table(
         "kinds", KINDS, store=timestamped_store("kinds", key=TEXT, value=TEXT)
@@ -111,7 +111,7 @@ class Tick(Processor[str, str, str, int]):
 
 
 def ticking() -> Topology:
-    """Build words -> ticks of each task."""
+    """Return a topology: words -> ticks of each task."""
     builder = TopologyBuilder("ticking")
     words = builder.add_source("words", WORDS)
     builder.add_sink("counts", COUNTS, builder.add_processor("tick", Tick, words, stores=[TICKS]))

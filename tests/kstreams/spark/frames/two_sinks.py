@@ -1,6 +1,6 @@
-"""Two sinks of one query by `write_each`, with something that happens between their writes.
+"""Two sinks of one query by `write_each`, with an action between their writes.
 
-`two_sinks.py HOME` runs it in a process that dies there.
+`two_sinks.py HOME` runs the query in a process that dies between the writes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ EXPECTED = on_driver(word_count(), LINES, BATCHES, [WORDS, COUNTS])
 
 @dataclass(frozen=True)
 class _Write:
-    """Writes a topic's rows of a batch to a folder of the batch's own."""
+    """Writes the rows of a topic in a batch to a folder of the batch."""
 
     folder: Path
 
@@ -42,9 +42,9 @@ class _Write:
 
 @dataclass(frozen=True)
 class _Between:
-    """Writes as `_Write`; in batch 1 it does something before it writes, once.
+    """Writes like `_Write`; in batch 1 first runs an action, once.
 
-    It leaves a file when it comes there.
+    The action leaves a file as a mark.
     """
 
     folder: Path
@@ -59,11 +59,11 @@ class _Between:
 
 
 def started(streams: Streams, action: Callable[[], object]) -> StreamingQuery:
-    """Start the word count on a home's lines, to their end; counts are written after words.
+    """Start the word count on the lines of a home directory; counts are written after words.
 
     Args:
-        streams: The home.
-        action: What happens in batch 1 when words are written and counts are not.
+        streams: The directories of the query.
+        action: The action in batch 1 between the writes of words and counts.
     """
     home = streams.home
     topology, lines = word_count(log=home / "seen"), streams.stream(LINES)
@@ -79,7 +79,7 @@ def started(streams: Streams, action: Callable[[], object]) -> StreamingQuery:
 
 
 def found(streams: Streams) -> dict[str, list[Row]]:
-    """Return what the sinks have."""
+    """Return the rows in the sinks."""
     read = streams.session.read.parquet
     return {
         topic.name: rows_of(read(str(streams.home / f"each-{topic.name}")), topic)
@@ -100,7 +100,7 @@ def die() -> None:
 
 
 def fail_between_the_sinks(streams: Streams) -> StreamingQuery:
-    """Run to the end, with one failure; check what both sinks have, and how often tasks ran."""
+    """Run to the end with one failure; check both sinks and the number of task runs."""
     for batch in BATCHES:
         streams.write(LINES, batch)
     with pytest.raises(PySparkException, match="second sink is away"):
@@ -110,7 +110,7 @@ def fail_between_the_sinks(streams: Streams) -> StreamingQuery:
     query = started(streams, fail)
     query.awaitTermination()
     assert found(streams) == EXPECTED
-    # Of two sinks a batch computes once, and once more if it comes again.
+    # A batch of two sinks is computed once, and once more if it is retried.
     assert (streams.home / "seen").read_text().split() == ["0", "1", "1", "2"]
     return query
 

@@ -1,4 +1,4 @@
-"""Sorted ranges of keys against sets of keys."""
+"""Sorted ranges of keys, compared with sets of keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _made(added: list[KeyRange]) -> tuple[tuple[KeyRange, ...], set[bytes]]:
 
 
 @given(st.lists(_RANGE))
-def test_ranges_have_the_keys_that_were_added_and_stay_apart(added: list[KeyRange]) -> None:
+def test_ranges_contain_added_keys_and_are_disjoint(added: list[KeyRange]) -> None:
     ranges, model = _made(added)
     bounds = [bound for each in ranges for bound in each]
     assert bounds == sorted(set(bounds))
@@ -30,7 +30,7 @@ def test_ranges_have_the_keys_that_were_added_and_stay_apart(added: list[KeyRang
 
 
 @given(st.lists(_RANGE), st.none() | _KEY, st.none() | _KEY)
-def test_gaps_have_the_keys_that_no_range_has(
+def test_gaps_contain_keys_outside_of_ranges(
     added: list[KeyRange], start: bytes | None, end: bytes | None
 ) -> None:
     ranges, model = _made(added)

@@ -1,4 +1,4 @@
-"""The backend in memory: branches, versions of other processes, scans."""
+"""The in-memory backend: branches, versions of other processes, scans."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from kstreams.state.backend.memory import Memory, MemoryStore
 from kstreams.state.backend.working import StoreChanges
 
 
-def test_a_store_by_itself_touches_no_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_without_backend_uses_no_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     store = MemoryStore(["s"])
     store.write({"s": StoreChanges([(b"k", b"v")])})
@@ -24,7 +26,7 @@ def test_a_store_by_itself_touches_no_disk(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_branch_hands_the_contents_over(tmp_path: Path) -> None:
+def test_branch_takes_over_contents(tmp_path: Path) -> None:
     store = Memory().open(tmp_path / "a", ["s"])
     store.write({"s": StoreChanges([(b"k", b"v")])})
     store.close()
@@ -34,12 +36,12 @@ def test_a_branch_hands_the_contents_over(tmp_path: Path) -> None:
     assert Memory().open(tmp_path / "b", ["s"]).get("s", b"k") == b"v"
 
 
-def test_a_version_of_another_process_cannot_be_branched(tmp_path: Path) -> None:
+def test_version_of_another_process_cannot_be_branched(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     assert not Memory().branch(tmp_path / "theirs", tmp_path / "mine")
 
 
-def test_what_another_process_removed_is_freed(tmp_path: Path) -> None:
+def test_memory_of_version_removed_by_another_process_is_freed(tmp_path: Path) -> None:
     for name in ("a", "b"):
         Memory().open(tmp_path / name, ["s"]).close()
     (tmp_path / "a").rmdir()
@@ -48,14 +50,14 @@ def test_what_another_process_removed_is_freed(tmp_path: Path) -> None:
     assert held == ["b"]
 
 
-def test_a_directory_that_is_not_ours_is_not_removed(tmp_path: Path) -> None:
+def test_directory_with_foreign_files_is_not_removed(tmp_path: Path) -> None:
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "theirs").touch()
     with pytest.raises(StoreError, match="cannot remove"):
         Memory().remove(tmp_path / "d")
 
 
-def test_a_scan_that_outlives_its_store_is_an_error() -> None:
+def test_scan_after_close_of_store_raises() -> None:
     store = MemoryStore(["s"])
     store.write({"s": StoreChanges([(b"%d" % n, b"") for n in range(9)])})
     scan = store.scan("s", None, None)
@@ -65,7 +67,7 @@ def test_a_scan_that_outlives_its_store_is_an_error() -> None:
         next(scan)
 
 
-def test_deleted_keys_do_not_pile_up_in_the_index() -> None:
+def test_deleted_keys_do_not_accumulate_in_index() -> None:
     store = MemoryStore(["s"])
     list(store.scan("s", None, None))
     for number in range(200):

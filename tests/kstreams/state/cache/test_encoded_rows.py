@@ -1,4 +1,4 @@
-"""An overlay that keeps bytes answers as one that keeps objects does."""
+"""An overlay of encoded rows equals an overlay of objects."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kstreams.state.cache.encoded_rows import EncodedRows
 from kstreams.state.cache.overlay import Overlay
 
 
-def test_it_takes_over_what_was_cached_and_put() -> None:
+def test_encoded_rows_take_over_cached_and_put_rows() -> None:
     base = MemoryStore(["s"])
     base.write({"s": StoreChanges([(b"a", INT64.serialize(1)), (b"b", INT64.serialize(2))])})
     overlay = Overlay(base)
@@ -28,7 +28,7 @@ def test_it_takes_over_what_was_cached_and_put() -> None:
     assert overlay.changes() == {"s": StoreChanges([(b"a", None), (b"b", None), *pairs])}
 
 
-def test_what_is_undone_leaves_nothing() -> None:
+def test_rollback_removes_encoded_rows() -> None:
     overlay = Overlay(MemoryStore(["s"]))
     store = overlay.store("s", TEXT, INT64)
     rows = EncodedRows(store)
@@ -39,7 +39,7 @@ def test_what_is_undone_leaves_nothing() -> None:
     assert list(store.scan(None, None)) == [("a", 1)]
 
 
-def test_rows_that_go_to_the_next_batch_stay_bytes() -> None:
+def test_rows_for_next_batch_stay_encoded() -> None:
     base = MemoryStore(["s"])
     first = Overlay(base)
     store = first.store("s", TEXT, INT64)
@@ -53,7 +53,7 @@ def test_rows_that_go_to_the_next_batch_stay_bytes() -> None:
     assert rows.get_many([b"a"]) == [INT64.serialize(1)]
 
 
-def test_a_deleted_range_is_one_change_and_hides_what_was_read_and_put() -> None:
+def test_deleted_range_is_one_change_and_hides_earlier_rows() -> None:
     base = MemoryStore(["s"])
     base.write({"s": StoreChanges([(b"%d" % n, b"old") for n in range(8)])})
     overlay = Overlay(base)
@@ -73,7 +73,7 @@ def test_a_deleted_range_is_one_change_and_hides_what_was_read_and_put() -> None
     assert overlay.changes() == {"s": changed}
 
 
-def test_a_range_without_keys_is_no_change() -> None:
+def test_deleted_range_without_keys_is_no_change() -> None:
     base = MemoryStore(["s"])
     base.write({"s": StoreChanges([(b"a", b"1"), (b"x", b"1")])})
     overlay = Overlay(base)
@@ -82,7 +82,7 @@ def test_a_range_without_keys_is_no_change() -> None:
     assert overlay.changes() == {}
 
 
-def test_a_deleted_range_that_is_undone_shows_what_was_there() -> None:
+def test_rollback_of_deleted_range_restores_rows() -> None:
     base = MemoryStore(["s"])
     base.write({"s": StoreChanges([(b"%d" % n, b"old") for n in range(4)])})
     overlay = Overlay(base)
@@ -97,7 +97,7 @@ def test_a_deleted_range_that_is_undone_shows_what_was_there() -> None:
     assert overlay.changes() == {"s": StoreChanges([(b"1", b"put")], ((b"0", b"1"),))}
 
 
-def test_rows_of_a_deleted_range_do_not_come_back_in_the_next_batch() -> None:
+def test_rows_of_deleted_range_do_not_reappear_in_next_batch() -> None:
     base = MemoryStore(["s"])
     base.write({"s": StoreChanges([(b"%d" % n, b"old") for n in range(4)])})
     first = Overlay(base)
@@ -112,7 +112,7 @@ def test_rows_of_a_deleted_range_do_not_come_back_in_the_next_batch() -> None:
     assert [second.get(b"%d" % n) for n in range(4)] == [None, None, b"old", b"old"]
 
 
-def test_rows_that_are_only_scanned_are_not_remembered() -> None:
+def test_scanned_rows_are_not_cached() -> None:
     base = MemoryStore(["s"])
     overlay = Overlay(base)
     store = overlay.store("s", BYTES, BYTES)

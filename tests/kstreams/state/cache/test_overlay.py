@@ -1,4 +1,4 @@
-"""The overlay against a dictionary, whatever is done in whatever order."""
+"""The overlay equals a dictionary for any sequence of operations."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ TASK = TaskKey("app", "group", 0)
 
 
 class Json(Serde[Any]):
-    """A serde of objects that can be changed."""
+    """A serde of mutable objects."""
 
     name = "test-json"
 
@@ -58,7 +58,7 @@ _SERDES: dict[str, tuple[Serde[Any], list[Any], Serde[Any], st.SearchStrategy[An
 
 
 class OverlayMachine(RuleBasedStateMachine):
-    """Drives one store of an overlay, and a dictionary of encoded pairs."""
+    """Operates on a store of an overlay and on a dictionary of encoded pairs."""
 
     kind: ClassVar[str]
 
@@ -162,7 +162,7 @@ class OverlayMachine(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 3))
     def step(self, number: int) -> None:
-        """Go on with an open scan: each key with its present value, gone ones left out."""
+        """Continue an open scan; each key has its present value, deleted keys are left out."""
         if number >= len(self.scans):
             return
         found, due, _ = self.scans[number]
@@ -217,7 +217,7 @@ class OverlayMachine(RuleBasedStateMachine):
 
     @rule(limit=st.sampled_from((0, 300, 1 << 20)))
     def hand_over(self, limit: int) -> None:
-        """Commit, and go on with the next batch's overlay, which may know this one's rows."""
+        """Commit, and continue with the overlay of the next batch, which may have cached rows."""
         if self.before is not None:
             return
         self.base.write(self.overlay.changes())
@@ -230,7 +230,7 @@ class OverlayMachine(RuleBasedStateMachine):
 
     @rule()
     def forget(self) -> None:
-        """Drop what was not committed."""
+        """Drop uncommitted changes."""
         if self.before is None:
             self.overlay.forget()
             self.model = dict(self.base.scan("s", None, None))
@@ -247,7 +247,7 @@ class OverlayMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("kind", _SERDES)
-def test_it_equals_a_dictionary(kind: str) -> None:
+def test_overlay_equals_a_dictionary(kind: str) -> None:
     machine: Any = type(f"Machine{kind}", (OverlayMachine,), {"kind": kind})
     run_state_machine_as_test(
         machine, settings=settings(max_examples=20, stateful_step_count=30, deadline=None)
@@ -263,13 +263,13 @@ def overlay_of(
     return overlay, overlay.store("s", key, value)
 
 
-def test_nothing_changed_is_nothing_to_write() -> None:
+def test_overlay_without_changes_writes_nothing() -> None:
     overlay, store = overlay_of(TEXT, INT64)
     store.get("a")
     assert overlay.changes() == {}
 
 
-def test_changes_are_sorted_by_key_bytes_and_name_deletions() -> None:
+def test_changes_are_sorted_by_key_bytes_and_include_deletions() -> None:
     overlay, store = overlay_of(INT64, TEXT)
     for key, value in ((5, "five"), (-3, "minus three"), (0, None)):
         store.put(key, value)
@@ -285,19 +285,19 @@ def test_changes_are_sorted_by_key_bytes_and_name_deletions() -> None:
     [("k", "no number", "k"), ("k", 2**63, "k"), (b"bytes", 1, b"bytes"), (None, 1, None)],
     ids=["wrong type", "out of range", "wrong key", "null key"],
 )
-def test_what_does_not_encode_names_store_and_key(
+def test_error_of_serialization_names_store_and_key(
     journaling: bool, key: Any, value: Any, named: Any
 ) -> None:
     overlay, store = overlay_of(TEXT, INT64)
     if journaling:
         overlay.begin()
-    with pytest.raises(SerializationError) as caught:  # noqa: PT012  # one of the two
+    with pytest.raises(SerializationError) as caught:  # noqa: PT012  # one of the two calls raises
         store.put(key, value)
         overlay.changes()
     assert (caught.value.where.store, caught.value.where.key) == ("s", named)
 
 
-def test_stored_bytes_that_do_not_decode_name_store_and_key() -> None:
+def test_error_of_undecodable_row_names_store_and_key() -> None:
     broken = {b"a": b"12345678", b"k": b"short"}
     for read in (
         lambda store: store.get("k"),
@@ -310,14 +310,14 @@ def test_stored_bytes_that_do_not_decode_name_store_and_key() -> None:
         assert (caught.value.where.store, caught.value.where.key) == ("s", "k")
 
 
-def test_the_key_of_none_is_a_key_like_others() -> None:
+def test_key_none_is_an_ordinary_key() -> None:
     overlay, store = overlay_of(NONE, INT64)
     store.put(None, 7)
     assert overlay.changes() == {"s": StoreChanges([(b"", INT64.serialize(7))])}
     assert list(store.scan(None, None)) == [(None, 7)]
 
 
-def test_a_guarded_put_that_fails_leaves_nothing() -> None:
+def test_rollback_after_failed_put_restores_value() -> None:
     overlay, store = overlay_of(TEXT, INT64)
     store.put("a", 1)
     overlay.begin()
@@ -329,7 +329,7 @@ def test_a_guarded_put_that_fails_leaves_nothing() -> None:
     assert overlay.changes() == {"s": StoreChanges([(b"a", INT64.serialize(1))])}
 
 
-def test_a_store_that_is_first_used_below_a_mark_is_undone_too() -> None:
+def test_rollback_includes_store_first_used_after_begin() -> None:
     overlay = Overlay(MemoryStore(["s"]))
     overlay.begin()
     store = overlay.store("s", TEXT, INT64)
@@ -338,7 +338,7 @@ def test_a_store_that_is_first_used_below_a_mark_is_undone_too() -> None:
     assert store.get("a") is None
 
 
-def test_the_count_follows_puts_and_deletions_of_known_keys() -> None:
+def test_count_follows_puts_and_deletions_of_known_keys() -> None:
     overlay, store = overlay_of(TEXT, INT64, {b"a": bytes(8), b"b": bytes(8)})
     assert store.count() == 2
     store.get_many(["a", "c"])
@@ -350,11 +350,11 @@ def test_the_count_follows_puts_and_deletions_of_known_keys() -> None:
 
 
 @pytest.mark.parametrize("committed", [False, True])
-def test_a_key_without_a_value_at_the_call_is_not_seen_even_if_it_gets_one(committed: bool) -> None:
+def test_scan_leaves_out_keys_that_get_a_value_after_the_call(committed: bool) -> None:
     overlay, store = overlay_of(TEXT, INT64, {b"a": bytes(8), b"b": bytes(8)})
     store.put_many(["a", "c"], [None, None])
     if committed:
-        store.stored._base.write(overlay.changes())  # as a commit would
+        store.stored._base.write(overlay.changes())  # like a commit
         overlay.committed()
     found = store.scan(None, None)
     store.put_many(["a", "c"], [1, 1])

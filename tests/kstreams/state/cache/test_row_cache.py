@@ -1,4 +1,4 @@
-"""Rows that outlive a batch are those of the very version, and never too many."""
+"""Rows cached between batches belong to the exact version, within a size limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TASKS = [TaskKey("app", "group", number) for number in range(3)]
 
 
 class Counting(MemoryStore):
-    """A store that counts how many keys it was asked for."""
+    """A store that counts requested keys."""
 
     reads = 0
 
@@ -39,7 +39,7 @@ def batch(
     task: TaskKey = TASKS[0],
     value: Serde[int] = INT64,
 ) -> int:
-    """Add to some keys in a batch between two versions; return how many keys were read."""
+    """Add to keys in a batch between two versions; return the number of keys read."""
     before = base.reads
     overlay = Overlay(base, cache.take(task, lineages[0]))
     store = overlay.store("s", TEXT, value)
@@ -50,7 +50,7 @@ def batch(
     return base.reads - before
 
 
-def test_the_next_batch_at_the_version_reads_nothing_again() -> None:
+def test_next_batch_of_same_version_reads_no_row_again() -> None:
     base, cache = Counting(["s"]), RowCache(1 << 20)
 
     assert batch(base, cache, ("0", "1"), {"a": 1, "b": 1}) == 2
@@ -59,22 +59,22 @@ def test_the_next_batch_at_the_version_reads_nothing_again() -> None:
     assert dict(Overlay(base).store("s", TEXT, INT64).scan(None, None)) == {"a": 3, "b": 2, "c": 2}
 
 
-def test_another_version_of_the_task_begins_without() -> None:
+def test_another_version_of_task_begins_without_cached_rows() -> None:
     base, cache = Counting(["s"]), RowCache(1 << 20)
     batch(base, cache, ("0", "1"), {"a": 1})
 
     assert batch(base, cache, ("1 of another attempt", "2"), {"a": 1}) == 1
 
 
-def test_a_batch_that_fails_leaves_nothing_to_its_retry() -> None:
+def test_failed_batch_leaves_no_rows_for_its_retry() -> None:
     base, cache = Counting(["s"]), RowCache(1 << 20)
     batch(base, cache, ("0", "1"), {"a": 1})
-    cache.take(TASKS[0], "1")  # by an attempt that did not come to its commit
+    cache.take(TASKS[0], "1")  # by an attempt that did not commit
 
     assert batch(base, cache, ("1", "2"), {"a": 1}) == 1
 
 
-def test_rows_of_other_serdes_are_read_again() -> None:
+def test_rows_of_changed_serde_are_read_again() -> None:
     base, cache = Counting(["s"]), RowCache(1 << 20)
     batch(base, cache, ("0", "1"), {"a": 1})
     base.write({"s": StoreChanges([(b"a", INT32.serialize(7))])})
@@ -82,7 +82,7 @@ def test_rows_of_other_serdes_are_read_again() -> None:
     assert batch(base, cache, ("1", "2"), {"a": 1}, value=INT32) == 1
 
 
-def test_the_task_that_ran_longest_ago_makes_room() -> None:
+def test_least_recently_used_task_is_evicted() -> None:
     base, cache = Counting(["s"]), RowCache(1_000)
     for task in TASKS:
         batch(base, cache, ("0", "1"), {"a": 1, "b": 1}, task=task)
@@ -92,7 +92,7 @@ def test_the_task_that_ran_longest_ago_makes_room() -> None:
     assert batch(base, cache, ("1", "2"), {"a": 1, "b": 1}, task=TASKS[0]) == 2
 
 
-def test_a_large_task_keeps_what_it_wrote_last() -> None:
+def test_large_task_keeps_its_latest_rows() -> None:
     base, cache = Counting(["s"]), RowCache(5_000)
     for start in range(0, 100, 10):
         before, after = str(start), str(start + 10)
@@ -102,7 +102,7 @@ def test_a_large_task_keeps_what_it_wrote_last() -> None:
     assert batch(base, cache, ("100", "101"), {f"k{n}": 1 for n in range(90, 100)}) == 0
 
 
-def test_a_task_that_is_too_large_by_itself_is_not_kept() -> None:
+def test_task_above_cache_size_is_not_cached() -> None:
     base, cache = Counting(["s"]), RowCache(5_000)
 
     batch(base, cache, ("0", "1"), {f"k{n}": 1 for n in range(1_000)})

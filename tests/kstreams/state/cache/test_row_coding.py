@@ -1,4 +1,4 @@
-"""Rows that are too large: named by store and key, and no others are held up by them."""
+"""Rows that are too large: the error names store and key, and other rows are unaffected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BLOBS = key_value_store("blobs", key=TEXT, value=BYTES)
 
 
 class Blob(FixedKeyProcessor[str, int, int]):
-    """Keeps as many bytes as the value says."""
+    """Stores as many bytes as the value of the record."""
 
     def init(self, context: ProcessorContext[str, int]) -> None:
         self.store = context.store(BLOBS)
@@ -37,8 +37,8 @@ class Blob(FixedKeyProcessor[str, int, int]):
         self.store.put(record.key, bytes(record.value))
 
 
-def test_a_row_beyond_the_limit_names_its_store_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Nothing is lowered but the limit: a real one takes 6 GiB of memory to reach.
+def test_error_of_row_above_limit_names_store_and_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Only the limit is lowered: reaching the real one takes 6 GiB of memory.
     monkeypatch.setattr("kstreams.state.cache.row_coding.MAX_ROW_BYTES", 1000)
     monkeypatch.setattr(type(BYTES), "serialize_many", refuse)
     builder = TopologyBuilder("t")
@@ -52,12 +52,12 @@ def test_a_row_beyond_the_limit_names_its_store_and_key(monkeypatch: pytest.Monk
 
 
 def refuse(*_: object) -> Any:
-    """Do as Arrow does with more than 2 GiB."""
+    """Raise the error of Arrow for more than 2 GiB."""
     raise pa.ArrowCapacityError("array cannot contain more than 2147483646 bytes")
 
 
 @pytest.mark.parametrize("serde", [BYTES, TEXT], ids=["bytes", "text"])
-def test_more_than_one_array_holds_is_coded_row_by_row(
+def test_rows_beyond_one_array_are_encoded_one_by_one(
     serde: Serde[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [BYTES, TEXT].index(serde)

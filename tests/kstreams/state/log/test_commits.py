@@ -1,4 +1,4 @@
-"""The driver's log: what is in it is what was committed, or it is refused by name."""
+"""The commit log of the driver: committed documents are read unchanged, others are rejected."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def name_of(batch: int) -> str:
     return f"{PREFIX}/{batch:020d}.json"
 
 
-def test_a_commit_is_read_as_it_was_appended(objects: ObjectDict) -> None:
+def test_appended_commit_is_read_unchanged(objects: ObjectDict) -> None:
     log = CommitLog(objects, PREFIX)
     appended = log.append(COMMIT)
     found = log.last()
@@ -56,14 +56,16 @@ def test_a_commit_is_read_as_it_was_appended(objects: ObjectDict) -> None:
     assert len(found.digest) == 64
 
 
-def test_the_same_commit_again_is_no_error_and_another_is_fenced(objects: ObjectDict) -> None:
+def test_repeated_append_of_same_commit_is_accepted_and_another_is_fenced(
+    objects: ObjectDict,
+) -> None:
     log = CommitLog(objects, PREFIX)
     assert log.append(COMMIT).digest == log.append(COMMIT).digest
     with pytest.raises(FencedError, match=r"committed by another driver \(run run\)"):
         log.append(replace(COMMIT, run="other"))
 
 
-def test_a_seed_stands_before_all_batches(objects: ObjectDict) -> None:
+def test_seed_precedes_all_batches(objects: ObjectDict) -> None:
     log = CommitLog(objects, PREFIX)
     log.begin(BEGIN)
     for batch in (0, SEED, 1):
@@ -74,7 +76,7 @@ def test_a_seed_stands_before_all_batches(objects: ObjectDict) -> None:
     assert log.beginning()[0] == BEGIN
 
 
-def test_an_old_commit_that_stays_is_no_version_that_is_retained(objects: ObjectDict) -> None:
+def test_old_commit_kept_for_savepoint_is_not_a_retained_version(objects: ObjectDict) -> None:
     log = CommitLog(objects, PREFIX)
     for batch in range(5):
         log.append(replace(COMMIT, batch=batch))
@@ -86,7 +88,7 @@ def test_an_old_commit_that_stays_is_no_version_that_is_retained(objects: Object
         log.append(replace(COMMIT, batch=1, run="other"))
 
 
-def test_a_log_that_has_begun_has_to_be_there(objects: ObjectDict) -> None:
+def test_begun_log_must_exist(objects: ObjectDict) -> None:
     digest = CommitLog(objects, PREFIX).begin(BEGIN)
     log = CommitLog(objects, PREFIX, begun=True)
     assert log.last() is None
@@ -116,7 +118,7 @@ def test_a_log_that_has_begun_has_to_be_there(objects: ObjectDict) -> None:
         ("after", ["1", "ab" * 32]), ("plan", 7),
     ],
 )  # fmt: skip
-def test_a_field_of_a_wrong_type_is_named(objects: ObjectDict, field: str, value: object) -> None:
+def test_error_names_field_of_wrong_type(objects: ObjectDict, field: str, value: object) -> None:
     content = {**COMMIT.to_json(), field: value}
     objects.put_if_absent(name_of(7), seal(content, name_of(7)).data)
     with pytest.raises(StateCorruptError, match=r"00007\.json' cannot be read") as caught:
@@ -125,7 +127,7 @@ def test_a_field_of_a_wrong_type_is_named(objects: ObjectDict, field: str, value
 
 
 @pytest.mark.parametrize("field", ["batch", "run", "wall_ms", "tasks", "outputs"])
-def test_a_field_that_is_missing_is_named(objects: ObjectDict, field: str) -> None:
+def test_error_names_missing_field(objects: ObjectDict, field: str) -> None:
     content = COMMIT.to_json()
     del content[field]
     objects.put_if_absent(name_of(7), seal(content, name_of(7)).data)
@@ -133,7 +135,7 @@ def test_a_field_that_is_missing_is_named(objects: ObjectDict, field: str) -> No
         CommitLog(objects, PREFIX).last()
 
 
-def test_an_older_commit_under_a_later_number_is_refused(objects: ObjectDict) -> None:
+def test_older_commit_with_later_number_is_rejected(objects: ObjectDict) -> None:
     content = COMMIT.to_json()
     del content["after"], content["plan"]
     objects.put_if_absent(name_of(7), json.dumps(content).encode())
@@ -160,7 +162,7 @@ def _ref(*parts: object) -> Callable[[dict[str, Any]], object]:
         _ref("1-a.delta", "ab" * 8, 1, "0"), _ref(7, "ab" * 8, 1, 0),
     ],
 )  # fmt: skip
-def test_a_pointer_that_is_made_up_is_refused(forge: Callable[[dict[str, Any]], object]) -> None:
+def test_forged_pointer_is_rejected(forge: Callable[[dict[str, Any]], object]) -> None:
     content = json.loads(Pointer.empty().to_json())
     forge(content)
     with pytest.raises(StateCorruptError, match="this is not a state pointer"):
@@ -168,6 +170,6 @@ def test_a_pointer_that_is_made_up_is_refused(forge: Callable[[dict[str, Any]], 
 
 
 @pytest.mark.parametrize("text", ["", "[]", "7", "{", '"x"', "[" * 100_000], ids=lambda t: t[:5])
-def test_a_text_that_is_no_pointer_is_refused(text: str) -> None:
+def test_text_that_is_no_pointer_is_rejected(text: str) -> None:
     with pytest.raises(StateCorruptError, match="this is not a state pointer"):
         Pointer.from_json(text)

@@ -1,4 +1,4 @@
-"""The file of a batch's changes: its format, its bytes, its damage."""
+"""The delta file of a batch: format, bytes and damage."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _CHANGES = st.dictionaries(
 
 
 @given(_CHANGES)
-def test_it_is_read_as_it_was_written(changes: dict[str, StoreChanges]) -> None:
+def test_encoded_delta_is_decoded_unchanged(changes: dict[str, StoreChanges]) -> None:
     assert decode(encode(changes, _HEADER)) == (_HEADER, changes)
 
 
-def test_equal_changes_give_equal_bytes() -> None:
+def test_equal_changes_have_equal_bytes() -> None:
     pairs: list[Pair] = [(b"k", b"v"), (b"l", None)]
     one = encode({"a": StoreChanges(pairs), "b": StoreChanges()}, _HEADER)
     assert one == encode({"b": StoreChanges(), "a": StoreChanges(tuple(pairs), [])}, _HEADER)
@@ -42,7 +42,7 @@ def test_equal_changes_give_equal_bytes() -> None:
 @pytest.mark.parametrize(
     "keys", [[b"b", b"a"], [b"a", b"a"], [b"a", b""]], ids=["falling", "twice", "empty last"]
 )
-def test_keys_out_of_order_are_refused(keys: list[bytes]) -> None:
+def test_unsorted_keys_are_rejected(keys: list[bytes]) -> None:
     with pytest.raises(ValueError, match="must rise"):
         encode({"store": StoreChanges([(key, b"v") for key in keys])}, _HEADER)
 
@@ -52,13 +52,13 @@ def test_keys_out_of_order_are_refused(keys: list[bytes]) -> None:
     [[(b"b", b"a")], [(b"a", b"a")], [(b"a", b"c"), (b"b", b"d")], [(b"a", b"b"), (b"b", b"c")]],
     ids=["falling", "empty", "overlapping", "touching"],
 )
-def test_ranges_out_of_order_are_refused(ranges: list[tuple[bytes, bytes]]) -> None:
+def test_unsorted_ranges_are_rejected(ranges: list[tuple[bytes, bytes]]) -> None:
     with pytest.raises(ValueError, match="must rise, apart"):
         encode({"store": StoreChanges(ranges=ranges)}, _HEADER)
 
 
 @given(_CHANGES, st.data())
-def test_any_damage_is_found(changes: dict[str, StoreChanges], data: st.DataObject) -> None:
+def test_any_damage_is_detected(changes: dict[str, StoreChanges], data: st.DataObject) -> None:
     good = encode(changes, _HEADER)
     position = data.draw(st.integers(0, len(good) - 1))
     bad = bytearray(good)
@@ -72,18 +72,18 @@ _WRITTEN: list[Pair] = [(b"", b""), (b"k", b"v"), (b"l", None)]
 _RANGES = [(b"", b"a"), (b"kk", b"l\x00")]
 
 
-def test_what_version_1_wrote_is_read() -> None:
-    """It had no ranges."""
+def test_delta_of_format_1_is_read() -> None:
+    """Format 1 has no ranges."""
     assert decode(bytes.fromhex(_VERSION_1)) == (_HEADER, {"s": StoreChanges(_WRITTEN, [])})
 
 
-def test_the_format_is_the_documented_one() -> None:
-    """Bytes of version 2, which later versions must go on reading."""
+def test_delta_of_format_2_is_read() -> None:
+    """Later versions must still read these bytes of format 2."""
     changes = {"s": StoreChanges(_WRITTEN, _RANGES), "t": StoreChanges([(b"k", b"w")], [])}
     assert decode(bytes.fromhex(_VERSION_2)) == (_HEADER, changes)
 
 
-def test_a_later_format_is_told_from_damage() -> None:
+def test_later_format_is_reported_as_unsupported_and_not_as_damage() -> None:
     content = bytearray(encode({}, _HEADER)[:-DIGEST_BYTES])
     content[3] += 1
     with pytest.raises(StateCorruptError, match="has format 3; this version reads up to 2"):

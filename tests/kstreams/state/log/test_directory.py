@@ -16,14 +16,14 @@ from kstreams.errors import StoreError
 from kstreams.state.log.directory import Directory, DirectoryObjectStore
 
 
-def test_settings_open_what_they_name(tmp_path: Path) -> None:
+def test_settings_open_the_named_directory(tmp_path: Path) -> None:
     settings = pickle.loads(pickle.dumps(Directory(str(tmp_path))))
     assert settings.open().put_if_absent("a/b", b"1")
     assert (tmp_path / "a" / "b").read_bytes() == b"1"
 
 
 @pytest.mark.parametrize("name", ["", "/", "/a", "a/", "a//b", ".", "..", "a/../b", "a/.b", "a\0"])
-def test_names_that_leave_the_directory_are_refused(tmp_path: Path, name: str) -> None:
+def test_names_outside_of_directory_are_rejected(tmp_path: Path, name: str) -> None:
     store = DirectoryObjectStore(tmp_path / "log")
     for call in (lambda: store.put_if_absent(name, b""), lambda: store.get(name)):
         with pytest.raises(ValueError, match="is no object name"):
@@ -43,7 +43,9 @@ def test_links_are_no_objects_and_are_not_followed(tmp_path: Path) -> None:
     assert elsewhere.get("a/1") == b"theirs"
 
 
-def test_what_a_killed_writer_left_is_removed_and_a_live_writers_is_not(tmp_path: Path) -> None:
+def test_unfinished_file_of_killed_writer_is_removed_and_of_live_writer_kept(
+    tmp_path: Path,
+) -> None:
     import fcntl
 
     DirectoryObjectStore(tmp_path).put_if_absent("a", b"1")
@@ -56,7 +58,7 @@ def test_what_a_killed_writer_left_is_removed_and_a_live_writers_is_not(tmp_path
     assert list(DirectoryObjectStore(tmp_path).list("")) == ["a", "b"]
 
 
-def test_a_file_that_grows_too_large_is_a_typed_error(tmp_path: Path) -> None:
+def test_file_size_limit_raises_typed_error(tmp_path: Path) -> None:
     store = DirectoryObjectStore(tmp_path)
     store.put_if_absent("a/small", b"1")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -75,7 +77,7 @@ def test_a_file_that_grows_too_large_is_a_typed_error(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one megabyte, where mounting one is allowed."""
+    """A file system of one megabyte; skipped where mounts are not permitted."""
     place = tmp_path / "disk"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
@@ -85,7 +87,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
-def test_a_full_disk_is_a_typed_error_and_loses_nothing(small_disk: Path) -> None:
+def test_full_disk_raises_typed_error_and_loses_nothing(small_disk: Path) -> None:
     store = DirectoryObjectStore(small_disk)
     store.put_if_absent("a/kept", b"x" * 500_000)
     for _ in range(3):
@@ -96,7 +98,7 @@ def test_a_full_disk_is_a_typed_error_and_loses_nothing(small_disk: Path) -> Non
     assert store.put_if_absent("a/more", b"x" * 300_000)
 
 
-def test_a_read_only_directory_is_a_typed_error(small_disk: Path) -> None:
+def test_read_only_directory_raises_typed_error(small_disk: Path) -> None:
     store = DirectoryObjectStore(small_disk)
     store.put_if_absent("a", b"1")
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)

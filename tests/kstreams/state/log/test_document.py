@@ -1,4 +1,4 @@
-"""A document that was changed, cut, copied or made up is never believed."""
+"""Sealed documents: changed, truncated, copied or forged ones are rejected."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def _read(data: bytes, name: str = NAME, *, sealed: bool = False) -> tuple[dict[
     )
 
 
-def test_a_document_is_read_as_it_was_sealed() -> None:
+def test_sealed_document_is_read_unchanged() -> None:
     document = seal(CONTENT, NAME)
     assert _read(document.data, sealed=True) == (CONTENT, document.digest)
     assert list(_read(document.data)[0]["by"]) == ["b", "a"]
 
 
-def test_how_it_is_laid_out_does_not_matter() -> None:
+def test_layout_of_document_does_not_change_digest() -> None:
     document = seal(CONTENT, NAME, indent=1)
     assert document.data.count(b"\n") > 3
     assert _read(document.data) == (CONTENT, seal(CONTENT, NAME).digest)
     assert seal(CONTENT, NAME).digest == document.digest
 
 
-def test_any_changed_character_is_found() -> None:
+def test_any_changed_character_is_detected() -> None:
     data = seal(CONTENT, NAME).data
     for at in range(len(data)):
         changed = data[:at] + (b"1" if data[at : at + 1] != b"1" else b"2") + data[at + 1 :]
@@ -47,33 +47,33 @@ def test_any_changed_character_is_found() -> None:
             _read(changed)
 
 
-def test_any_cut_is_found() -> None:
+def test_any_truncation_is_detected() -> None:
     data = seal(CONTENT, NAME).data
     for end in range(len(data)):
         with pytest.raises(StateCorruptError, match="it is empty" if not end else "was cut"):
             _read(data[:end])
 
 
-def test_a_copy_under_another_name_is_found() -> None:
+def test_copy_under_another_name_is_detected() -> None:
     with pytest.raises(StateCorruptError, match=r"is the document 'things/7\.json', copied here"):
         _read(seal(CONTENT, NAME).data, "things/8.json")
 
 
-def test_another_order_of_fields_is_a_change() -> None:
+def test_changed_order_of_fields_is_detected() -> None:
     fields = json.loads(seal(CONTENT, NAME).data)
     with pytest.raises(StateCorruptError, match="does not match its checksum"):
         _read(json.dumps(dict(reversed(fields.items()))).encode())
 
 
 @pytest.mark.parametrize("gone", ["sum", "document"])
-def test_half_a_proof_is_none(gone: str) -> None:
+def test_document_with_incomplete_seal_is_rejected(gone: str) -> None:
     fields = json.loads(seal(CONTENT, NAME).data)
     del fields[gone]
     with pytest.raises(StateCorruptError, match="does not match its checksum"):
         _read(json.dumps(fields).encode())
 
 
-def test_what_is_older_than_checksums_is_read_where_that_is_allowed() -> None:
+def test_document_without_checksum_is_read_only_if_allowed() -> None:
     old = json.dumps(CONTENT).encode()
     assert _read(old) == (CONTENT, seal(CONTENT, NAME).digest)
     with pytest.raises(StateCorruptError, match="does not match its checksum"):
@@ -88,14 +88,14 @@ def test_what_is_older_than_checksums_is_read_where_that_is_allowed() -> None:
     ],
     ids=lambda data: repr(data[:12]),
 )  # fmt: skip
-def test_what_is_no_document_is_named(data: bytes) -> None:
+def test_error_names_file_that_is_no_document(data: bytes) -> None:
     with pytest.raises(StateCorruptError, match="thing 7 cannot be read") as caught:
         _read(data)
     assert caught.value.hint == "bring it back"
 
 
 @pytest.mark.parametrize("value", [-1, 2**63, 1.0, True, "1", None, [], {}], ids=repr)
-def test_an_integer_is_one_of_64_bits_that_is_not_negative(value: object) -> None:
+def test_integer_field_must_be_non_negative_64_bit_number(value: object) -> None:
     with pytest.raises(WrongFieldError, match="field 'n' is"):
         Fields({"n": value}).integer("n")
     with pytest.raises(WrongFieldError, match="field 'p' of 'n' is"):
@@ -103,14 +103,14 @@ def test_an_integer_is_one_of_64_bits_that_is_not_negative(value: object) -> Non
 
 
 @pytest.mark.parametrize("value", [1, 1.5, None, True, [], {}], ids=repr)
-def test_a_text_is_a_text(value: object) -> None:
+def test_text_field_must_be_text(value: object) -> None:
     with pytest.raises(WrongFieldError, match=r"field 't' is .*, not a text"):
         Fields({"t": value}).text("t")
     with pytest.raises(WrongFieldError, match=r"field 'p' of 't' is .*, not a text"):
         Fields({"t": {"p": value}}).texts("t")
 
 
-def test_what_is_missing_is_named_unless_it_may_be() -> None:
+def test_missing_field_is_named_unless_it_has_default() -> None:
     with pytest.raises(WrongFieldError, match="field 'n' is missing"):
         Fields({}).integer("n")
     assert Fields({}).integer("n", default=None) is None

@@ -1,4 +1,4 @@
-"""The collection of garbage takes what no version needs, and gives the rest time."""
+"""Garbage collection removes objects that no version needs, after a minimum age."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _live(log: ObjectDict) -> list[str]:
     return [name for name in log.list("") if not name.startswith(garbage_prefix("app"))]
 
 
-def test_deltas_of_passed_versions_go_at_once() -> None:
+def test_deltas_of_passed_versions_are_removed_immediately() -> None:
     old, lost, kept = _name(1, "a"), _name(2, "lost"), _name(2, "won")
     log = _log(old, lost, kept)
     keep = {_TASK: [_pointer(2, kept), _pointer(3, kept)]}
@@ -44,7 +44,7 @@ def test_deltas_of_passed_versions_go_at_once() -> None:
     assert _live(log) == [kept]
 
 
-def test_what_may_be_a_batch_under_way_stays() -> None:
+def test_objects_of_possible_running_batch_are_kept() -> None:
     fresh, kept = _name(4, "fresh"), _name(3, "kept")
     log, clock = _log(fresh, kept), FakeClock()
     for _ in range(5):
@@ -53,8 +53,8 @@ def test_what_may_be_a_batch_under_way_stays() -> None:
     assert _live(log) == [kept, fresh]
 
 
-def test_a_child_of_an_older_kept_pointer_is_given_time() -> None:
-    """A savepoint at version 1 may be started from: its child looks like an old orphan."""
+def test_child_of_older_retained_pointer_is_kept_for_minimum_age() -> None:
+    """A fork of a savepoint at version 1 may write such a child, which looks like an old orphan."""
     child, first, last = _name(2, "child"), _name(1, "a"), _name(50, "b")
     log, clock = _log(child, first, last), FakeClock()
     keep = {_TASK: [_pointer(1, first), _pointer(50, last)]}
@@ -66,7 +66,7 @@ def test_a_child_of_an_older_kept_pointer_is_given_time() -> None:
     assert collect_garbage(log, keep, clock=clock, min_age=_DAY).deleted == (child,)
 
 
-def test_what_came_to_be_named_meanwhile_stays() -> None:
+def test_object_referenced_meanwhile_is_kept() -> None:
     child, first, last = _name(2, "child"), _name(1, "a"), _name(50, "b")
     log, clock = _log(child, first, last), FakeClock()
     keep = {_TASK: [_pointer(1, first), _pointer(50, last)]}
@@ -77,7 +77,7 @@ def test_what_came_to_be_named_meanwhile_stays() -> None:
 
 
 @pytest.mark.parametrize("kind", ["000000.chunk", "1.run"])
-def test_chunks_and_mergers_are_given_time(kind: str) -> None:
+def test_chunks_and_mergers_are_kept_for_minimum_age(kind: str) -> None:
     chunk, kept = _name(1, "a", kind), _name(9, "b")
     log, clock = _log(chunk, kept), FakeClock()
     keep = {_TASK: [_pointer(9, kept)]}
@@ -86,7 +86,7 @@ def test_chunks_and_mergers_are_given_time(kind: str) -> None:
     assert collect_garbage(log, keep, clock=clock, min_age=_DAY).deleted == (chunk,)
 
 
-def test_the_first_batch_of_an_empty_task_stays() -> None:
+def test_first_batch_of_empty_task_is_kept() -> None:
     fresh = _name(1, "a")
     log, clock = _log(fresh), FakeClock()
     for _ in range(3):
@@ -95,7 +95,7 @@ def test_the_first_batch_of_an_empty_task_stays() -> None:
     assert _live(log) == [fresh]
 
 
-def test_other_tasks_and_apps_are_left_alone() -> None:
+def test_objects_of_other_tasks_and_apps_are_kept() -> None:
     other = _name(1, "a", task=TaskKey("app", "group", 33))
     theirs = _name(1, "a", task=TaskKey("app2", "group", 3))
     log = _log(other, theirs)
@@ -104,13 +104,13 @@ def test_other_tasks_and_apps_are_left_alone() -> None:
     assert _live(log) == sorted([other, theirs])
 
 
-def test_apps_are_not_mixed() -> None:
+def test_collection_for_two_apps_in_one_call_is_rejected() -> None:
     keep: dict[TaskKey, list[Pointer]] = {TaskKey(app, "g", 0): [] for app in ("a", "b")}
     with pytest.raises(ValueError, match="app by app"):
         collect_garbage(ObjectDict(), keep, clock=FakeClock(), min_age=_DAY)
 
 
-def test_notes_do_not_pile_up() -> None:
+def test_number_of_notes_is_bounded() -> None:
     chunk, kept = "000000.chunk", _name(100, "b")
     log, clock = _log(kept), FakeClock()
     for version in range(50):
@@ -122,7 +122,7 @@ def test_notes_do_not_pile_up() -> None:
 
 
 @pytest.mark.parametrize("name", ["readme", "-unnamed", "x1-unnamed", "1" * 30 + "-unnamed"])
-def test_a_note_whose_name_is_no_number_is_left_alone(name: str) -> None:
+def test_note_with_name_that_is_no_number_is_kept(name: str) -> None:
     log, keep, child = _orphan()
     log.put_if_absent(f"{garbage_prefix('app')}{name}", b'["stray"]')
     clock = FakeClock()
@@ -141,7 +141,7 @@ def _orphan() -> tuple[ObjectDict, dict[TaskKey, list[Pointer]], str]:
     return _log(child, first, last), keep, child
 
 
-def test_garbage_goes_on_being_collected_after_a_clock_that_was_years_ahead() -> None:
+def test_garbage_is_collected_after_clock_was_years_ahead() -> None:
     log, keep, child = _orphan()
     clock = FakeClock()
     clock.jump(_YEARS)
@@ -153,7 +153,7 @@ def test_garbage_goes_on_being_collected_after_a_clock_that_was_years_ahead() ->
     assert collect_garbage(log, keep, clock=clock, min_age=_DAY).deleted == (child,)
 
 
-def test_a_clock_that_jumps_ahead_makes_nothing_old() -> None:
+def test_clock_jump_ahead_does_not_age_objects() -> None:
     log, keep, child = _orphan()
     clock = FakeClock()
     watched = WatchedClock(clock)

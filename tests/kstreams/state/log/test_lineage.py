@@ -1,4 +1,4 @@
-"""A version's line is recomputed from its objects: nothing can be missing or exchanged."""
+"""The lineage of a version is recomputed from its objects, to detect missing or wrong ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BATCHES = 40
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Committing:
-    """Batches with mergers and snapshots among them."""
+    """An app whose batches include mergers and snapshots."""
     made = Committing(tmp_path_factory.mktemp("app"), SPEC)
     for batch in range(BATCHES):
         made.put((f"key-{number}", batch) for number in range(6 if batch else 600))
@@ -36,7 +36,7 @@ def links_of(app: Committing, pointer: Pointer) -> dict[str, Link]:
 
 
 def long_one(app: Committing) -> Pointer:
-    """Return a version of a snapshot, a merger and deltas."""
+    """Return a version with a snapshot, a merger and deltas."""
     return next(
         p
         for p in pointers_of(app)
@@ -44,14 +44,14 @@ def long_one(app: Committing) -> Pointer:
     )
 
 
-def test_every_version_proves_its_line(app: Committing) -> None:
+def test_lineage_of_each_version_is_valid(app: Committing) -> None:
     found = list(pointers_of(app))
     assert len(found) == 3 * BATCHES
     assert {line_problem(pointer, links_of(app, pointer)) for pointer in found} == {""}
     long_one(app)
 
 
-def test_another_lineage_is_found(app: Committing) -> None:
+def test_wrong_lineage_is_detected(app: Committing) -> None:
     pointer = long_one(app)
     forged = replace(pointer, lineage="ab" * 32)
     assert "it ends at version" in line_problem(forged, links_of(app, pointer))
@@ -59,7 +59,7 @@ def test_another_lineage_is_found(app: Committing) -> None:
     assert "it ends at version" in line_problem(later, links_of(app, pointer))
 
 
-def test_a_version_that_lacks_a_delta_is_found(app: Committing) -> None:
+def test_missing_delta_is_detected(app: Committing) -> None:
     pointer = long_one(app)
     for at in range(len(pointer.deltas)):
         deltas = (*pointer.deltas[:at], *pointer.deltas[at + 1 :])
@@ -67,7 +67,7 @@ def test_a_version_that_lacks_a_delta_is_found(app: Committing) -> None:
         assert "there is nothing between" in problem or "it ends at version" in problem
 
 
-def test_the_delta_of_another_attempt_is_found(app: Committing) -> None:
+def test_delta_of_another_attempt_is_detected(app: Committing) -> None:
     pointer = long_one(app)
     links = links_of(app, pointer)
     own = pointer.deltas[-2].name
@@ -75,7 +75,7 @@ def test_the_delta_of_another_attempt_is_found(app: Committing) -> None:
     assert "does not follow what comes before it" in line_problem(pointer, links)
 
 
-def test_another_snapshot_is_found(app: Committing) -> None:
+def test_wrong_snapshot_is_detected(app: Committing) -> None:
     pointer = long_one(app)
     links = links_of(app, pointer)
     first = pointer.deltas[0].name
@@ -84,7 +84,7 @@ def test_another_snapshot_is_found(app: Committing) -> None:
     assert "does not follow what comes before it" in line_problem(forged, links)
 
 
-def test_what_earlier_versions_did_not_record_is_passed_over(app: Committing) -> None:
+def test_fields_missing_in_earlier_format_are_not_checked(app: Committing) -> None:
     pointer = long_one(app)
     links = links_of(app, pointer)
     run = next(ref.name for ref in pointer.deltas if ref.name.endswith(".run"))

@@ -1,4 +1,4 @@
-"""Merged changes do what they do one after another, whatever was there before."""
+"""Merged changes have the effect of the individual changes, whatever the previous contents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _contents(*batches: dict[str, StoreChanges]) -> list[list[tuple[bytes, bytes
 
 
 @given(_BATCHES, _BATCHES)
-def test_they_lead_to_the_same(
+def test_merged_changes_lead_to_same_contents(
     before: list[dict[str, StoreChanges]], batches: list[dict[str, StoreChanges]]
 ) -> None:
     merged = dict(merged_changes(batches))
@@ -37,7 +37,7 @@ def test_they_lead_to_the_same(
 
 
 @given(_BATCHES, st.data())
-def test_they_may_begin_before_what_they_are_put_on(
+def test_merged_changes_may_overlap_applied_ones(
     batches: list[dict[str, StoreChanges]], data: st.DataObject
 ) -> None:
     seen = data.draw(st.integers(0, len(batches)))
@@ -46,7 +46,7 @@ def test_they_may_begin_before_what_they_are_put_on(
 
 
 @given(_BATCHES)
-def test_keys_and_ranges_rise_and_say_nothing_twice(
+def test_merged_keys_and_ranges_are_sorted_and_disjoint(
     batches: list[dict[str, StoreChanges]],
 ) -> None:
     for changed in merged_changes(batches).values():

@@ -1,4 +1,4 @@
-"""A pointer names all that a version is made of, and stays small."""
+"""A pointer refers to all objects of a version, and stays small."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ def _ref(number: int) -> ObjectRef:
     return ObjectRef(name, f"{number:016x}", 1000 + number)
 
 
-def test_an_empty_pointer_has_nothing() -> None:
+def test_empty_pointer_has_no_objects() -> None:
     pointer = Pointer.empty({"offsets": {}})
     assert (pointer.version, pointer.objects(), pointer.stores) == (0, (), ())
     assert Pointer.from_json(pointer.to_json()) == pointer
 
 
-def test_lineage_is_the_chain_of_all_digests() -> None:
+def test_lineage_is_chain_of_all_digests() -> None:
     one, two = sha256(b"1").digest(), sha256(b"2").digest()
     pointer = Pointer.empty().with_delta(_ref(1), one, ("b",)).with_delta(_ref(2), two, ("a", "b"))
     first = sha256(bytes(32) + one).digest()
@@ -26,13 +26,13 @@ def test_lineage_is_the_chain_of_all_digests() -> None:
     assert (pointer.version, pointer.stores) == (2, ("a", "b"))
 
 
-def test_two_attempts_never_share_a_lineage() -> None:
+def test_different_attempts_have_different_lineages() -> None:
     base = Pointer.empty()
     one, two = (base.with_delta(_ref(1), sha256(name).digest(), ()) for name in (b"a", b"b"))
     assert one.lineage != two.lineage
 
 
-def test_text_gives_the_pointer_back() -> None:
+def test_pointer_survives_conversion_to_text() -> None:
     pointer = Pointer(
         version=9,
         lineage="ab" * 32,
@@ -44,12 +44,12 @@ def test_text_gives_the_pointer_back() -> None:
     assert Pointer.from_json(pointer.to_json()) == pointer
 
 
-def test_it_stays_small() -> None:
+def test_pointer_of_many_deltas_is_small() -> None:
     pointer = Pointer(64, "ab" * 32, deltas=tuple(_ref(n) for n in range(64)))
     assert len(pointer.to_json()) < 5000
 
 
-def test_upkeep_changes_what_it_is_made_of_and_nothing_else() -> None:
+def test_upkeep_changes_only_objects_of_pointer() -> None:
     pointer = Pointer(5, "ab" * 32, deltas=tuple(_ref(n) for n in range(5)), meta={"n": 1})
     merged = pointer.with_merged((_ref(2), _ref(3), _ref(4)), _ref(9))
     assert merged.deltas == (_ref(0), _ref(1), _ref(9))

@@ -1,4 +1,4 @@
-"""A long restore is told in the log, a short one briefly, an empty one not at all."""
+"""Log lines of a restore: progress of a long one, two lines for a short one, none if empty."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _refs(count: int) -> list[ObjectRef]:
     return [ObjectRef(f"object-{n}", "", 2_000_000) for n in range(count)]
 
 
-def _told(
+def _log_lines(
     caplog: pytest.LogCaptureFixture, refs: list[ObjectRef], *, seconds_each: float
 ) -> list[tuple[int, str]]:
     at = 0.0
@@ -33,16 +33,16 @@ def _told(
     return [(record.levelno, record.getMessage()) for record in caplog.records]
 
 
-def test_a_quick_restore_tells_begin_and_end(caplog: pytest.LogCaptureFixture) -> None:
-    assert _told(caplog, _refs(3), seconds_each=1) == [
+def test_short_restore_logs_begin_and_end(caplog: pytest.LogCaptureFixture) -> None:
+    assert _log_lines(caplog, _refs(3), seconds_each=1) == [
         (logging.INFO, f"task {_TASK}: restoring 3 objects, 6.0 MB"),
         (logging.INFO, f"task {_TASK}: restored 3 objects, 6.0 MB in 3.0 s"),
     ]
 
 
-def test_a_long_one_warns_every_five_seconds(caplog: pytest.LogCaptureFixture) -> None:
-    told = _told(caplog, _refs(8), seconds_each=2)
-    assert told[1:-1] == [
+def test_long_restore_warns_every_five_seconds(caplog: pytest.LogCaptureFixture) -> None:
+    lines = _log_lines(caplog, _refs(8), seconds_each=2)
+    assert lines[1:-1] == [
         (
             logging.WARNING,
             f"task {_TASK}: restoring, 3 of 8 objects, 6.0 of 16.0 MB, 37 %",
@@ -54,5 +54,5 @@ def test_a_long_one_warns_every_five_seconds(caplog: pytest.LogCaptureFixture) -
     ]
 
 
-def test_nothing_to_restore_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
-    assert _told(caplog, [], seconds_each=1) == []
+def test_empty_restore_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    assert _log_lines(caplog, [], seconds_each=1) == []

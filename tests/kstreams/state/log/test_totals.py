@@ -1,4 +1,4 @@
-"""Counts of nodes: they add up, stay small, and survive being written down."""
+"""Record counts of nodes: sums, bounded size, and conversion to JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TOTALS = Totals(
 )
 
 
-def test_they_survive_as_json() -> None:
+def test_totals_survive_conversion_to_json() -> None:
     assert Totals.from_json(json.loads(json.dumps(TOTALS.to_json()))) == TOTALS
 
 
@@ -34,18 +34,18 @@ def test_they_survive_as_json() -> None:
         {"nodes": {}, "sources": {}, "topics": {"lines": [1, 2, 3]}},
     ],
 )
-def test_what_is_no_totals_is_refused(data: object) -> None:
+def test_invalid_totals_are_rejected(data: object) -> None:
     with pytest.raises(ValueError, match=r"count|field|partition"):
         Totals.from_json(data)
 
 
-def test_totals_of_earlier_versions_have_no_topics() -> None:
+def test_totals_of_earlier_format_have_no_topics() -> None:
     content = json.loads(json.dumps(TOTALS.to_json()))
     del content["topics"]
     assert Totals.from_json(content) == Totals(TOTALS.nodes, TOTALS.sources)
 
 
-def test_they_add_up_by_node_and_reason() -> None:
+def test_totals_are_summed_by_node_and_reason() -> None:
     more = {"in": NodeCounts(1, 0, 0, {"late": 1, "null-key": 0}), "new": NodeCounts(1)}
     found = summed([TOTALS.nodes, more])
     assert found["in"] == NodeCounts(10, 6, 1, {"late": 3})
@@ -53,7 +53,7 @@ def test_they_add_up_by_node_and_reason() -> None:
     assert found["new"] == NodeCounts(1)
 
 
-def test_reasons_that_records_make_do_not_grow_without_end() -> None:
+def test_number_of_reasons_made_by_records_is_bounded() -> None:
     counts = NodeCounts()
     for number in range(500):
         counts = (counts + NodeCounts(1, dropped={f"bad {number}": 1})).bounded()
@@ -62,6 +62,6 @@ def test_reasons_that_records_make_do_not_grow_without_end() -> None:
     assert counts.dropped[OTHERS] == 500 - 64
 
 
-def test_counting_begins_with_what_is_in_loops() -> None:
+def test_totals_begin_with_records_in_loops() -> None:
     begun = Totals.of_waiting({"again": 3, "empty": 0})
     assert begun == Totals({"again": NodeCounts(3, held=3)})

@@ -1,4 +1,4 @@
-"""Snapshots and merges keep the durable log small at a bounded cost."""
+"""Snapshots and merges keep the durable log small at bounded cost."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class _Task:
         return [name for name in self.log.objects if name.endswith(kind)]
 
 
-def test_a_batch_writes_one_object_and_reads_none(tmp_path: Path) -> None:
+def test_batch_writes_one_object_and_reads_none(tmp_path: Path) -> None:
     task = _Task(tmp_path, Upkeep())
     for number in range(7):
         task.commit([(b"k", b"%d" % number)])
     assert task.log.calls == {"put": 7, "get": 0, "list": 0, "delete": 0}
 
 
-def test_a_batch_without_changes_writes_nothing(tmp_path: Path) -> None:
+def test_batch_without_changes_writes_nothing(tmp_path: Path) -> None:
     task = _Task(tmp_path, Upkeep())
     task.commit([(b"k", b"1")])
     before = task.pointer
@@ -55,7 +55,7 @@ def test_a_batch_without_changes_writes_nothing(tmp_path: Path) -> None:
     assert task.log.calls["put"] == 1
 
 
-def test_a_small_state_has_few_objects_for_ever(tmp_path: Path) -> None:
+def test_small_state_always_has_few_objects(tmp_path: Path) -> None:
     task = _Task(tmp_path, Upkeep())
     for number in range(400):
         task.commit([(b"%d" % (number % 50), b"%d" % number)])
@@ -63,7 +63,7 @@ def test_a_small_state_has_few_objects_for_ever(tmp_path: Path) -> None:
     assert len(task.written("chunk")) <= 400 // 64 + 1
 
 
-def test_a_large_state_with_small_batches_is_not_written_again_and_again(tmp_path: Path) -> None:
+def test_large_state_with_small_batches_is_rarely_rewritten(tmp_path: Path) -> None:
     upkeep = Upkeep(floor_bytes=20_000, small_bytes=20_000, chunk_bytes=50_000)
     task = _Task(tmp_path, upkeep)
     task.commit([(b"%08d" % n, b"%08d" % (n * 7919)) for n in range(20_000)])
@@ -77,7 +77,7 @@ def test_a_large_state_with_small_batches_is_not_written_again_and_again(tmp_pat
     assert written < 3 * (deltas + first)
 
 
-def test_a_growing_state_costs_a_small_multiple_of_its_changes(tmp_path: Path) -> None:
+def test_growing_state_costs_small_multiple_of_its_changes(tmp_path: Path) -> None:
     upkeep = Upkeep(floor_bytes=2000, small_bytes=2000, chunk_bytes=10_000)
     task = _Task(tmp_path, upkeep)
     for number in range(150):
@@ -87,7 +87,7 @@ def test_a_growing_state_costs_a_small_multiple_of_its_changes(tmp_path: Path) -
     assert written < 5 * deltas
 
 
-def test_chunks_that_did_not_change_are_not_written_again(tmp_path: Path) -> None:
+def test_unchanged_chunks_are_not_rewritten(tmp_path: Path) -> None:
     upkeep = Upkeep(floor_bytes=1, small_bytes=0, snapshot_fraction=0.0, chunk_bytes=4000)
     task = _Task(tmp_path, upkeep)
     task.commit([(b"%08d" % n, b"%08d" % (n * 7919)) for n in range(5000)])
@@ -98,7 +98,7 @@ def test_chunks_that_did_not_change_are_not_written_again(tmp_path: Path) -> Non
     assert len(same) >= len(chunks) - 2
 
 
-def test_a_snapshot_that_fails_does_not_fail_the_batch(tmp_path: Path) -> None:
+def test_failed_snapshot_does_not_fail_batch(tmp_path: Path) -> None:
     class Failing(ObjectDict):
         def put_if_absent(self, name: str, data: bytes) -> bool:
             if name.endswith(".chunk"):
@@ -126,7 +126,7 @@ def test_a_snapshot_that_fails_does_not_fail_the_batch(tmp_path: Path) -> None:
         ("chunk_bytes", 1),
     ],
 )
-def test_numbers_out_of_range_are_refused(field: str, low: int) -> None:
+def test_numbers_out_of_range_are_rejected(field: str, low: int) -> None:
     given: dict[str, Any] = {field: low}
     assert getattr(Upkeep(**given), field) == low
     with pytest.raises(ValueError, match=rf"Upkeep\({field}=-?\d\): at least {low}"):

@@ -1,4 +1,4 @@
-"""A kind of store that the library knows nothing of: members with scores, in order of both."""
+"""A custom store kind, unknown to the library: members with scores, ordered by both."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ K = TypeVar("K")
 """Type of the members."""
 
 BY_MEMBER, BY_SCORE, END = b"\x00", b"\x01", b"\x02"
-"""What the two ranges of rows begin with, and what follows them."""
+"""Prefixes of the two ranges of rows, and the end of both."""
 
 
 class RowKeys(CompositeSerde[Any]):
@@ -52,19 +52,19 @@ class RowKeys(CompositeSerde[Any]):
 
 
 class SortedSet(Generic[K]):
-    """A task's own part of a sorted set."""
+    """The part of a sorted set in one task."""
 
     def __init__(self, spec: StoreSpec[SortedSet[K]], overlay: Overlay) -> None:
         self._member = spec.key.ordered
         self._rows = rows_of(spec, overlay)
 
     def get(self, member: K) -> float | None:
-        """Return a member's score, or None."""
+        """Return the score of a member, or None."""
         score: float | None = self._rows.get((member,))
         return score
 
     def put(self, member: K, score: float | None) -> None:
-        """Set a member's score; None takes it out."""
+        """Set the score of a member; None removes the member."""
         before = self.get(member)
         if before is not None:
             self._rows.put((before, member), None)
@@ -73,12 +73,12 @@ class SortedSet(Generic[K]):
             self._rows.put((score, member), score)
 
     def rank(self, member: K) -> int | None:
-        """Return how many members come before one, by score."""
+        """Return the number of members with a lower score."""
         score = self.get(member)
         return None if score is None else self.below(score, member)
 
     def below(self, score: float, member: K) -> int:
-        """Return how many members come before a place."""
+        """Return the number of members before a score and member."""
         end = BY_SCORE + DOUBLE.ordered.serialize(score) + self._member.serialize(member)
         return sum(1 for _ in self._rows.scan(BY_SCORE, end))
 
@@ -104,7 +104,7 @@ def rows_of(spec: StoreSpec[Any], overlay: Overlay) -> StoreOverlay:
 
 
 class Logged(PlainForm):
-    """Member and score; the index is left out."""
+    """Changelog form of member and score, without the index."""
 
     def records(
         self, changes: Sequence[Pair], before: Before, time_ms: int
@@ -114,7 +114,7 @@ class Logged(PlainForm):
 
 
 class Ahead:
-    """The rows of members."""
+    """Reads rows of members ahead."""
 
     def __init__(self, rows: StoreOverlay) -> None:
         self._rows = rows
@@ -133,7 +133,7 @@ READ_AHEAD: list[Any] = []
 
 @dataclass(frozen=True)
 class SortedSetKind(StoreKind[SortedSet[Any]]):
-    """Members with scores."""
+    """The store kind of `SortedSet`."""
 
     columns: ClassVar[tuple[str, ...]] = ("member", "score")
 
@@ -176,7 +176,7 @@ def sorted_set(name: str, *, member: Serde[K]) -> StoreSpec[SortedSet[K]]:
 
 
 def rank(view: View[SortedSet[K]], member: K) -> int | None:
-    """Return how many members come before one in all partitions, at one version."""
+    """Return the number of members before one in all partitions, at one version."""
 
     def look(stores: Sequence[SortedSet[K]]) -> int | None:
         scores = [score for store in stores if (score := store.get(member)) is not None]

@@ -1,4 +1,4 @@
-"""Whatever batches do to a store, its changelog says it, and rebuilds it."""
+"""The changelog of any sequence of batches rebuilds the store."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def put_window(store: Any, change: Change) -> None:
 
 
 def put_session(store: Any, change: Change) -> None:
-    """Merge with what is near, as a session window does; None takes out what has ended."""
+    """Merge with near sessions, like a session window; None removes expired ones."""
     key, time, value = change
     if value is None:
         SessionRows.of(store).take_ended(time)
@@ -81,7 +81,7 @@ def put_session(store: Any, change: Change) -> None:
 
 
 def put_list(store: Any, change: Change) -> None:
-    """Add some elements; None takes some away."""
+    """Append elements; None removes some."""
     key, time, value = change
     if value is None:
         store.take_first(key, 1 + time % 4)
@@ -90,7 +90,7 @@ def put_list(store: Any, change: Change) -> None:
 
 
 def put_slice(store: Any, change: Change) -> None:
-    """Add a slice; None deletes all of a key."""
+    """Add a slice; None deletes all slices of a key."""
     key, time, value = change
     rows: SlidingRows[int, Any] = SlidingRows.of(store)
     slices = {**dict(rows.slices(key)), time: value}
@@ -99,7 +99,7 @@ def put_slice(store: Any, change: Change) -> None:
 
 
 def put_kept(store: Any, change: Change) -> None:
-    """Keep a record, at 0 a tombstone; None takes one out."""
+    """Buffer a record, at 0 a tombstone; None releases one."""
     key, time, value = change
     rows: BufferRows[int, int | None] = BufferRows.of(store)
     if value is not None:
@@ -111,7 +111,7 @@ def put_kept(store: Any, change: Change) -> None:
 
 
 def put_paced(store: Any, change: Change) -> None:
-    """Let a window wait, or the key rest; None deletes."""
+    """Buffer a window, or begin the interval of a key; None deletes."""
     key, time, value = change
     rows: RateLimitRows[int, int] = RateLimitRows.of(store)
     if value is None:
@@ -123,7 +123,7 @@ def put_paced(store: Any, change: Change) -> None:
 
 
 def put_pending(store: Any, change: Change) -> None:
-    """Let a result wait; None takes what is due, and 5 moves it."""
+    """Buffer a result; None releases due ones, and 5 moves the time."""
     key, time, value = change
     rows: EmitBufferRows[int, int] = EmitBufferRows.of(store)
     if value is None:
@@ -136,7 +136,7 @@ def put_pending(store: Any, change: Change) -> None:
 
 
 def put_queued(store: Any, change: Change) -> None:
-    """Let a record wait; None takes what is due, and 5 has it gone."""
+    """Buffer a record; None releases due ones, and 5 removes it."""
     key, time, value = change
     rows: QueueRows[int, int] = QueueRows.of(store)
     if value is None:
@@ -220,7 +220,7 @@ kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 class Logged:
-    """A store, and the changelog that batches of changes to it make."""
+    """A store, and the changelog of batches of its changes."""
 
     def __init__(self, spec: StoreSpec[Any]) -> None:
         self.spec = spec
@@ -271,7 +271,7 @@ batches = st.lists(st.lists(changes, max_size=8), max_size=6)
 
 @kinds
 @given(given_batches=batches)
-def test_a_changelog_rebuilds_its_store(kind: str, given_batches: list[list[Change]]) -> None:
+def test_changelog_rebuilds_its_store(kind: str, given_batches: list[list[Change]]) -> None:
     spec, step, look = KINDS[kind]
     logged = Logged(spec)
     for batch in given_batches:
@@ -289,7 +289,7 @@ def test_a_changelog_rebuilds_its_store(kind: str, given_batches: list[list[Chan
         [(1, 20, 2), (1, 30, 3), (1, 40, None), (0, 200, 0)],
     ],
 )
-def test_a_deletion_that_is_forgotten_in_its_batch_is_in_the_changelog(
+def test_deletion_forgotten_within_its_batch_is_in_changelog(
     second: list[Change],
 ) -> None:
     spec, step, _ = KINDS["versioned"]
@@ -305,7 +305,9 @@ def test_a_deletion_that_is_forgotten_in_its_batch_is_in_the_changelog(
 
 @kinds
 @given(given_batches=batches)
-def test_compaction_leaves_what_holds(kind: str, given_batches: list[list[Change]]) -> None:
+def test_compacted_changelog_rebuilds_present_contents(
+    kind: str, given_batches: list[list[Change]]
+) -> None:
     spec, step, look = KINDS[kind]
     logged = Logged(spec)
     for batch in given_batches:
@@ -322,7 +324,7 @@ def q(*numbers: int) -> bytes:
     return struct.pack(f">{len(numbers)}q", *numbers)
 
 
-def test_a_batch_adds_the_last_value_of_each_key_in_the_serdes_of_topics() -> None:
+def test_batch_logs_last_value_of_each_key_in_serdes_of_topics() -> None:
     logged = Logged(KINDS["key-value"][0])
     logged.batch(put, [(1, 5, 1), (-1, 6, 2), (1, 7, 3)])
     assert logged.log == [ChangelogRecord(q(-1), q(2), 7), ChangelogRecord(q(1), q(3), 7)]
@@ -332,12 +334,12 @@ def test_a_batch_adds_the_last_value_of_each_key_in_the_serdes_of_topics() -> No
     ]
 
 
-def test_windows_have_the_keys_of_kafka_streams() -> None:
+def test_windows_have_keys_of_kafka_streams() -> None:
     logged = Logged(KINDS["window"][0])
     assert logged.batch(put_window, [(3, 25, 7)]) == [ChangelogRecord(q(3, 20), q(7), 25)]
 
 
-def test_a_growing_session_takes_the_place_of_the_one_it_swallows() -> None:
+def test_growing_session_replaces_merged_session() -> None:
     logged = Logged(KINDS["session"][0])
     logged.batch(put_session, [(3, 20, 7), (3, 90, 1)])
     assert logged.batch(put_session, [(3, 24, 8)]) == [
@@ -346,7 +348,7 @@ def test_a_growing_session_takes_the_place_of_the_one_it_swallows() -> None:
     ]
 
 
-def test_a_late_version_comes_before_the_one_that_holds() -> None:
+def test_late_version_is_logged_before_present_version() -> None:
     logged = Logged(KINDS["versioned"][0])
     logged.batch(put_stamped, [(3, 50, 5)])
     logged.batch(put_stamped, [(3, 40, 4)])
@@ -357,12 +359,12 @@ def test_a_late_version_comes_before_the_one_that_holds() -> None:
     }
 
 
-def test_elements_of_a_list_are_numbered() -> None:
+def test_list_elements_are_numbered() -> None:
     logged = Logged(KINDS["list"][0])
     assert logged.batch(put_list, [(3, 7, 3)]) == [
         ChangelogRecord(q(3, n), q(n), 7) for n in range(3)
     ]
-    # What was taken comes before what was added, also where a short list becomes a long one.
+    # Removed elements are logged before added ones, also when a short list becomes a long one.
     changed = [(3, 8, None), (3, 8, 4)]
     assert logged.batch(put_list, changed) == [
         ChangelogRecord(q(3, 0), None, 8),
@@ -370,27 +372,27 @@ def test_elements_of_a_list_are_numbered() -> None:
     ]
 
 
-def test_a_waiting_result_has_its_times_behind_its_key() -> None:
+def test_key_of_waiting_result_ends_with_its_times() -> None:
     logged = Logged(KINDS["pending"][0])
     (entry,) = logged.batch(put_pending, [(3, 60, 7)])
     assert (entry.key, entry.value) == (q(3, 50, -10, 10), b"\x03" + q(60, 7))
 
 
 class CustomKind(StoreKind[StoreOverlay]):
-    """A kind that says nothing but how it is opened."""
+    """A store kind that defines only `open`."""
 
     def open(self, spec: StoreSpec[StoreOverlay], overlay: Overlay) -> StoreOverlay:
         return overlay.store(spec.name, spec.key, spec.value)
 
 
-def test_a_kind_that_does_not_say_how_has_none() -> None:
+def test_kind_without_changelog_form_is_rejected() -> None:
     spec = StoreSpec("s", CustomKind("own"), TEXT, INT64)
     with pytest.raises(TopologyError, match="is of kind 'own', which has no changelog"):
         spec.changelog_form()
 
 
 @pytest.mark.parametrize("kind", ["window", "session", "list", "pending"])
-def test_a_key_that_is_too_short_is_no_window(kind: str) -> None:
+def test_key_too_short_for_window_is_rejected(kind: str) -> None:
     logged = Logged(KINDS[kind][0])
     with pytest.raises(DeserializationError, match="after a windowed key"):
         logged.rebuilt([ChangelogRecord(b"abc", None, 1)])

@@ -1,4 +1,4 @@
-"""The stores that users are given say one thing in one way, whatever their kind."""
+"""The public methods of stores are consistent across kinds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from kstreams.state.stores.window.store import WindowStore
 from kstreams.windowed import Windowed
 
 PAIRS = "Iterator[tuple["
-"""What iterates yields keys with what they have."""
+"""Return annotation of iterating methods, which yield keys with values."""
 
 VERBS: dict[str, tuple[tuple[str, ...], str]] = {
     "get": (("key", "as_of_ms"), ""),
@@ -69,9 +69,9 @@ VERBS: dict[str, tuple[tuple[str, ...], str]] = {
     "lengths": (("start", "end", "reverse"), PAIRS + "K, "),
     "take_first": (("key", "count"), "tuple["),
 }
-"""All that a store may show: parameters in their order, and how what is returned begins.
+"""All public methods of stores: parameters in order, and the beginning of the return annotation.
 
-A store may leave parameters out that its kind has no use for.
+A store may leave out parameters that its kind does not need.
 """
 
 FACES: dict[str, type[StateStore[Any]]] = {
@@ -90,7 +90,7 @@ FACES: dict[str, type[StateStore[Any]]] = {
     "window": WindowStore,
 }
 RETURNS_WHEN_VALID = {"versioned"}
-"""Kinds whose `put` tells something, as Kafka Streams' does."""
+"""Kinds whose `put` returns a time, like in Kafka Streams."""
 
 faces = pytest.mark.parametrize("face", FACES.values(), ids=FACES)
 
@@ -111,17 +111,17 @@ def opened(spec: StoreSpec[Any]) -> Any:
     return spec.open(Overlay(MemoryStore([spec.name])))
 
 
-def test_every_kind_has_its_face() -> None:
+def test_each_kind_has_a_public_store_class() -> None:
     assert {kind.name.partition("-ttl-")[0] for kind in BUILT_IN_KINDS} == set(FACES)
 
 
 @faces
-def test_a_store_shows_the_agreed_verbs_alone(face: type[Any]) -> None:
+def test_store_has_agreed_public_methods_only(face: type[Any]) -> None:
     assert set(public(face)) <= set(VERBS)
 
 
 @faces
-def test_a_verb_has_the_same_parameters_on_every_store(face: type[Any]) -> None:
+def test_method_has_same_parameters_on_each_store(face: type[Any]) -> None:
     for verb, call in public(face).items():
         agreed = VERBS[verb][0]
         own = parameters(call)
@@ -129,14 +129,14 @@ def test_a_verb_has_the_same_parameters_on_every_store(face: type[Any]) -> None:
 
 
 @faces
-def test_a_verb_returns_the_same_kind_of_thing_on_every_store(face: type[Any]) -> None:
+def test_method_returns_same_kind_of_object_on_each_store(face: type[Any]) -> None:
     for verb, call in public(face).items():
         assert returned(call).startswith(VERBS[verb][1]), verb
 
 
 @faces
-def test_what_lies_by_time_has_windows_or_plain_keys(face: type[Any]) -> None:
-    """Records of joins and queues lie by their own times; all else by windows."""
+def test_methods_by_time_return_windows_or_plain_keys(face: type[Any]) -> None:
+    """Records of joins and queues are ordered by their own times, all other rows by windows."""
     plain = {JoinStore: "K, ", QueueStore: "K, ", SubscriptionStore: "K2, "}
     key = plain.get(face, "Windowed[K], ")
     for verb in ("fetch", "fetch_all"):
@@ -145,21 +145,21 @@ def test_what_lies_by_time_has_windows_or_plain_keys(face: type[Any]) -> None:
 
 
 @faces
-def test_a_flag_is_given_by_name(face: type[Any]) -> None:
+def test_flags_are_keyword_only(face: type[Any]) -> None:
     for call in public(face).values():
         flag = inspect.signature(call).parameters.get("reverse")
         assert flag is None or flag.kind is inspect.Parameter.KEYWORD_ONLY
 
 
 @faces
-def test_what_is_deleted_is_returned_as_get_returns_it(face: type[Any]) -> None:
+def test_delete_has_return_type_of_get(face: type[Any]) -> None:
     verbs = public(face)
     if "delete" in verbs:
         assert returned(verbs["delete"]) == returned(verbs["get"])
 
 
 @pytest.mark.parametrize("kind", FACES)
-def test_a_put_returns_nothing(kind: str) -> None:
+def test_put_returns_none(kind: str) -> None:
     put = public(FACES[kind]).get("put")
     if put is not None:
         assert returned(put) == ("int" if kind in RETURNS_WHEN_VALID else "None")
@@ -207,7 +207,7 @@ DELETED: dict[str, tuple[StoreSpec[Any], Callable[[Any], object], Any, Any]] = {
 
 
 @pytest.mark.parametrize("kind", DELETED)
-def test_a_delete_returns_what_was_there_once(kind: str) -> None:
+def test_delete_returns_previous_value_once(kind: str) -> None:
     spec, put, key, value = DELETED[kind]
     store = opened(spec)
     put(store)
@@ -216,7 +216,7 @@ def test_a_delete_returns_what_was_there_once(kind: str) -> None:
     assert (store.get(key), store.delete(key)) == (absent, absent)
 
 
-def test_a_versioned_delete_returns_what_held_at_its_time() -> None:
+def test_versioned_delete_returns_value_valid_at_its_time() -> None:
     spec = versioned_key_value_store("s", key=TEXT, value=INT64, retention=timedelta(1))
     store = opened(spec)
     store.put("a", 1, 5)
@@ -224,7 +224,7 @@ def test_a_versioned_delete_returns_what_held_at_its_time() -> None:
     assert store.delete("a", 8) is None
 
 
-def test_a_timestamped_store_does_what_a_key_value_store_does() -> None:
+def test_timestamped_store_has_methods_of_key_value_store() -> None:
     assert set(public(KeyValueStore)) == set(public(TimestampedStore))
     store = opened(timestamped_store("s", key=TEXT, value=INT64))
     store.put_many(["b", "a", "ab", "c"], [2, 1, 3, None], [20, 10, 30, 40])
@@ -241,7 +241,7 @@ def test_a_timestamped_store_does_what_a_key_value_store_does() -> None:
     assert store.approximate_count() == 4
 
 
-def test_rows_of_another_kind_are_refused() -> None:
+def test_rows_of_another_kind_are_rejected() -> None:
     store: Any = opened(window_store("s", key=TEXT, value=INT64))
     assert isinstance(WindowRows.of(store), WindowRows)
     for rows in (SessionRows, KeyValueRows):

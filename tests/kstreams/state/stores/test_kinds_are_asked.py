@@ -1,4 +1,4 @@
-"""Nobody but a kind of store itself decides anything by which kind it is."""
+"""Only a store kind itself may decide by its kind; other code calls its methods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OF_STORES = {"spec", "store", "old", "new"}
 
 
 def classes() -> set[str]:
-    """Return the names of the classes that kinds define."""
+    """Return the names of the classes defined by kinds."""
     trees = (ast.parse(path.read_text()) for folder in FOLDERS for path in folder.glob("*.py"))
     nodes = (node for tree in trees for node in ast.walk(tree))
     return {node.name for node in nodes if isinstance(node, ast.ClassDef)} | {"StoreKind"}
@@ -29,7 +29,7 @@ CLASSES = classes()
 
 
 def is_kind(node: ast.expr) -> bool:
-    """Tell whether an expression is a store's kind, or the name of one."""
+    """Return whether an expression is a store kind or its name."""
     if isinstance(node, ast.Attribute) and node.attr == "name":
         node = node.value
     if not isinstance(node, ast.Attribute) or node.attr != "kind":
@@ -45,7 +45,7 @@ def names_kinds(nodes: list[ast.expr | None], at_least: int) -> bool:
 
 
 def switches(tree: ast.AST) -> Iterator[int]:
-    """Yield the lines that decide something by a store's kind or class."""
+    """Yield the lines that branch on a store's kind or class."""
     for node in ast.walk(tree):
         if isinstance(node, (ast.expr, ast.Match)) and decides(node):
             yield node.lineno if isinstance(node, ast.expr) else node.subject.lineno
@@ -82,11 +82,11 @@ def decides(node: ast.expr | ast.Match) -> bool:
         "isinstance(spec.kind, WindowKind)",
     ],
 )
-def test_a_switch_is_found(code: str) -> None:
+def test_branch_on_kind_is_detected(code: str) -> None:
     assert list(switches(ast.parse(code)))
 
 
-def test_nobody_else_switches_on_a_kind() -> None:
+def test_no_code_outside_of_kinds_branches_on_kind() -> None:
     found = [
         f"{path.relative_to(PACKAGE.parent)}:{line}"
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -96,7 +96,7 @@ def test_nobody_else_switches_on_a_kind() -> None:
     assert found == []
 
 
-def test_each_kind_has_the_same_files() -> None:
+def test_each_kind_has_same_files() -> None:
     allowed = {"__init__", "store", "rows", "columns", "changelog", "kind"}
     extra = {f"{f.name}/{p.stem}" for f in FOLDERS for p in f.glob("*.py")}
     others = {name for name in extra if name.split("/")[1] not in allowed}
@@ -109,7 +109,7 @@ def test_each_kind_has_the_same_files() -> None:
     assert all((folder / "store.py").exists() for folder in FOLDERS)
 
 
-def test_the_names_on_disk_stay() -> None:
+def test_names_on_disk_are_stable() -> None:
     assert [kind.name for kind in BUILT_IN_KINDS] == [
         "key-value",
         "key-value-ttl-stream",

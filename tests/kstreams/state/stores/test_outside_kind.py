@@ -1,4 +1,4 @@
-"""A kind of store from outside of the package is served like the library's own."""
+"""A custom store kind is supported like a built-in one."""
 
 from __future__ import annotations
 
@@ -40,8 +40,7 @@ from kstreams.store_kinds import Overlay, StoreKind
 from kstreams.stores import StoreSpec, window_store
 from kstreams.testing import TopologyTestDriver
 from kstreams.windows import SessionWindows, TumblingWindows, windowed_aggregate
-from tests.kstreams.checkpoint.admin.test_changelog_restore import Logging
-from tests.kstreams.checkpoint.start.test_upgrade import Life
+from tests.kstreams.checkpoint.start.test_upgrade import AppCheckpoint
 from tests.kstreams.checkpoint.start.test_upgrade import topology as shape
 from tests.kstreams.state.stores import sorted_set as outside
 from tests.kstreams.state.stores.sorted_set import (
@@ -53,6 +52,7 @@ from tests.kstreams.state.stores.sorted_set import (
     sorted_set,
 )
 from tests.kstreams.views.committing import Committing
+from tests.packages.kstreams_admin.test_changelog_restore import Logging
 from tests.packages.kstreams_cli.terminal import kstreams, say
 
 SCORES = sorted_set("scores", member=TEXT)
@@ -63,7 +63,7 @@ TOPOLOGY = ("--topology", "scoring:TOPOLOGY")
 
 
 class Rank(FixedKeyProcessor[str, float, int]):
-    """Adds to a member's score, and forwards its rank."""
+    """Adds to the score of a member, and forwards its rank."""
 
     def __init__(self, store: StoreSpec[SortedSet[str]]) -> None:
         self.store = store
@@ -89,7 +89,7 @@ scores = st.dictionaries(st.text("abc", max_size=3), st.none() | st.floats(-5, 5
 
 
 @given(st.lists(scores, max_size=5))
-def test_it_is_what_a_plain_model_says(batches: list[dict[str, float | None]]) -> None:
+def test_custom_store_equals_model(batches: list[dict[str, float | None]]) -> None:
     base, model = MemoryStore(["scores"]), dict[str, float]()
     for batch in batches:
         overlay = Overlay(base)
@@ -106,18 +106,19 @@ def test_it_is_what_a_plain_model_says(batches: list[dict[str, float | None]]) -
     assert [live.rank(member) for _, member in places] == list(range(len(places)))
 
 
-def test_it_works_in_the_test_driver_and_is_read_ahead() -> None:
+def test_custom_store_works_in_test_driver_and_is_read_ahead() -> None:
     outside.READ_AHEAD.clear()
     with TopologyTestDriver(ranking()) as driver:
         driver.pipe_batch(GAMES, [Record(f"m{n % 700}", float(n % 700), n) for n in range(1400)])
         assert driver.store(SCORES).rank("m699") == 699
         assert driver.store_contents(SCORES) == {f"m{n}": 2.0 * n for n in range(700)}
-        assert driver.read_values(RANKS)["m10"] == 19  # of 2.0 * n up to it, of n beyond it
+        # the score is 2.0 * n for members up to m10, n for later ones
+        assert driver.read_values(RANKS)["m10"] == 19
     assert set(outside.READ_AHEAD) == {f"m{n}" for n in range(700)}
 
 
 class AskedKind(SortedSetKind):
-    """Notes what it is asked."""
+    """A kind that records calls of its methods."""
 
     def __getattribute__(self, name: str) -> Any:
         ASKED.append(name)
@@ -125,10 +126,10 @@ class AskedKind(SortedSetKind):
 
 
 ASKED: list[str] = []
-"""What `AskedKind` was asked in this process."""
+"""The methods of `AskedKind` called in this process."""
 
 
-def test_nothing_is_asked_of_a_kind_for_each_record() -> None:
+def test_kind_is_not_called_for_each_record() -> None:
     asked = []
     for records in (1, 2000):
         ASKED.clear()
@@ -139,7 +140,7 @@ def test_nothing_is_asked_of_a_kind_for_each_record() -> None:
     assert asked[0] == asked[1] > 0
 
 
-def test_views_read_it_by_its_own_names_and_types(tmp_path: Path) -> None:
+def test_views_read_custom_store_by_its_methods_and_types(tmp_path: Path) -> None:
     app = Committing(tmp_path, SCORES)
     app.put((f"m{n}", float(n % 10)) for n in range(30))
     with View(tmp_path, SCORES) as view:
@@ -172,7 +173,7 @@ def words(text: str) -> list[list[str]]:
 
 
 @pytest.mark.usefixtures("app")
-def test_the_command_line_shows_and_exports_it_with_its_topology() -> None:
+def test_command_line_shows_and_exports_custom_store_given_its_topology() -> None:
     rows = words(say("state", "scan", "viewed", "scores", *WHERE, *TOPOLOGY))
     assert rows == [["member", "score"], ["ann", "3.5"], ["bob", "1.0"], ["cid", "2.0"]]
     assert say("state", "get", "viewed", "scores", "ann", *WHERE, *TOPOLOGY) == "3.5\n"
@@ -185,14 +186,14 @@ def test_the_command_line_shows_and_exports_it_with_its_topology() -> None:
 
 
 @pytest.mark.usefixtures("app")
-def test_without_its_topology_what_knows_no_rows_works_and_the_rest_says_what_is_missing() -> None:
+def test_command_line_without_topology_supports_only_commands_that_read_no_rows() -> None:
     assert words(say("state", "list", "viewed", *WHERE))[1][:2] == ["scores", "sorted-set"]
     say("state", "verify", "viewed", *WHERE)
     say("state", "savepoint", "viewed", "monday", *WHERE)
     refused = kstreams("state", "scan", "viewed", "scores", *WHERE)
     assert refused.exit_code == 1
     assert "StoreKindError: there is no kind of store 'sorted-set' here" in refused.stderr
-    assert "name the topology that brings it, or install the package" in refused.stderr
+    assert "name the topology that defines it, or install the package" in refused.stderr
 
 
 def offer(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
@@ -201,7 +202,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
 
 
 @pytest.mark.usefixtures("app")
-def test_an_installed_package_can_bring_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_package_can_provide_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, "sorted-set", f"{outside.__name__}:SORTED_SET")
     rows = words(say("state", "scan", "viewed", "scores", *WHERE, "--reverse", "--limit", "1"))
     assert rows == [["member", "score"], ["cid", "2.0"]]
@@ -210,7 +211,7 @@ def test_an_installed_package_can_bring_it(monkeypatch: pytest.MonkeyPatch) -> N
     assert caught.value.hint == "did you mean 'sorted-set'?"
 
 
-def test_what_a_package_offers_has_to_be_a_kind_of_that_name(
+def test_entry_point_must_be_a_kind_of_its_name(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     offer(monkeypatch, "sorted-sets", f"{outside.__name__}:SORTED_SET")
@@ -218,7 +219,7 @@ def test_what_a_package_offers_has_to_be_a_kind_of_that_name(
         find_kind("sorted-sets")
 
 
-def test_a_changelog_rebuilds_it(tmp_path: Path) -> None:
+def test_changelog_rebuilds_custom_store(tmp_path: Path) -> None:
     logged = SCORES.with_changelog("scores-log")
     app = Logging(tmp_path, logged)
     app.commit({"ann": 3, "bob": 1})
@@ -229,47 +230,47 @@ def test_a_changelog_rebuilds_it(tmp_path: Path) -> None:
     assert app.read(logged) == {"ann": 5.0, "cid": 2.0}
 
 
-def life(path: Path, *stores: StoreSpec[Any]) -> Life:
-    epoch = Life(path, shape(*stores))
+def app_with(path: Path, *stores: StoreSpec[Any]) -> AppCheckpoint:
+    app = AppCheckpoint(path, shape(*stores))
 
     def put(overlay: Overlay) -> None:
         for spec in stores:
             spec.open(overlay).put("ann", 3.0)
             spec.open(overlay).put("bob", 1.0)
 
-    epoch.commit(3, put, *stores)
-    return epoch
+    app.commit(3, put, *stores)
+    return app
 
 
-def test_an_upgrade_keeps_it(tmp_path: Path) -> None:
-    epoch = life(tmp_path, SCORES)
-    epoch.upgrade(shape(SCORES, key_value_store("more", key=TEXT, value=INT64)))
-    assert epoch.live(SCORES).rank("ann") == 1
+def test_upgrade_keeps_custom_store(tmp_path: Path) -> None:
+    app = app_with(tmp_path, SCORES)
+    app.upgrade(shape(SCORES, key_value_store("more", key=TEXT, value=INT64)))
+    assert app.live(SCORES).rank("ann") == 1
 
 
-def test_an_upgrade_migrates_it(tmp_path: Path) -> None:
-    epoch = life(tmp_path, SCORES)
+def test_upgrade_migrates_custom_store(tmp_path: Path) -> None:
+    app = app_with(tmp_path, SCORES)
     new = sorted_set("points", member=TEXT)
     migration = Migration(SCORES, lambda member, score: -score)
-    epoch.upgrade(shape(new), migrate={"points": migration})
-    assert dict(epoch.live(new).range()) == {"ann": -3.0, "bob": -1.0}
-    assert epoch.live(new).rank("ann") == 0
+    app.upgrade(shape(new), migrate={"points": migration})
+    assert dict(app.live(new).range()) == {"ann": -3.0, "bob": -1.0}
+    assert app.live(new).rank("ann") == 0
 
 
-def test_it_is_not_taken_for_another_kind(tmp_path: Path) -> None:
-    epoch = life(tmp_path, SCORES)
+def test_custom_store_cannot_be_opened_as_another_kind(tmp_path: Path) -> None:
+    app = app_with(tmp_path, SCORES)
     plain = key_value_store("scores", key=TEXT, value=DOUBLE)
     with pytest.raises(CheckpointMismatchError, match="kind was sorted-set, now key-value"):
-        epoch.upgrade(shape(plain))
+        app.upgrade(shape(plain))
     with pytest.raises(CheckpointMismatchError, match="of kind sorted-set, and 'scores' of kind"):
-        epoch.upgrade(shape(plain), migrate={"scores": Migration(SCORES)})
+        app.upgrade(shape(plain), migrate={"scores": Migration(SCORES)})
     with pytest.raises(CheckpointMismatchError):
         View(tmp_path, plain)
 
 
-def test_savepoints_and_forks_have_it(tmp_path: Path) -> None:
-    epoch = life(tmp_path / "a", SCORES)
-    Savepoints(epoch.checkpoint, epoch.objects).create("monday", FakeClock(9))
+def test_savepoints_and_forks_include_custom_store(tmp_path: Path) -> None:
+    app = app_with(tmp_path / "a", SCORES)
+    Savepoints(app.checkpoint, app.objects).create("monday", FakeClock(9))
     with View(tmp_path / "a", SCORES, as_of="monday") as view:
         assert list(view.items()) == [("ann", 3.0), ("ann", 3.0), ("bob", 1.0), ("bob", 1.0)]
     fork(ForkSource(tmp_path / "a", "monday"), tmp_path / "b", "copy")
@@ -277,7 +278,7 @@ def test_savepoints_and_forks_have_it(tmp_path: Path) -> None:
         assert view.get("ann") == 3.0
 
 
-def test_processors_say_which_kind_they_need() -> None:
+def test_processors_reject_stores_of_wrong_kind() -> None:
     wrong: Any = SCORES
     with pytest.raises(TopologyError, match="is a sorted-set store, but aggregate needs a timest"):
         aggregate(count(), store=wrong)
@@ -290,20 +291,20 @@ def test_processors_say_which_kind_they_need() -> None:
         windowed_aggregate(windows, count(), store=store)
 
 
-def test_kinds_are_compared_and_pickled_by_class_and_fields() -> None:
+def test_kinds_can_be_pickled_and_found() -> None:
     assert pickle.loads(pickle.dumps(SCORES)) == SCORES
     assert pickle.loads(pickle.dumps(SORTED_SET)) == SORTED_SET
     assert find_kind("sorted-set", [SCORES]) is SORTED_SET
 
 
 class Bare(StoreKind[object]):
-    """A kind that says nothing but how it is opened."""
+    """A store kind that defines only `open`."""
 
     def open(self, spec: StoreSpec[object], overlay: Overlay) -> object:
         return overlay.store(spec.name, spec.key, spec.value)
 
 
-def test_what_a_kind_does_not_say_is_an_error_that_names_it() -> None:
+def test_missing_methods_of_kind_raise_errors_that_name_it() -> None:
     spec = StoreSpec("s", Bare("bare"), TEXT, INT64)
     overlay = Overlay(MemoryStore(["s"]))
     with pytest.raises(TopologyError, match="is of kind 'bare', which has no changelog"):

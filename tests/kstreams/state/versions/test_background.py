@@ -1,4 +1,4 @@
-"""Upkeep beside the batches: never waited for, published later, lost without harm."""
+"""Background upkeep: commits do not wait for it, publish it later, and survive its loss."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BACKENDS = pytest.mark.parametrize("backend", [Memory(), RocksDB()], ids=lambda
 
 
 class GatedObjects(ObjectDict):
-    """Lets snapshots and mergers in only when the gate is open; may refuse them."""
+    """Blocks snapshots and mergers until the gate is open; may reject them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ class GatedObjects(ObjectDict):
 
 
 class Line:
-    """A task whose versions follow one another."""
+    """A task with consecutive versions."""
 
     def __init__(self, home: Path, backend: StateBackend, upkeep: Upkeep = _SNAPSHOTS) -> None:
         self.home = home
@@ -89,7 +89,7 @@ class Line:
             self.commit()
 
     def loses_a_version(self) -> Pointer:
-        """Have something made of a version that does not come to count, and go on beside it."""
+        """Start upkeep from a version that is not committed, and continue without that version."""
         before, model = self.pointer, dict(self.model)
         while self.beside.wants(_TASK):
             before, model = self.pointer, dict(self.model)
@@ -115,7 +115,9 @@ def line(tmp_path: Path) -> Iterator[Line]:
 
 
 @_BACKENDS
-def test_no_commit_waits_and_a_later_one_publishes(tmp_path: Path, backend: StateBackend) -> None:
+def test_commit_does_not_wait_for_snapshot_and_later_commit_publishes_it(
+    tmp_path: Path, backend: StateBackend
+) -> None:
     line = Line(tmp_path, backend)
     line.until_begun()
     begun = line.pointer.version
@@ -135,11 +137,11 @@ def test_no_commit_waits_and_a_later_one_publishes(tmp_path: Path, backend: Stat
     line.commit(2)
     assert line.pointer.base > begun
     assert line.restored() == line.model
-    line.beside.drain()  # of a snapshot that the last commit has begun
+    line.beside.drain()  # of a snapshot begun by the last commit
     assert list((tmp_path / "local").rglob("*-snapshot")) == []
 
 
-def test_a_task_has_one_snapshot_under_way(line: Line) -> None:
+def test_task_has_one_snapshot_in_progress(line: Line) -> None:
     line.until_begun()
     line.commit(30)
     line.objects.gate.set()
@@ -148,7 +150,7 @@ def test_a_task_has_one_snapshot_under_way(line: Line) -> None:
     assert len(versions) == 1
 
 
-def test_a_snapshot_of_a_line_that_lost_is_never_published(line: Line) -> None:
+def test_snapshot_of_lost_lineage_is_never_published(line: Line) -> None:
     line.objects.gate.set()
     lost = line.loses_a_version()
     assert line.pointer.lineage != lost.lineage
@@ -157,7 +159,7 @@ def test_a_snapshot_of_a_line_that_lost_is_never_published(line: Line) -> None:
     assert line.restored() == line.model
 
 
-def test_one_that_has_waited_too_long_is_made_again(line: Line) -> None:
+def test_snapshot_that_waited_too_long_is_made_again(line: Line) -> None:
     line.objects.gate.set()
     line.until_begun()
     begun = line.pointer.version
@@ -172,7 +174,7 @@ def test_one_that_has_waited_too_long_is_made_again(line: Line) -> None:
     assert line.restored() == line.model
 
 
-def test_one_that_fails_is_made_again(line: Line, caplog: pytest.LogCaptureFixture) -> None:
+def test_failed_snapshot_is_made_again(line: Line, caplog: pytest.LogCaptureFixture) -> None:
     line.objects.refuse = True
     line.objects.gate.set()
     line.until_begun()
@@ -204,7 +206,7 @@ class Plain:
         Memory().remove(directory)
 
 
-def test_a_backend_that_cannot_copy_has_snapshots_in_its_commits(tmp_path: Path) -> None:
+def test_backend_without_copy_makes_snapshots_in_its_commits(tmp_path: Path) -> None:
     line = Line(tmp_path, Plain())
     line.objects.gate.set()
     line.commit(12)
@@ -221,7 +223,7 @@ def merging(tmp_path: Path) -> Iterator[Line]:
     made.beside.drain()
 
 
-def test_deltas_are_merged_beside_and_a_later_commit_names_the_merger(merging: Line) -> None:
+def test_deltas_are_merged_in_background_and_later_commit_publishes_merger(merging: Line) -> None:
     merging.until_begun()
     parts = merging.pointer.deltas
     merging.commit(2)
@@ -245,7 +247,7 @@ def test_mergers_are_merged_again(merging: Line) -> None:
     assert len(merging.pointer.deltas) <= 12
 
 
-def test_a_merger_of_a_line_that_lost_is_never_named(merging: Line) -> None:
+def test_merger_of_lost_lineage_is_never_published(merging: Line) -> None:
     merging.objects.gate.set()
     lost = merging.loses_a_version()
     (run,) = merging.objects.made()
@@ -258,7 +260,7 @@ def test_a_merger_of_a_line_that_lost_is_never_named(merging: Line) -> None:
     assert merging.pointer.deltas[0].level > 0
 
 
-def test_damage_met_while_merging_beside_is_mended_by_a_snapshot(
+def test_damage_found_by_background_merge_is_repaired_by_snapshot(
     merging: Line, caplog: pytest.LogCaptureFixture
 ) -> None:
     merging.until_begun()
@@ -276,7 +278,7 @@ def test_damage_met_while_merging_beside_is_mended_by_a_snapshot(
     assert merging.restored() == merging.model
 
 
-def test_a_small_state_gets_a_snapshot_where_a_second_merger_was_due(tmp_path: Path) -> None:
+def test_small_state_gets_snapshot_instead_of_second_merger(tmp_path: Path) -> None:
     line = Line(tmp_path, Memory(), Upkeep(merge_count=3))
     line.objects.gate.set()
     while not line.pointer.base:

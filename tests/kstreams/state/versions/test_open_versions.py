@@ -1,4 +1,4 @@
-"""Versions that stay open from batch to batch: what is kept, and what nobody may see."""
+"""Versions that stay open between batches: kept data, and isolation of uncommitted data."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _STEP = st.tuples(st.integers(0, 19), st.integers(0, 9), CHANGES)
 _HISTORY = st.lists(_STEP, min_size=12, max_size=40)
 
 
-def _live_through(
+def _run_batches(
     history: list[tuple[int, int, dict[str, StoreChanges]]], machine: VersionsMachine
 ) -> None:
-    """Run batches of two processes, and now and then what may go wrong."""
+    """Run batches of two processes with occasional failures."""
     for action, pick, changes in history:
         if action < 11:
             machine.attempt(0, 2 if pick == 9 else 1)
@@ -61,7 +61,7 @@ def _go_wrong(action: int, pick: int, machine: VersionsMachine) -> None:
     elif action == 18:
         machine.snapshots_are_done()
     elif action == 19:
-        while machine.open:  # they may stand on what no kept pointer names
+        while machine.open:  # open attempts may use objects without a retained pointer
             machine.abort(0)
         machine.offered.clear()
         machine.collect(2, 3)
@@ -75,7 +75,7 @@ def _go_wrong(action: int, pick: int, machine: VersionsMachine) -> None:
         pytest.param(RocksDB(open_bytes=20_000), 30, id="rocksdb", marks=pytest.mark.slow),
     ],
 )
-def test_every_pointer_gives_back_its_own_state(
+def test_each_pointer_restores_its_own_state(
     backend: StateBackend, examples: int, beside: bool
 ) -> None:
     @settings(max_examples=examples, deadline=None, derandomize=True)
@@ -85,7 +85,7 @@ def test_every_pointer_gives_back_its_own_state(
         machine: VersionsMachine = type("Machine", (VersionsMachine,), members)()
         machine.begin()
         try:
-            _live_through(history, machine)
+            _run_batches(history, machine)
         finally:
             machine.teardown()
 
@@ -93,7 +93,7 @@ def test_every_pointer_gives_back_its_own_state(
 
 
 class _Worker:
-    """A process of its own on a directory that others have too."""
+    """A process on a shared directory."""
 
     def __init__(self, home: Path, log: ObjectDict, open_bytes: int = 100_000) -> None:
         self.open = OpenVersions(clock=FakeClock(), most_open=1)
@@ -133,7 +133,7 @@ def worker(tmp_path: Path) -> Iterator[_Worker]:
     worker.open.close()
 
 
-def test_small_batches_touch_no_file_of_a_database(worker: _Worker) -> None:
+def test_small_batches_touch_no_database_file(worker: _Worker) -> None:
     second = worker.commit(worker.commit(Pointer.empty()))
     before = worker.files()
     later = second
@@ -143,7 +143,7 @@ def test_small_batches_touch_no_file_of_a_database(worker: _Worker) -> None:
     assert worker.read(later) == {b"000000": b"4"}
 
 
-def test_a_large_batch_is_written_and_closed(worker: _Worker) -> None:
+def test_large_batch_is_written_and_closed(worker: _Worker) -> None:
     small = worker.commit(worker.commit(Pointer.empty()), 10)
     assert worker.open_count == 1
     large = worker.commit(small, 1000)
@@ -153,7 +153,7 @@ def test_a_large_batch_is_written_and_closed(worker: _Worker) -> None:
         assert len(checkout.store.multi_get("s", [b"%06d" % key for key in range(1000)])) == 1000
 
 
-def test_what_has_grown_is_written(worker: _Worker) -> None:
+def test_grown_version_is_written_to_disk(worker: _Worker) -> None:
     pointer, sizes = worker.commit(Pointer.empty()), []
     for number in range(40):
         with worker.checkout(pointer) as checkout:
@@ -165,7 +165,7 @@ def test_what_has_grown_is_written(worker: _Worker) -> None:
     assert len(worker.read(pointer)) == 30 * 40
 
 
-def test_a_scan_ends_with_its_attempt(worker: _Worker) -> None:
+def test_scan_ends_with_its_attempt(worker: _Worker) -> None:
     pointer = worker.commit(worker.commit(Pointer.empty()), 5)
     with worker.checkout(pointer) as checkout:
         scan = checkout.store.scan("s", None, None)
@@ -177,7 +177,7 @@ def test_a_scan_ends_with_its_attempt(worker: _Worker) -> None:
         checkout.store.get("s", b"000000")
 
 
-def test_another_process_reads_no_more_of_the_log_than_what_came_since(worker: _Worker) -> None:
+def test_other_process_reads_only_later_deltas_from_log(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), 500)
     last = worker.commit(worker.commit(base, 2), 3, b"last")
     for ref in base.objects():
@@ -189,7 +189,7 @@ def test_another_process_reads_no_more_of_the_log_than_what_came_since(worker: _
     other.open.close()
 
 
-def test_a_base_before_the_snapshot_is_not_used(worker: _Worker) -> None:
+def test_base_before_snapshot_is_not_used(worker: _Worker) -> None:
     last = worker.commit(worker.commit(Pointer.empty(), 5), 2, b"last")
     log = DurableLog(worker.log, TaskKey("app", "g", 0))
     with worker.checkout(last) as checkout:
@@ -199,9 +199,7 @@ def test_a_base_before_the_snapshot_is_not_used(worker: _Worker) -> None:
     other.open.close()
 
 
-def test_a_base_that_failed_is_opened_again(
-    worker: _Worker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_base_is_opened_again(worker: _Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     pointer = worker.commit(worker.commit(Pointer.empty()))
 
     def broken(*_: object) -> None:
@@ -217,7 +215,7 @@ def test_a_base_that_failed_is_opened_again(
     assert worker.read(pointer) == {b"000000": b"v"}
 
 
-def test_at_most_so_many_are_open(worker: _Worker) -> None:
+def test_number_of_open_versions_is_limited(worker: _Worker) -> None:
     worker.commit(worker.commit(Pointer.empty()))
     with worker.checkout(Pointer.empty(), 1) as checkout:
         other = checkout.commit({"s": StoreChanges([(b"k", b"v")])}, {})

@@ -1,4 +1,4 @@
-"""Versions of a task's state on a worker: attempts apart, warm retries, old ones removed."""
+"""Versions of a task's state on a worker: isolated attempts, warm retries, removal of old ones."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def worker(request: pytest.FixtureRequest, tmp_path: Path) -> _Worker:
     return _Worker(request.param, tmp_path)
 
 
-def test_two_attempts_from_one_pointer_do_not_mix(worker: _Worker) -> None:
+def test_two_attempts_from_one_pointer_are_isolated(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"base"))
     first = worker.versions().checkout(base, Attempt("first", 2))
     second = worker.versions().checkout(base, Attempt("second", 2))
@@ -68,12 +68,12 @@ def test_two_attempts_from_one_pointer_do_not_mix(worker: _Worker) -> None:
     assert worker.read(base) == [(b"k", b"base")]
 
 
-def test_equal_changes_of_two_attempts_are_two_versions(worker: _Worker) -> None:
+def test_equal_changes_of_two_attempts_make_two_versions(worker: _Worker) -> None:
     pointers = [worker.commit(Pointer.empty(), (b"k", b"v")) for _ in range(2)]
     assert pointers[0].lineage != pointers[1].lineage
 
 
-def test_a_retry_after_a_failure_is_warm(worker: _Worker) -> None:
+def test_retry_after_failure_is_warm(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
     for _ in range(3):
         checkout = worker.versions().checkout(base, Attempt(new_attempt(), 2))
@@ -82,7 +82,7 @@ def test_a_retry_after_a_failure_is_warm(worker: _Worker) -> None:
     assert worker.read(base) == [(b"k", b"1")]
 
 
-def test_a_batch_without_changes_leaves_the_version_warm(worker: _Worker) -> None:
+def test_batch_without_changes_keeps_version_warm(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
     for number in range(3):
         with worker.versions().checkout(base, Attempt(new_attempt(), 2)) as checkout:
@@ -91,13 +91,13 @@ def test_a_batch_without_changes_leaves_the_version_warm(worker: _Worker) -> Non
         assert (after.lineage, after.version, after.meta) == (base.lineage, 1, {"n": number})
 
 
-def test_a_restored_version_stays_for_a_retry(worker: _Worker, tmp_path: Path) -> None:
+def test_restored_version_is_kept_for_retry(worker: _Worker, tmp_path: Path) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
     shutil.rmtree(worker.home)
     assert [worker.is_warm(base) for _ in range(2)] == [False, True]
 
 
-def test_the_last_two_versions_stay_and_older_ones_go(tmp_path: Path) -> None:
+def test_last_two_versions_are_kept_and_older_ones_removed(tmp_path: Path) -> None:
     worker = _Worker(RocksDB(), tmp_path)
     pointers = [Pointer.empty()]
     for number in range(6):
@@ -108,29 +108,29 @@ def test_the_last_two_versions_stay_and_older_ones_go(tmp_path: Path) -> None:
     assert not worker.is_warm(pointers[2])
 
 
-def test_a_dead_attempt_is_removed(worker: _Worker) -> None:
+def test_files_of_dead_attempt_are_removed(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
     checkout = worker.versions().checkout(base, Attempt("dead", 2))
     checkout.store.close()
     assert "dead" in worker.left_over()
     worker.read(base)
     assert "dead" in worker.left_over(), "its process lives"
-    checkout._place.directory.release()  # as the system does when the process ends
+    checkout._place.directory.release()  # like the operating system when the process ends
     worker.read(base)
     assert "dead" not in worker.left_over()
 
 
-def test_an_attempt_that_nobody_holds_is_removed(worker: _Worker) -> None:
+def test_files_of_unreferenced_attempt_are_removed(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
     checkout = worker.versions().checkout(base, Attempt("forgotten", 2))
     checkout.store.close()
     del checkout
-    gc.collect()  # without a word: a lock goes with its attempt
+    gc.collect()  # no explicit end: the lock is released with its attempt
     worker.read(base)
     assert "forgotten" not in worker.left_over()
 
 
-def test_a_failed_commit_can_be_tried_again(worker: _Worker) -> None:
+def test_failed_commit_can_be_retried(worker: _Worker) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
 
     class Full(ObjectDict):
@@ -145,7 +145,7 @@ def test_a_failed_commit_can_be_tried_again(worker: _Worker) -> None:
     assert worker.read(worker.commit(base, (b"k", b"3"))) == [(b"k", b"3")]
 
 
-def test_a_version_that_cannot_be_named_leaves_nothing(
+def test_version_that_cannot_be_named_leaves_no_files(
     worker: _Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base = worker.commit(Pointer.empty(), (b"k", b"1"))
@@ -175,7 +175,7 @@ def test_a_version_that_cannot_be_named_leaves_nothing(
     assert worker.read(base) == [(b"k", b"1")]
 
 
-def test_an_attempt_that_cannot_be_removed_is_removed_later(
+def test_files_of_attempt_that_cannot_be_removed_are_removed_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker = _Worker(RocksDB(), tmp_path)
@@ -193,13 +193,13 @@ def _refuse(path: object, *_: object, **__: object) -> None:
     raise OSError(errno.EBUSY, f"Device or resource busy: {path}")
 
 
-def test_changes_out_of_order_are_refused_and_can_be_tried_again(worker: _Worker) -> None:
+def test_unsorted_changes_are_rejected_and_commit_can_be_retried(worker: _Worker) -> None:
     with pytest.raises(ValueError, match="must rise"):
         worker.commit(Pointer.empty(), (b"b", b"1"), (b"a", b"1"))
     assert worker.left_over() == []
 
 
-def test_a_lost_reply_of_the_storage_is_no_failure(worker: _Worker) -> None:
+def test_lost_reply_of_storage_is_no_failure(worker: _Worker) -> None:
     class Deaf(ObjectDict):
         def put_if_absent(self, name: str, data: bytes) -> bool:
             super().put_if_absent(name, data)
@@ -209,7 +209,7 @@ def test_a_lost_reply_of_the_storage_is_no_failure(worker: _Worker) -> None:
     assert deaf.read(deaf.commit(Pointer.empty(), (b"k", b"1"))) == [(b"k", b"1")]
 
 
-def test_an_attempt_ends_once(worker: _Worker) -> None:
+def test_attempt_can_be_ended_once(worker: _Worker) -> None:
     checkout = worker.versions().checkout(Pointer.empty(), Attempt("one", 1))
     checkout.commit({"s": StoreChanges([(b"k", b"1")])}, {})
     checkout.abort()
@@ -217,14 +217,14 @@ def test_an_attempt_ends_once(worker: _Worker) -> None:
         checkout.commit({"s": StoreChanges([(b"k", b"2")])}, {})
 
 
-def test_attempt_names_are_used_once(worker: _Worker) -> None:
+def test_attempt_name_can_be_used_once(worker: _Worker) -> None:
     with worker.versions().checkout(Pointer.empty(), Attempt("same", 1)) as checkout:
         checkout.commit({"s": StoreChanges([(b"k", b"1")])}, {})
         with pytest.raises(StoreError, match="begun already"):
             worker.versions().checkout(Pointer.empty(), Attempt("same", 1))
 
 
-def test_a_store_that_was_dropped_keeps_its_contents_warm_or_cold(worker: _Worker) -> None:
+def test_dropped_store_keeps_its_contents_warm_and_cold(worker: _Worker) -> None:
     with worker.versions(("a", "b")).checkout(Pointer.empty(), Attempt("1", 1)) as checkout:
         base = checkout.commit(
             {"a": StoreChanges([(b"k", b"1")]), "b": StoreChanges([(b"k", b"2")])}, {}
@@ -246,7 +246,7 @@ def test_incomplete_local_state_is_restored(tmp_path: Path) -> None:
     assert worker.read(base) == [(b"k", b"1")]
 
 
-def test_local_state_that_does_not_open_is_restored(
+def test_local_state_that_cannot_be_opened_is_restored(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     worker = _Worker(RocksDB(), tmp_path)
@@ -257,7 +257,7 @@ def test_local_state_that_does_not_open_is_restored(
     assert "restoring" in caplog.text
 
 
-def test_a_local_directory_that_cannot_be_made_is_a_typed_error(tmp_path: Path) -> None:
+def test_local_directory_that_cannot_be_created_raises_typed_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     worker = _Worker(Memory(), tmp_path / "file")
     with pytest.raises(StoreOpenError, match="cannot use") as caught:
@@ -266,7 +266,7 @@ def test_a_local_directory_that_cannot_be_made_is_a_typed_error(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("app", ["plain", "a/b", "..", ".", "", "a b", "ü"])
-def test_names_of_apps_are_kept_apart_and_inside(app: str, tmp_path: Path) -> None:
+def test_directories_of_apps_are_distinct_and_inside_root(app: str, tmp_path: Path) -> None:
     key = TaskKey(app, app, 0)
     parts = key.prefix.rstrip("/").split("/")
     assert len(parts) == 4

@@ -1,4 +1,4 @@
-"""A dead letter is made so that its topic takes it, with as much of it as can be."""
+"""Dead letters are adapted to the limits of their topic and keep as much as possible."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ def letter(
     return letter_of_record(queue, 0, ERROR, WALL_MS)
 
 
-def test_one_that_fits_stays_as_it_is() -> None:
+def test_dead_letter_within_limits_is_unchanged() -> None:
     limits = TopicLimits(least_time=1, after_ms=5, max_bytes=10_000, needs_key=True)
     assert fitted(letter(), limits, WALL_MS) == letter()
 
 
 @pytest.mark.parametrize("timestamp", [0, -5, 2**60, 99_000])
-def test_a_time_that_is_refused_becomes_the_clocks_and_stands_in_a_header(timestamp: int) -> None:
+def test_rejected_time_is_replaced_by_clock_and_kept_in_header(timestamp: int) -> None:
     found = fitted(letter(timestamp=timestamp), TopicLimits(least_time=1, after_ms=5), WALL_MS)
     assert found.timestamp == WALL_MS
     assert dict(found.headers)["kstreams-error-timestamp"] == b"%d" % timestamp
     assert (found.key, found.value) == (b"k", b"v")
 
 
-def test_a_value_that_is_too_large_is_left_out_and_said() -> None:
+def test_value_too_large_is_left_out_and_named_in_header() -> None:
     found = fitted(letter(value=b"x" * 9_000), TopicLimits(max_bytes=5_000), WALL_MS)
-    said = dict(found.headers)
+    error_headers = dict(found.headers)
     assert (found.key, found.value) == (b"k", None)
-    assert said["kstreams-error-left-out"] == b"value"
-    place = [said[f"kstreams-error-{part}"] for part in ("topic", "partition", "offset")]
+    assert error_headers["kstreams-error-left-out"] == b"value"
+    place = [error_headers[f"kstreams-error-{part}"] for part in ("topic", "partition", "offset")]
     assert place == [b"in", b"0", b"9"]
 
 
-def test_headers_and_key_follow_where_they_are_too_large() -> None:
+def test_headers_and_key_too_large_are_left_out_after_value() -> None:
     limits, big = TopicLimits(max_bytes=5_000), b"x" * 9_000
     found = fitted(letter(headers=(("own", big),)), limits, WALL_MS)
     assert dict(found.headers)["kstreams-error-left-out"] == b"value, headers"
@@ -60,11 +60,11 @@ def test_headers_and_key_follow_where_they_are_too_large() -> None:
     assert found.key == b"in/0/9"
 
 
-def test_a_compacted_topic_gets_the_place_for_a_key() -> None:
+def test_dead_letter_for_compacted_topic_has_its_place_as_key() -> None:
     assert fitted(letter(key=None), TopicLimits(needs_key=True), WALL_MS).key == b"in/0/9"
 
 
-def test_a_name_with_a_nul_is_escaped() -> None:
+def test_header_name_with_nul_is_escaped() -> None:
     found = fitted(letter(headers=(("a\0b", b"1"),)), TopicLimits(plain_names=True), WALL_MS)
     assert found.headers[0] == ("a\\0b", b"1")
 
@@ -75,7 +75,7 @@ headers = st.lists(st.tuples(own | st.text(max_size=3), data), max_size=4).map(t
 
 
 @given(data, data, st.integers(-(2**63), 2**63 - 1), headers, st.booleans())
-def test_whatever_came_it_fits(
+def test_any_dead_letter_is_fitted_to_limits(
     key: bytes | None, value: bytes | None, timestamp: int, headers: Headers, of_result: bool
 ) -> None:
     limits = TopicLimits(1, 1_000, 1_000, 20_000, needs_key=True, plain_names=True)
@@ -87,7 +87,7 @@ def test_whatever_came_it_fits(
     limits.check(fitted(made, limits, WALL_MS), WALL_MS)
 
 
-def test_a_letter_is_cut_in_its_task() -> None:
+def test_dead_letter_is_fitted_in_its_task() -> None:
     def fail(*_: object) -> None:
         raise ValueError("x" * 2_000)
 

@@ -1,4 +1,4 @@
-"""What is left of a record whose processing fails: nothing, and an error that says where."""
+"""A failed record leaves no effects, and its error names the place."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_failed_record_leaves_no_output_and_no_state(on_error: Any) -> None:
     assert (task.meta.due, task.meta.stream_time) == (clean.meta.due, 99)
 
 
-def test_a_cancellation_by_a_failing_record_is_undone() -> None:
+def test_cancellation_by_failed_record_is_rolled_back() -> None:
     task = OneTask(everything("skip"))
     task.run(queue_of([("a", 1, 25)]))
     assert task.meta.due == {"every/0": 30}
@@ -90,7 +90,7 @@ def test_a_cancellation_by_a_failing_record_is_undone() -> None:
     assert task.meta.due == {"every/0": -1}
 
 
-def test_a_dead_letter_tells_the_node_and_the_reason() -> None:
+def test_dead_letter_names_node_and_reason() -> None:
     output = OneTask(everything(DeadLetter("dlq"))).run(queue_of([("a", 3, 7)]))
     (letter,) = rows_of(output.dead_letters["dlq"])
     reasons = dict(letter.headers)
@@ -100,13 +100,13 @@ def test_a_dead_letter_tells_the_node_and_the_reason() -> None:
     assert reasons["kstreams-error-message"] == b"ArithmeticError in a processor: odd 3"
 
 
-def test_a_failing_record_may_be_what_moves_stream_time() -> None:
+def test_failed_record_may_advance_stream_time() -> None:
     task = OneTask(everything("skip"))
     task.run(queue_of([("a", 1, 77), ("a", 2, 5)]))
     assert task.meta.stream_time == 77
 
 
-def test_by_default_the_batch_fails_and_the_error_says_where() -> None:
+def test_policy_fail_fails_batch_with_place_of_record() -> None:
     with pytest.raises(ProcessingError) as caught:
         OneTask(everything("fail")).run(queue_of([("a", 2, 1), ("b", 3, 2)], offsets=[4, 8]))
     error, where = caught.value, caught.value.where
@@ -158,20 +158,20 @@ def same(value: int) -> int:
     ],
     ids=["closure", "one of equal closures", "method", "function sink", "chosen topic"],
 )
-def test_the_node_that_failed_is_named(topology: Topology, node: str) -> None:
+def test_error_names_failed_node(topology: Topology, node: str) -> None:
     with pytest.raises(ProcessingError) as caught:
         OneTask(topology).run(queue_of([("a", 1, 0)]))
     assert caught.value.where.node == node
 
 
-def test_a_failing_init_names_its_node() -> None:
+def test_error_of_failing_init_names_its_node() -> None:
     with pytest.raises(ProcessingError) as caught:
         OneTask(chain(calls(), Init, calls()), partition=3)
     where = caught.value.where
     assert (where.group, where.node, where.partition) == ("in", "n1", 3)
 
 
-def test_a_failing_supplier_names_its_node() -> None:
+def test_error_of_failing_supplier_names_its_node() -> None:
     made: list[Calls] = []
 
     def supplier() -> Calls:
@@ -183,7 +183,7 @@ def test_a_failing_supplier_names_its_node() -> None:
     assert caught.value.where.node == "n0"
 
 
-def test_a_failing_close_names_its_node_and_the_others_are_closed() -> None:
+def test_error_of_failing_close_names_its_node_and_other_nodes_are_closed() -> None:
     closed: list[str] = []
 
     class Closes(Calls):
@@ -204,12 +204,12 @@ def test_a_failing_close_names_its_node_and_the_others_are_closed() -> None:
         (Record("k", 2**63, 5), "expected int64"),
         (Record(b"k", 1, 5), "expected text"),
         (Record("k", 1, 2**63), "timestamp"),
-        (Record("k", 1, None), "TypeError"),  # type: ignore[arg-type]  # on purpose
-        (Record("k", 1, 5, (("h", "text"),)), "header"),  # type: ignore[arg-type]  # as above
+        (Record("k", 1, None), "TypeError"),  # type: ignore[arg-type]  # invalid on purpose
+        (Record("k", 1, 5, (("h", "text"),)), "header"),  # type: ignore[arg-type]  # invalid on purpose
     ],
     ids=["value type", "value range", "key type", "time range", "no time", "header"],
 )
-def test_what_does_not_fit_a_sink_names_node_topic_and_key(
+def test_error_of_result_unfit_for_sink_names_node_topic_and_key(
     on_error: Any, bad: Record[Any, Any], message: str
 ) -> None:
     def forward_bad(context: Any, _: Record[Any, Any]) -> None:
@@ -227,7 +227,7 @@ def test_what_does_not_fit_a_sink_names_node_topic_and_key(
     assert (where.topic, where.offset) == (None, None)
 
 
-def test_an_unknown_child_is_named_with_the_known_ones() -> None:
+def test_error_of_unknown_child_lists_known_children() -> None:
     def nowhere(context: Any, record: Record[Any, Any]) -> None:
         context.forward_to("nowhere", record)
 
@@ -237,7 +237,7 @@ def test_an_unknown_child_is_named_with_the_known_ones() -> None:
     assert isinstance(found.value, KeyError)
 
 
-def test_a_store_that_the_node_was_not_given_is_refused() -> None:
+def test_store_not_given_to_node_is_rejected() -> None:
     class Asks(Calls):
         def init(self, context: ProcessorContext[Any, Any]) -> None:
             context.store(TOTALS)
@@ -246,7 +246,7 @@ def test_a_store_that_the_node_was_not_given_is_refused() -> None:
         OneTask(one_node(Asks))
 
 
-def test_branches_without_a_taker_are_counted() -> None:
+def test_records_without_matching_branch_are_counted_as_dropped() -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
     low = builder.branch("by", source, {"low": lambda _, value: value < 5})["low"]

@@ -1,4 +1,4 @@
-"""Keys of a source that lie where nobody looks for them, though they should meet others."""
+"""Detection of misplaced keys: equal keys of joined sources in different partitions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = [f"user-{number}" for number in range(400)]
 
 
 class Keeps(FixedKeyProcessor[Any, Any, Any]):
-    """Does nothing."""
+    """Keeps the key; does nothing."""
 
     def process(self, record: Record[Any, Any]) -> None:
         pass
@@ -45,7 +45,7 @@ def task(builder: TopologyBuilder, partition: int = 0, partitions: int = PARTITI
 
 
 def by(rule: Callable[[bytes], int], partition: int = 0) -> list[Raw]:
-    """Return rows that a rule puts into a partition."""
+    """Return rows that a partitioner puts into a partition."""
     return [(name, 1, n) for n, name in enumerate(NAMES) if rule(name.encode()) == partition]
 
 
@@ -57,7 +57,7 @@ def crc32(key: bytes) -> int:
     return zlib.crc32(key) % PARTITIONS
 
 
-def test_check_passes_keys_in_their_partition_and_null_keys() -> None:
+def test_check_accepts_keys_of_their_partition_and_null_keys() -> None:
     right: Any = Topic("right", TEXT, INT64, null_keys="pass")
     running = task(joined(right=right), 3)
     rows = by(murmur2, 3)
@@ -67,7 +67,7 @@ def test_check_passes_keys_in_their_partition_and_null_keys() -> None:
     )
 
 
-def test_the_error_says_which_key_lies_where_and_how_librdkafka_has_put_it_there() -> None:
+def test_error_names_key_partition_and_librdkafka_partitioner() -> None:
     rows = by(crc32, 3)
     wrong = next(row for row in rows if murmur2(row[0].encode()) != 3)
     offset = 100 + rows.index(wrong)
@@ -86,7 +86,7 @@ def test_the_error_says_which_key_lies_where_and_how_librdkafka_has_put_it_there
     assert "moved = builder.repartition('right-moved', read, key=topic.key" in error.hint
 
 
-def test_a_topic_that_has_got_more_partitions_is_told_by_its_keys() -> None:
+def test_error_names_partition_count_before_topic_was_enlarged() -> None:
     rows = by(lambda key: partition_of(key, 4), 1)
     with pytest.raises(MisplacedKeyError, match="as if the topic had 4 partitions") as caught:
         task(joined(), 1).run(queue_of(rows, entry="left", partition=1))
@@ -94,7 +94,7 @@ def test_a_topic_that_has_got_more_partitions_is_told_by_its_keys() -> None:
 
 
 @pytest.mark.parametrize("key", ["", "user-1"], ids=["empty", "one"])
-def test_of_keys_that_tell_nothing_the_usual_reason_is_named(key: str) -> None:
+def test_error_of_ambiguous_keys_names_usual_reason(key: str) -> None:
     partition = next(p for p in range(8) if p not in (murmur2(key.encode()), crc32(key.encode())))
     with pytest.raises(MisplacedKeyError, match="places keys by another rule") as caught:
         task(joined(), partition).run(queue_of([(key, 1, 1)], entry="left", partition=partition))
@@ -102,7 +102,7 @@ def test_of_keys_that_tell_nothing_the_usual_reason_is_named(key: str) -> None:
     assert "Topic(partitioner=...)" in caught.value.hint
 
 
-def test_only_sources_whose_records_meet_others_are_looked_at() -> None:
+def test_only_sources_with_joined_records_are_checked() -> None:
     builder = TopologyBuilder("t")
     left, right = (builder.add_source(name, Topic(name, TEXT, INT64)) for name in ("left", "right"))
     other = key_value_store("other", key=TEXT, value=INT64)
@@ -113,7 +113,7 @@ def test_only_sources_whose_records_meet_others_are_looked_at() -> None:
     task(builder).run(queue_of(rows, entry="left"), queue_of(rows, entry="right"))
 
 
-def test_a_source_that_meets_an_edge_is_looked_at() -> None:
+def test_source_joined_with_repartition_is_checked() -> None:
     builder = TopologyBuilder("t")
     left, right = (builder.add_source(name, Topic(name, TEXT, INT64)) for name in ("left", "right"))
     moved = builder.repartition("moved", left, key=TEXT, value=INT64)
@@ -126,7 +126,7 @@ def test_a_source_that_meets_an_edge_is_looked_at() -> None:
 
 
 @pytest.mark.parametrize("how", ["count", "skip", "dead-letter"])
-def test_where_the_app_goes_on_misplaced_keys_are_counted_and_their_records_pass(how: str) -> None:
+def test_misplaced_keys_are_counted_and_processed_with_policy_count(how: str) -> None:
     right = Topic("right", TEXT, INT64, misplaced="count") if how == "count" else None
     policy: Any = {"count": "fail", "skip": "skip", "dead-letter": DeadLetter("dead")}[how]
     running = task(joined(right=right, on_error=policy))
@@ -138,16 +138,16 @@ def test_where_the_app_goes_on_misplaced_keys_are_counted_and_their_records_pass
     assert not output.dead_letters
 
 
-def test_a_batch_that_comes_again_is_judged_again_as_it_was() -> None:
-    said = []
+def test_retried_batch_raises_same_error() -> None:
+    errors = []
     for _ in range(2):
         with pytest.raises(MisplacedKeyError) as caught:
             task(joined()).run(queue_of(by(crc32), entry="left"))
-        said.append(str(caught.value))
-    assert said[0] == said[1]
+        errors.append(str(caught.value))
+    assert errors[0] == errors[1]
 
 
-def test_a_topic_of_another_rule_is_judged_by_it() -> None:
+def test_topic_with_other_partitioner_is_checked_by_it() -> None:
     rule = partition_by(lambda key, count: zlib.crc32(key) % count, name="crc32")
     topics = [Topic(name, TEXT, INT64, partitioner=rule) for name in ("left", "right")]
     running = task(joined(*topics))
@@ -157,7 +157,7 @@ def test_a_topic_of_another_rule_is_judged_by_it() -> None:
 
 
 @pytest.mark.parametrize("misplaced", ["fail", "count"])
-def test_a_key_that_its_partitioner_refuses_belongs_nowhere(misplaced: Any) -> None:
+def test_key_rejected_by_its_partitioner_is_misplaced(misplaced: Any) -> None:
     rule = partition_by(lambda key, count: int(key) % count, name="number")
     topics = [
         Topic(name, TEXT, INT64, partitioner=rule, misplaced=misplaced)
@@ -174,12 +174,12 @@ def test_a_key_that_its_partitioner_refuses_belongs_nowhere(misplaced: Any) -> N
     assert caught.value.where.offset == 1
 
 
-def test_one_partition_and_a_task_that_nobody_checks_take_any_key() -> None:
+def test_topic_with_one_partition_and_unchecked_task_accept_any_key() -> None:
     task(joined(), partitions=1).run(queue_of(by(crc32), entry="left"))
     OneTask(joined().build()).run(queue_of(by(crc32), entry="left"))
 
 
-def test_windowed_keys_belong_where_their_key_does() -> None:
+def test_windowed_keys_are_placed_by_inner_key() -> None:
     minute = TumblingWindows(seconds(60))
     left: Any = Topic("left", windowed(TEXT, minute), INT64)
     right: Any = Topic("right", windowed(TEXT, SessionWindows(seconds(5))), INT64)

@@ -1,4 +1,4 @@
-"""Keys are read ahead where that pays, and results stay the same."""
+"""Keys are read ahead if that saves time, without changes of results."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COUNTS = key_value_store("counts", key=TEXT, value=INT64)
 
 
 class Count(FixedKeyProcessor[str, int, int]):
-    """Counts the records of a key, or those of a few only."""
+    """Counts the records of a key, optionally of a few keys only."""
 
     few = False
 
@@ -32,7 +32,7 @@ class Count(FixedKeyProcessor[str, int, int]):
 
 
 class CountFew(Count):
-    """Looks at one key of ten."""
+    """Looks up one key of ten."""
 
     few = True
 
@@ -60,7 +60,7 @@ def policy(request: pytest.FixtureRequest) -> str:
 @pytest.mark.parametrize(
     ("node", "single", "many"), [(Count, 256, 1_744), (CountFew, 200, 0)], ids=["most", "few"]
 )
-def test_keys_are_read_ahead_once_most_of_them_are_asked_for(
+def test_keys_are_read_ahead_once_most_of_them_are_looked_up(
     policy: str, node: type[Count], single: int, many: int
 ) -> None:
     task = OneTask(one_node(node, stores=[COUNTS], on_error=policy))
@@ -73,7 +73,7 @@ def test_keys_are_read_ahead_once_most_of_them_are_asked_for(
     assert found == [1] * (2_000 if node is Count else 200)
 
 
-def test_reading_ahead_changes_no_result() -> None:
+def test_reading_ahead_does_not_change_results() -> None:
     rows = [(f"key-{n % 700}", n, n) for n in range(3_000)]
     whole, cut = (OneTask(one_node(Count, stores=[COUNTS])) for _ in range(2))
     expected = values(whole.run(queue_of(rows)))

@@ -1,4 +1,4 @@
-"""Changelogs of stores, batch by batch, in the driver."""
+"""Changelogs of stores, batch by batch, on the test driver."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SUMS = PLAIN.with_changelog("sums-log")
 
 def adding(spec: StoreSpec[KeyValueStore[str, int]]) -> type[FixedKeyProcessor[str, int, int]]:
     class Add(FixedKeyProcessor[str, int, int]):
-        """Sum of each key; 0 deletes."""
+        """Sum of each key; 0 deletes the key."""
 
         def init(self, context: ProcessorContext[str, int]) -> None:
             self.context, self.sums = context, context.store(spec)
@@ -62,7 +62,7 @@ def records(pairs: Iterable[tuple[str, int]], at: int) -> list[Record[str, int]]
     return [Record(key, value, at) for key, value in pairs]
 
 
-def test_a_batch_writes_the_last_value_of_each_key_once_and_deletions_as_nulls() -> None:
+def test_batch_logs_last_value_of_each_key_once_and_deletions_as_nulls() -> None:
     with TopologyTestDriver(summing()) as driver:
         driver.pipe_batch(NUMBERS, records([("a", 1), ("b", 2), ("a", 3)], at=5))
         assert driver.read(LOG) == [Record("a", 4, 5), Record("b", 2, 5)]
@@ -70,13 +70,13 @@ def test_a_batch_writes_the_last_value_of_each_key_once_and_deletions_as_nulls()
         assert driver.read(LOG) == [Record("b", None, 8), Record("c", 9, 8)]
 
 
-def test_what_a_failing_record_did_is_not_in_it() -> None:
+def test_changes_of_failed_record_are_not_logged() -> None:
     with TopologyTestDriver(summing()) as driver:
         driver.pipe_batch(NUMBERS, records([("a", 1), ("b", -2)], at=5))
         assert driver.read(LOG) == [Record("a", 1, 5)]
 
 
-def test_a_row_that_its_topic_does_not_take_fails_the_batch_by_store_key_and_limit() -> None:
+def test_row_rejected_by_changelog_topic_fails_batch_with_store_key_and_limit() -> None:
     limits = {"sums-log": TopicLimits(max_bytes=40 + 512)}
     long = "k" * 41
     with TopologyTestDriver(summing(), limits=limits) as driver:
@@ -94,7 +94,7 @@ def test_a_row_that_its_topic_does_not_take_fails_the_batch_by_store_key_and_lim
         assert driver.read(LOG) == [Record("a", 1, 5)]
 
 
-def test_a_rows_time_that_is_no_part_of_the_store_is_one_that_the_topic_takes() -> None:
+def test_time_of_logged_row_is_moved_into_limits_of_topic() -> None:
     limits = {"sums-log": TopicLimits(least_time=1, after_ms=3_600_000)}
     with TopologyTestDriver(summing(), limits=limits) as driver:
         now = driver.clock.now_ms()
@@ -103,7 +103,7 @@ def test_a_rows_time_that_is_no_part_of_the_store_is_one_that_the_topic_takes() 
         assert driver.read(LOG) == [Record("a", 1, 1), Record("b", 1, now + 3_600_000)]
 
 
-def test_each_task_writes_to_its_own_partition() -> None:
+def test_changelog_partition_of_row_is_partition_of_its_task() -> None:
     keys = [f"k{n}" for n in range(20)]
     with TopologyTestDriver(summing(), partitions={"numbers": 3}) as driver:
         driver.pipe_batch(NUMBERS, records([(key, 1) for key in keys], at=5))
@@ -114,7 +114,7 @@ def test_each_task_writes_to_its_own_partition() -> None:
     assert len({row.partition for row in rows}) == 3
 
 
-def test_windows_are_read_by_the_windowed_serde() -> None:
+def test_logged_windows_are_read_by_windowed_serde() -> None:
     windows = TumblingWindows(milliseconds(10))
     counts = window_store("w", key=TEXT, value=INT64).with_changelog("w-log")
     builder = TopologyBuilder("windows")
@@ -124,7 +124,7 @@ def test_windows_are_read_by_the_windowed_serde() -> None:
     with TopologyTestDriver(builder.build()) as driver:
         driver.pipe_batch(NUMBERS, [Record("a", 1, 1), Record("a", 1, 4), Record("b", 1, 12)])
         found = {record.key: record.value for record in driver.read(log)}
-        assert found == {Windowed("b", 10, 20): 1}  # what has closed was never there
+        assert found == {Windowed("b", 10, 20): 1}  # the closed window was not logged
         driver.pipe_batch(NUMBERS, [Record("b", 1, 40)])
         assert {r.key: r.value for r in driver.read(log)} == {
             Windowed("b", 10, 20): None,
@@ -133,13 +133,13 @@ def test_windows_are_read_by_the_windowed_serde() -> None:
 
 
 class CustomKind(StoreKind[object]):
-    """A kind that says nothing but how it is opened."""
+    """A store kind that defines only `open`."""
 
     def open(self, spec: StoreSpec[object], overlay: Overlay) -> object:
         return overlay.store(spec.name, spec.key, spec.value)
 
 
-def test_a_changelog_is_refused_that_is_not_the_stores_own_or_that_it_cannot_have() -> None:
+def test_changelog_topic_in_use_or_without_support_is_rejected() -> None:
     builder = TopologyBuilder("wrong")
     numbers = builder.add_source("numbers", NUMBERS)
     stores = [
@@ -148,7 +148,7 @@ def test_a_changelog_is_refused_that_is_not_the_stores_own_or_that_it_cannot_hav
         key_value_store("third", key=TEXT, value=INT64).with_changelog("same"),
         StoreSpec("list", CustomKind("own"), TEXT, INT64).with_changelog("list-log"),
     ]
-    builder.add_processor("sum", adding(stores[0]), numbers, stores=stores)  # type: ignore[arg-type]  # the point is elsewhere
+    builder.add_processor("sum", adding(stores[0]), numbers, stores=stores)  # type: ignore[arg-type]  # not the subject of the test
     with pytest.raises(TopologyError) as caught:
         builder.build()
     text = "\n".join(caught.value.problems)
@@ -157,7 +157,7 @@ def test_a_changelog_is_refused_that_is_not_the_stores_own_or_that_it_cannot_hav
     assert "store 'list' is of kind 'own', which has no changelog" in text
 
 
-def test_describe_and_pictures_show_it() -> None:
+def test_description_and_pictures_show_changelog() -> None:
     topology = summing()
     assert "changelog: sums-log)" in topology.describe()
     assert "s0 --> t1" in topology.to_mermaid()

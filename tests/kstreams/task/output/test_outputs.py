@@ -1,4 +1,4 @@
-"""What a task gives out, and interceptors around what makes it."""
+"""The output of a task, and interceptors around its processors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _RECORDS = st.builds(
 
 
 @given(st.lists(_RECORDS))
-def test_encoding_at_once_and_at_the_end_are_the_same(made: list[Record[Any, Any]]) -> None:
+def test_encoding_at_once_and_at_end_give_same_result(made: list[Record[Any, Any]]) -> None:
     tables = []
     for eager in (False, True):
         collector = Collector("sink", "topic", TEXT, INT64, eager=eager)
@@ -48,7 +48,7 @@ def test_encoding_at_once_and_at_the_end_are_the_same(made: list[Record[Any, Any
 
 
 @pytest.mark.parametrize("eager", [False, True])
-def test_a_collector_is_cut_back_to_a_mark(eager: bool) -> None:
+def test_collector_is_cut_back_to_mark(eager: bool) -> None:
     collector = Collector("sink", "topic", TEXT, INT64, eager=eager)
     collector.take_table(pa.table({"key": ["t"], "value": [0], "timestamp": [0]}))
     collector.take(Record("a", 1, 0))
@@ -59,7 +59,7 @@ def test_a_collector_is_cut_back_to_a_mark(eager: bool) -> None:
     assert [r.value for r in records(collector.drain())] == [0, 1, 3]
 
 
-def test_stdout_prints_a_thousand_lines_of_a_batch_and_counts_the_rest() -> None:
+def test_stdout_prints_a_thousand_lines_of_batch_and_counts_rest() -> None:
     builder = TopologyBuilder("t")
     builder.add_sink("lines", to_stdout(), builder.add_source("in", IN))
     task = OneTask(builder.build())
@@ -71,7 +71,7 @@ def test_stdout_prints_a_thousand_lines_of_a_batch_and_counts_the_rest() -> None
     assert task.run(queue_of([("k", 5, 5)], offsets=[2_000])).lines == ["lines: 'k' -> 5 @5"]
 
 
-def test_a_function_sink_sees_each_record() -> None:
+def test_function_sink_receives_each_record() -> None:
     seen: list[Record[str, int]] = []
     builder = TopologyBuilder("t")
     builder.add_sink("call", to_function(seen.append), builder.add_source("in", IN))
@@ -79,7 +79,7 @@ def test_a_function_sink_sees_each_record() -> None:
     assert seen == [Record("a", 1, 2)]
 
 
-def test_a_topic_is_chosen_for_each_record() -> None:
+def test_topic_is_chosen_for_each_record() -> None:
     target = topic_by(lambda record: f"by-{record.value % 2}", key=TEXT, value=INT64)
     builder = TopologyBuilder("t")
     builder.add_sink("by", target, builder.add_source("in", IN))
@@ -88,7 +88,7 @@ def test_a_topic_is_chosen_for_each_record() -> None:
     assert values(output, "by") == [0, 1, 2]
 
 
-def test_offsets_that_were_processed_are_skipped_and_gaps_are_fine() -> None:
+def test_processed_offsets_are_skipped_and_gaps_are_accepted() -> None:
     task = OneTask(one_node(calls()))
     assert values(task.run(queue_of([("a", n, n) for n in (0, 1, 2)], offsets=[4, 6, 9]))) == [
         0,
@@ -102,7 +102,7 @@ def test_offsets_that_were_processed_are_skipped_and_gaps_are_fine() -> None:
     assert task.meta.stream_time == 3
 
 
-def test_children_take_a_record_in_the_order_they_were_added() -> None:
+def test_children_receive_record_in_order_of_their_calls() -> None:
     order: list[str] = []
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN)
@@ -113,7 +113,7 @@ def test_children_take_a_record_in_the_order_they_were_added() -> None:
 
 
 class Tracer:
-    """Notes what it wraps."""
+    """Records the calls it wraps."""
 
     def __init__(self, name: str, log: list[str]) -> None:
         self.name = name
@@ -130,7 +130,7 @@ class Tracer:
         return call
 
 
-def test_the_first_interceptor_is_the_outermost() -> None:
+def test_first_interceptor_is_outermost() -> None:
     log: list[str] = []
     topology = one_node(calls(lambda *_: log.append("process")))
     task = OneTask(topology, partition=2, interceptors=[Tracer("one", log), Tracer("two", log)])
@@ -138,7 +138,7 @@ def test_the_first_interceptor_is_the_outermost() -> None:
     assert log == ["one>node@in/2", "two>node@in/2", "process", "two<node", "one<node"]
 
 
-def test_meta_is_plain_data_of_its_own() -> None:
+def test_meta_is_independent_plain_data() -> None:
     meta = TaskMeta(5, {TopicPartition("in", 0): 3}, {"node/0": -1})
     data = meta.to_json()
     assert TaskMeta.from_json(data) == meta
@@ -147,7 +147,7 @@ def test_meta_is_plain_data_of_its_own() -> None:
     assert TaskMeta.from_json({}) == TaskMeta()
 
 
-def test_a_task_without_records_gives_nothing() -> None:
+def test_task_without_records_has_empty_output() -> None:
     output = OneTask(one_node(calls(), sink=Topic("out", TEXT, INT64))).run()
     assert (output.sinks, output.edges, output.records_in, output.dropped) == ({}, {}, 0, {})
     assert OUT.name == "out"

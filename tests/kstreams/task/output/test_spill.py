@@ -1,4 +1,4 @@
-"""Rows that wait in a file come back as they were, from wherever they are cut."""
+"""Output rows spilled to a file are read unchanged, also after cuts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["add", "cut"]), st.integers(0, 40)),
 
 
 @given(STEPS)
-def test_what_was_added_and_not_cut_comes_back(steps: list[tuple[str, int]]) -> None:
+def test_drain_returns_rows_added_and_not_cut(steps: list[tuple[str, int]]) -> None:
     held, model, number = OutputRows(most=500), OUTPUT_SCHEMA.empty_table(), 0
     for step, count in steps:
         if step == "add":
@@ -48,7 +48,7 @@ def test_what_was_added_and_not_cut_comes_back(steps: list[tuple[str, int]]) -> 
     assert held.drain() is None
 
 
-def test_it_is_used_again_after_it_was_drained() -> None:
+def test_output_rows_can_be_reused_after_drain() -> None:
     held = OutputRows(most=100)
     for _ in range(2):
         held.append(rows(0, 50))
@@ -65,7 +65,7 @@ def test_few_rows_make_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert held.drain() is not None
 
 
-def test_the_file_has_no_name_and_is_in_the_folder(tmp_path: Path) -> None:
+def test_file_has_no_name_and_is_in_given_folder(tmp_path: Path) -> None:
     held = OutputRows(tmp_path, most=100)
     held.append(rows(0, 50))
     opened = [str(fd.readlink()) for fd in Path("/proc/self/fd").iterdir() if fd.is_symlink()]
@@ -74,7 +74,7 @@ def test_the_file_has_no_name_and_is_in_the_folder(tmp_path: Path) -> None:
     assert held.drain() is not None
 
 
-def test_memory_holds_no_more_than_allowed(tmp_path: Path) -> None:
+def test_memory_stays_within_limit(tmp_path: Path) -> None:
     before = pa.total_allocated_bytes()
     held = OutputRows(tmp_path, most=100_000)
     for number in range(200):

@@ -1,4 +1,4 @@
-"""How many records each node takes and gives in a batch, counted by calls only where it must."""
+"""Records received and forwarded by each node of a batch, counted by calls only if necessary."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ROWS = [("a", 1, 1), ("b", 2, 2), ("c", 3, 3), (None, 4, 4)]
 
 
 class Own(Processor[str, int, str, int]):
-    """Forwards what comes, twice."""
+    """Forwards each record twice."""
 
     def process(self, record: Record[str, int]) -> None:
         self.context.forward(record)
@@ -37,7 +37,7 @@ class Own(Processor[str, int, str, int]):
 
 
 class Chosen(Processor[str, int, str, int]):
-    """Forwards to all, and to one child again."""
+    """Forwards to all children, and to one child again."""
 
     def process(self, record: Record[str, int]) -> None:
         self.context.forward(record)
@@ -54,7 +54,7 @@ class Failing(Processor[str, int, str, int]):
 
 
 class Skipping(Interceptor):
-    """Lets every second call of a node by."""
+    """Skips every second call of a node."""
 
     def bind(self, node: str, task: Any, call: Callable[[Any], None]) -> Callable[[Any], None]:
         calls = iter(range(1_000))
@@ -78,7 +78,7 @@ def tallies(task: OneTask) -> int:
     return len(task.task._wiring.flows.tallies)
 
 
-def test_a_chain_of_operators_is_counted_without_a_call() -> None:
+def test_chain_of_operators_is_counted_without_calls() -> None:
     task = OneTask(chain(map_values(abs), filter_(lambda k, v: v > 1), map_values(abs)))
     output = task.run(queue_of(ROWS))
     assert counted(output) == {
@@ -92,7 +92,7 @@ def test_a_chain_of_operators_is_counted_without_a_call() -> None:
     assert tallies(task) == 0
 
 
-def test_what_nothing_tells_of_is_counted_call_by_call() -> None:
+def test_nodes_with_unknown_output_are_counted_call_by_call() -> None:
     double: Any = flat_map(lambda key, value: [(key, value)] * 2)
     task = OneTask(chain(double, filter_(lambda k, v: v > 1), map_values(abs), double))
     assert counted(task.run(queue_of(ROWS))) == {
@@ -101,7 +101,7 @@ def test_what_nothing_tells_of_is_counted_call_by_call() -> None:
     assert tallies(task) == 2
 
 
-def test_calls_between_processors_of_a_users_own_are_counted() -> None:
+def test_calls_between_custom_processors_are_counted() -> None:
     task = OneTask(chain(Own, Own, map_values(abs)))
     for _ in range(2):
         output = task.run(queue_of(ROWS[:3]))
@@ -113,7 +113,7 @@ def test_calls_between_processors_of_a_users_own_are_counted() -> None:
 
 
 @pytest.mark.parametrize("on_error", ["skip", DeadLetter("dlq")], ids=["skip", "dead letter"])
-def test_nothing_of_a_failing_record_counts_but_at_its_source(on_error: Any) -> None:
+def test_failed_record_is_counted_only_at_its_source(on_error: Any) -> None:
     output = OneTask(chain(Own, Failing, Own, on_error=on_error)).run(queue_of(ROWS))
     assert counted(output) == {
         "in": (4, 1), "n0": (1, 2), "n1": (2, 2), "n2": (2, 4), "out": (4, 4)
@@ -121,7 +121,7 @@ def test_nothing_of_a_failing_record_counts_but_at_its_source(on_error: Any) -> 
     assert output.counts["in"].lost == 3
 
 
-def test_what_goes_to_one_child_counts_there_alone() -> None:
+def test_record_for_one_child_is_counted_there_only() -> None:
     builder = TopologyBuilder("t")
     both = builder.add_processor("both", Chosen, builder.add_source("in", IN))
     for name in ("left", "right"):
@@ -137,7 +137,7 @@ def test_what_goes_to_one_child_counts_there_alone() -> None:
     assert output.counts["b"].dropped == {"no-branch": 2}
 
 
-def test_an_edge_is_counted_by_who_sends_and_by_who_gets() -> None:
+def test_repartition_counts_sent_and_received_records_separately() -> None:
     builder = TopologyBuilder("t")
     edge = builder.repartition("edge", builder.add_source("in", IN), key=TEXT, value=INT64)
     builder.add_sink("out", OUT, edge)
@@ -147,7 +147,7 @@ def test_an_edge_is_counted_by_who_sends_and_by_who_gets() -> None:
     assert counted(below) == {"edge": (0, 2), "out": (2, 2)}
 
 
-def test_a_call_that_an_interceptor_leaves_out_gives_nothing() -> None:
+def test_call_skipped_by_interceptor_is_not_counted() -> None:
     task = OneTask(chain(map_values(abs), map_values(abs)), interceptors=[Skipping()])
     output = task.run(queue_of(ROWS[:3]))
     assert counted(output) == {"in": (3, 3), "n0": (3, 2), "n1": (2, 1), "out": (1, 1)}

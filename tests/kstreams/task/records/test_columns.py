@@ -1,4 +1,4 @@
-"""Between records and columns."""
+"""Conversion between records and columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HEADERS = st.lists(
         st.builds(Record, st.text(), st.none() | st.integers(0, 9), st.integers(0, 9), _HEADERS)
     )
 )
-def test_records_come_back_as_they_went(made: list[Record[Any, Any]]) -> None:
+def test_records_survive_conversion_to_columns(made: list[Record[Any, Any]]) -> None:
     table = table_of(made, pa.string(), pa.int64())
     assert list(rows_of(whole(table))) == made
     assert table.column("partition").null_count == len(made)
@@ -43,11 +43,11 @@ def test_records_come_back_as_they_went(made: list[Record[Any, Any]]) -> None:
     ],
     ids=str,
 )
-def test_types_of_columns_follow_from_tokens(token: object, expected: object) -> None:
+def test_column_types_follow_from_type_tokens(token: object, expected: object) -> None:
     assert arrow_type_of(token) == expected
 
 
-def test_what_a_table_leaves_out_is_null() -> None:
+def test_columns_missing_in_table_are_null() -> None:
     table = whole(pa.table({"value": [1], "key": ["a"], "timestamp": pa.array([5], pa.int32())}))
     assert table.to_pylist() == [
         {"key": "a", "value": 1, "timestamp": 5, "partition": None, "offset": None, "headers": None}
@@ -59,11 +59,11 @@ def test_what_a_table_leaves_out_is_null() -> None:
     [{"key": ["a"], "value": [1]}, {"key": ["a"], "value": [1], "timestamp": [None]}],
     ids=["no timestamp column", "null timestamp"],
 )
-def test_a_table_needs_timestamps(table: dict[str, Any]) -> None:
+def test_table_without_timestamps_is_rejected(table: dict[str, Any]) -> None:
     with pytest.raises((KeyError, ValueError)):
         whole(pa.table(table))
 
 
-def test_numbers_of_unequal_width_meet_in_the_wider_one() -> None:
+def test_numbers_of_different_width_use_wider_type() -> None:
     narrow, wide = (pa.table({"x": pa.array([1], kind)}) for kind in (pa.int32(), pa.int64()))
     assert concat([narrow, wide]).schema.field("x").type == pa.int64()

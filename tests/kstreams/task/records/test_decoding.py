@@ -1,4 +1,4 @@
-"""Nulls, bad bytes, and where errors say they are."""
+"""Nulls, undecodable bytes, and the place in their errors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MIXED = [("a", 1, 10), ("b", _BAD, 11), (_BAD, 3, 12), ("d", 4, 13), (_BAD, _BA
 
 
 class Careless(Serde[int]):
-    """A serde that raises what it should not."""
+    """A serde that raises an error outside of its contract."""
 
     name = "careless"
     immutable = True
@@ -62,7 +62,7 @@ def test_nulls_are_passed_or_dropped_and_counted(
     assert (seen, output.dropped, output.records_in) == (expected, dropped, 4)
 
 
-def test_keys_of_no_interest_are_none_whatever_they_are() -> None:
+def test_keys_with_serde_none_are_none_whatever_their_bytes() -> None:
     source: Topic[None, int] = Topic("in", NONE, INT64)
     topology = one_node(calls(), source=source, sink=Topic("out", NONE, INT64))
     output = OneTask(topology).run(queue_of([(None, 1, 0), (_BAD, 2, 0)]))
@@ -70,7 +70,7 @@ def test_keys_of_no_interest_are_none_whatever_they_are() -> None:
     assert output.dropped == {}
 
 
-def test_a_record_that_does_not_decode_fails_the_batch_and_says_where() -> None:
+def test_undecodable_record_fails_batch_with_its_place() -> None:
     rows = [("a", 1, 10), ("b", _BAD, 11), (_BAD, 3, 12)]
     task = OneTask(one_node(calls(), on_error="fail"), partition=2)
     with pytest.raises(DeserializationError) as caught:
@@ -81,13 +81,13 @@ def test_a_record_that_does_not_decode_fails_the_batch_and_says_where() -> None:
     assert "value: expected 8 bytes of int64" in str(caught.value)
 
 
-def test_skipped_records_are_counted_and_the_others_go_on() -> None:
+def test_undecodable_records_are_skipped_and_counted() -> None:
     output = OneTask(one_node(calls(), on_error="skip")).run(queue_of(_MIXED))
     assert values(output) == [1, 4]
     assert output.dropped == {"skipped-DeserializationError": 3}
 
 
-def test_dead_letters_keep_the_record_and_tell_why() -> None:
+def test_dead_letters_have_record_and_reason() -> None:
     headers: list[Headers] = [(), (("h", b"own"), ("n", None)), (), (), ()]
     task = OneTask(one_node(calls(), on_error=DeadLetter("dlq")), partition=1)
     output = task.run(queue_of(_MIXED, partition=1, headers=headers))
@@ -113,7 +113,7 @@ def test_dead_letters_keep_the_record_and_tell_why() -> None:
     assert output.dropped == {"dead-letter-DeserializationError": 3}
 
 
-def test_dead_letters_come_in_the_order_of_the_records_however_they_fail() -> None:
+def test_dead_letters_have_order_of_records_whatever_their_failure() -> None:
     def fail_on_two(_: Any, record: Record[Any, Any]) -> None:
         if record.value == 2:
             raise ValueError("two")
@@ -123,7 +123,7 @@ def test_dead_letters_come_in_the_order_of_the_records_however_they_fail() -> No
     assert output.dead_letters["dlq"].column("timestamp").to_pylist() == [0, 1, 2, 3, 5]
 
 
-def test_what_a_serde_raises_besides_its_contract_is_a_bad_record_too() -> None:
+def test_unexpected_error_of_serde_is_handled_as_bad_record() -> None:
     source = Topic("in", TEXT, Careless())
     for policy, dropped in (("skip", {"skipped-DeserializationError": 1}), ("fail", None)):
         task = OneTask(one_node(calls(), source=source, on_error=policy))
@@ -142,7 +142,7 @@ def run_json(function: Any, rows: list[Any], on_error: str = "fail") -> TaskOutp
     return OneTask(topology).run(queue_of(rows))
 
 
-def test_a_value_that_nobody_looks_at_is_never_decoded() -> None:
+def test_value_that_is_not_used_is_never_decoded() -> None:
     def forget_value(context: Any, record: Record[Any, Any]) -> None:
         context.forward_to("count", Record(record.key, 1, record.timestamp))
 
@@ -153,7 +153,7 @@ def test_a_value_that_nobody_looks_at_is_never_decoded() -> None:
     assert values(OneTask(builder.build()).run(queue_of([("a", b"{", 0)])), "count") == [1]
 
 
-def test_a_value_that_is_looked_at_and_is_bad_names_its_record() -> None:
+def test_error_of_undecodable_value_in_use_names_its_record() -> None:
     with pytest.raises(DeserializationError) as caught:
         run_json(lambda _, record: record.value, [("a", b"[1]", 3), ("b", b"{", 4)])
     where = caught.value.where
@@ -170,7 +170,7 @@ def test_lazy_records_are_records() -> None:
     assert records(output.sinks["out"], Topic("out", TEXT, Json())) == seen
 
 
-def test_a_mutable_value_that_is_changed_after_forwarding_stays_as_it_was() -> None:
+def test_mutable_value_changed_after_forwarding_is_forwarded_unchanged() -> None:
     def forward_then_change(context: Any, record: Record[Any, Any]) -> None:
         context.forward(record)
         record.value.append(99)

@@ -1,4 +1,4 @@
-"""A batch that is too large for columns is worked on in parts, with the same results."""
+"""A batch too large for columns is processed in parts, with the same results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Same(BatchProcessor[Any, Any, Any, Any]):
 
 
 def build(node: Callable[[], Any]) -> Topology:
-    """Build two sources -> node -> `out`."""
+    """Return a topology: two sources -> node -> `out`."""
     builder = TopologyBuilder("t")
     sources = [builder.add_source(name, Topic(name, TEXT, INT64)) for name in ("in", "more")]
     processor = builder.add_processor("node", node, *sources)
@@ -51,7 +51,9 @@ def rows_of(output: TaskOutput) -> list[Any]:
 
 @pytest.mark.parametrize("kind", sorted(TOPOLOGIES))
 @given(first=ROWS, second=ROWS, most=st.integers(1, 2_000))
-def test_parts_give_what_the_whole_gives(kind: str, first: Any, second: Any, most: int) -> None:
+def test_parts_give_same_results_as_whole_batch(
+    kind: str, first: Any, second: Any, most: int
+) -> None:
     rising = [sorted(rows, key=lambda row: row[2]) for rows in (first, second)]
     queues = [queue_of(rising[0]), queue_of(rising[1], entry="more")]
     whole = OneTask(TOPOLOGIES[kind]).run(*queues)
@@ -90,14 +92,14 @@ def _offsets(queue: Queue) -> list[int]:
     return [int(offset) for offset in queue.table.column("offset").to_pylist()]
 
 
-def test_a_small_batch_is_one_part() -> None:
+def test_small_batch_is_one_part() -> None:
     queues = [queue_of([("a", 1, 1)]), queue_of([("b", 1, 1)], entry="more")]
     (found,) = parts.parts(queues)
     assert found is queues
 
 
 @pytest.mark.slow
-def test_more_than_2_gib_of_values_in_one_queue() -> None:
+def test_queue_with_more_than_2_gib_of_values_is_processed() -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("in", Topic("in", TEXT, BYTES))
     sizes = builder.add_processor("sizes", map_values(len), source)

@@ -13,7 +13,7 @@ from tests.kstreams.task.harness import queue_of
 
 
 @given(st.lists(st.lists(st.integers(0, 6), max_size=8), min_size=1, max_size=4))
-def test_the_queue_with_the_least_head_goes_first(queues: list[list[int]]) -> None:
+def test_queue_with_earliest_first_record_is_next(queues: list[list[int]]) -> None:
     heap = [(times[0], number, 0) for number, times in enumerate(queues) if times]
     heapq.heapify(heap)
     expected = []
@@ -26,7 +26,7 @@ def test_the_queue_with_the_least_head_goes_first(queues: list[list[int]]) -> No
     assert list(zip(numbers.tolist(), rows.tolist(), strict=True)) == expected
 
 
-def test_since_omits_processed_records_and_allows_offset_gaps() -> None:
+def test_since_leaves_out_processed_records_and_accepts_offset_gaps() -> None:
     queue = queue_of([("a", n, 0) for n in range(4)], offsets=[3, 7, 8, 20])
     assert queue.since(0) is queue
     assert queue.since(3) is queue

@@ -1,4 +1,4 @@
-"""Sources take frames off before anything else looks, and sinks put them on."""
+"""Sources remove frames before all other steps, and sinks add them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mapped(source: Topic[str, str], sink: Topic[str, str], on_error: OnError = "
     return builder.build()
 
 
-def test_all_versions_are_read_and_one_is_written() -> None:
+def test_all_frame_versions_are_read_and_one_is_written() -> None:
     with TopologyTestDriver(mapped(IN, OUT)) as driver:
         for value in (b"\x01ab", b"\x02ab"):
             driver.write_bytes("in", b"k", value, timestamp=1)
@@ -42,7 +42,7 @@ def test_all_versions_are_read_and_one_is_written() -> None:
         assert [row.value for row in driver.read_rows("out")] == [b"\x01ab", b"\x01ba"]
 
 
-def test_all_frames_are_learned_before_any_row_is_converted() -> None:
+def test_all_frames_are_learned_before_first_row_is_converted() -> None:
     serde = VersionedText()
     with TopologyTestDriver(mapped(Topic("in", TEXT, serde), OUT), partitions=2) as driver:
         driver.write_bytes("in", b"k", b"\x01ab", timestamp=1, partition=0)
@@ -53,7 +53,7 @@ def test_all_frames_are_learned_before_any_row_is_converted() -> None:
 
 
 @pytest.mark.parametrize("policy", ["skip", DeadLetter("letters")])
-def test_a_registry_that_is_away_fails_the_batch_whatever_the_policy(policy: OnError) -> None:
+def test_unavailable_registry_fails_batch_with_any_policy(policy: OnError) -> None:
     with TopologyTestDriver(mapped(IN, OUT, policy)) as driver:
         driver.write_bytes("in", b"k", b"\x01ab", timestamp=1)
         driver.write_bytes("in", b"k", b"\x09ab", timestamp=1)
@@ -61,7 +61,7 @@ def test_a_registry_that_is_away_fails_the_batch_whatever_the_policy(policy: OnE
             driver.run()
 
 
-def test_a_dead_letter_is_the_record_as_the_topic_has_it() -> None:
+def test_dead_letter_has_frame_of_its_topic() -> None:
     source = Topic("in", TEXT, VersionedText(), framing=IN_HEADERS)
     with TopologyTestDriver(mapped(source, OUT, DeadLetter("letters"))) as driver:
         given = (("v-id", b"\x07"), ("trace", b"t"))
@@ -74,7 +74,7 @@ def test_a_dead_letter_is_the_record_as_the_topic_has_it() -> None:
         assert [row.value for row in driver.read_rows("out")] == [b"\x01good"]
 
 
-def test_many_bad_rows_among_good_ones_are_each_found() -> None:
+def test_each_undecodable_row_among_valid_ones_is_found() -> None:
     with TopologyTestDriver(mapped(IN, OUT, "skip")) as driver:
         for number in range(100):
             version = b"\x07" if number % 7 == 3 else b"\x01"
@@ -85,7 +85,7 @@ def test_many_bad_rows_among_good_ones_are_each_found() -> None:
         assert driver.dropped == {"skipped-DeserializationError": 14}
 
 
-def test_a_bad_frame_names_its_place() -> None:
+def test_error_of_invalid_frame_names_its_place() -> None:
     with TopologyTestDriver(mapped(IN, OUT)) as driver:
         driver.write_bytes("in", b"k", b"\x01a", timestamp=1)
         driver.write_bytes("in", b"k", b"\x07a", timestamp=1)
@@ -94,7 +94,7 @@ def test_a_bad_frame_names_its_place() -> None:
     assert (caught.value.where.topic, caught.value.where.offset) == ("in", 1)
 
 
-def test_frames_in_headers_go_there_and_are_not_seen() -> None:
+def test_frames_in_headers_are_written_there_and_hidden_from_processors() -> None:
     seen: list[Record[str, str]] = []
 
     class Look(Processor[str, str, str, str]):
@@ -120,7 +120,7 @@ def test_frames_in_headers_go_there_and_are_not_seen() -> None:
 
 
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
-def test_a_tombstone_has_no_frame(on_error: OnError) -> None:
+def test_tombstone_has_no_frame(on_error: OnError) -> None:
     source: Topic[str, str | None] = Topic("in", TEXT, VersionedText(), nulls="pass")
     sink: Topic[str, str | None] = Topic(
         "out", TEXT, VersionedText(), nulls="pass", framing=IN_HEADERS
@@ -135,7 +135,7 @@ def test_a_tombstone_has_no_frame(on_error: OnError) -> None:
         assert found == [(None, ()), (b"", (("v-id", b"\x01\x01"),))]
 
 
-def test_a_framed_key_is_plain_in_a_store_that_counts_by_columns() -> None:
+def test_framed_key_is_stored_without_frame_by_column_count() -> None:
     source = Topic("in", VersionedText(), INT64)
     store = timestamped_store("counts", key=VersionedText(), value=INT64)
     builder = TopologyBuilder("counts")
@@ -149,7 +149,7 @@ def test_a_framed_key_is_plain_in_a_store_that_counts_by_columns() -> None:
         assert driver.store(store).get("ab") == (3, 1)
 
 
-def test_an_edge_takes_the_frame_off() -> None:
+def test_repartition_removes_frame() -> None:
     builder = TopologyBuilder("edge")
     read = builder.add_source("read", Topic("in", VersionedText(), VersionedText()))
     key, value = VersionedText(), VersionedText()
@@ -164,7 +164,7 @@ def test_an_edge_takes_the_frame_off() -> None:
         assert [(r.key, r.value) for r in driver.read_rows("out")] == [(b"\x01ba", b"\x01dc")]
 
 
-def test_framed_keys_that_meet_are_warned_of() -> None:
+def test_join_of_framed_keys_warns() -> None:
     builder = TopologyBuilder("meeting")
     store = key_value_store("seen", key=TEXT, value=TEXT)
     for name in ("left", "right"):
@@ -174,7 +174,7 @@ def test_framed_keys_that_meet_are_warned_of() -> None:
         builder.build()
 
 
-def test_framed_keys_in_headers_are_hashed_without_their_frames() -> None:
+def test_framed_keys_in_headers_are_hashed_without_frame() -> None:
     builder = TopologyBuilder("meeting")
     store = key_value_store("seen", key=TEXT, value=TEXT)
     for name in ("left", "right"):
@@ -184,7 +184,7 @@ def test_framed_keys_in_headers_are_hashed_without_their_frames() -> None:
     builder.build()  # warnings are errors here
 
 
-def test_an_extractor_of_times_sees_plain_records() -> None:
+def test_time_extractor_receives_records_without_frames() -> None:
     def time(record: Record[str, str]) -> int:
         return len(record.value)
 

@@ -1,4 +1,4 @@
-"""A record whose headers cannot be read is a bad row of its source's policy."""
+"""A record with unreadable headers is handled by the error policy of its source."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Pairs = list[tuple["str | None", "bytes | None"]]
 
 
 def queue_with(*headers: Pairs | None) -> Queue:
-    """Return a queue of records 0, 1, … with headers; of no name are those that do not read."""
+    """Return a queue of records 0, 1, ... with headers; `BAD` headers have no readable name."""
     queue = queue_of([(f"k{n}", n, n) for n in range(len(headers))])
     column = pa.array(headers, HEADERS_TYPE)
     return queue.with_table(queue.table.set_column(4, "headers", column))
@@ -36,7 +36,7 @@ def run(on_error: Any, queue: Queue) -> Any:
     return OneTask(one_node(Calls, on_error=on_error)).run(queue)
 
 
-def test_it_fails_the_batch_with_the_place_the_name_and_what_to_do() -> None:
+def test_unreadable_header_fails_batch_with_place_name_and_hint() -> None:
     with pytest.raises(DeserializationError, match=r"name b'\\xff\\xfe' is not UTF-8") as caught:
         run("fail", queue_with(None, BAD))
     where = caught.value.where
@@ -44,13 +44,13 @@ def test_it_fails_the_batch_with_the_place_the_name_and_what_to_do() -> None:
     assert "on_error='skip'" in caught.value.hint
 
 
-def test_it_is_skipped_and_counted_and_the_others_stay() -> None:
+def test_record_with_unreadable_header_is_skipped_and_counted() -> None:
     output = run("skip", queue_with(GOOD, BAD, None, BAD, GOOD))
     assert values(output) == [0, 2, 4]
     assert output.dropped == {"skipped-DeserializationError": 2}
 
 
-def test_it_becomes_a_dead_letter_with_its_key_and_value() -> None:
+def test_record_with_unreadable_header_becomes_dead_letter_with_key_and_value() -> None:
     output = run(DeadLetter("dlq"), queue_with(None, BAD))
     (letter,) = rows_of(output.dead_letters["dlq"])
     assert (letter.key, letter.value, letter.timestamp) == (b"k1", (1).to_bytes(8, "big"), 1)
@@ -58,13 +58,13 @@ def test_it_becomes_a_dead_letter_with_its_key_and_value() -> None:
     assert dict(letter.headers)["kstreams-error-offset"] == b"1"
 
 
-def test_a_null_that_its_source_drops_is_a_bad_row_first() -> None:
+def test_unreadable_header_has_priority_over_dropped_null() -> None:
     queue = queue_with(BAD)
     table = queue.table.set_column(3, "value", pa.array([None], pa.binary()))
     assert run("skip", queue.with_table(table)).dropped == {"skipped-DeserializationError": 1}
 
 
-def test_names_that_are_empty_or_come_twice_stay() -> None:
+def test_empty_and_duplicate_header_names_are_kept() -> None:
     headers: Headers = (("", None), ("a", b"1"), ("a", b"2"))
     output = OneTask(one_node(Calls)).run(queue_of([("k", 1, 1)], headers=[headers]))
     assert output.sinks["out"].column("headers").combine_chunks().equals(headers_array([headers]))

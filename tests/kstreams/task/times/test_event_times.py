@@ -1,4 +1,4 @@
-"""Event times: from an extractor or the wall clock, with a policy for what has none."""
+"""Event times from an extractor or the wall clock, with a policy for missing ones."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kstreams.errors.building import TopologyError
 from kstreams.ids import TopicPartition
 from kstreams.processors.on_error import DeadLetter
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.times import EARLIEST_MS, LATEST_MS
 from kstreams.topology import wall_clock
 from kstreams.windows import TumblingWindows, windowed, windowed_aggregate
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, records
 
 OTHER: Topic[str, int] = Topic("other", TEXT, INT64)
@@ -27,7 +27,7 @@ WINDOWS = TumblingWindows(milliseconds(10))
 
 
 def value_of(record: Record[str, int]) -> int | None:
-    """Take the value as the time; 99 stands for none."""
+    """Return the value as event time; 99 means no time."""
     return None if record.value == 99 else record.value
 
 
@@ -49,13 +49,13 @@ def times(output: Any) -> list[int]:
     return [record.timestamp for record in records(output.sinks.get("out"))]
 
 
-def test_everything_behind_the_source_has_the_extracted_time() -> None:
+def test_all_nodes_after_source_use_extracted_time() -> None:
     task = task_of(value_of)
     assert times(run(task, 7, 3)) == [7, 3]
     assert task.meta.stream_time == 7
 
 
-def test_an_extractor_sees_the_record_as_it_came() -> None:
+def test_extractor_receives_record_unchanged() -> None:
     seen: list[Record[str, int]] = []
 
     def extract(record: Record[str, int]) -> datetime:
@@ -69,7 +69,7 @@ def test_an_extractor_sees_the_record_as_it_came() -> None:
 
 
 @pytest.mark.parametrize("missing", [99, -5])
-def test_a_record_without_a_time_fails_the_batch(missing: int) -> None:
+def test_record_without_time_fails_batch(missing: int) -> None:
     with pytest.raises(ProcessingError, match="no event time") as caught:
         run(task_of(value_of), 7, missing)
     where = caught.value.where
@@ -78,32 +78,32 @@ def test_a_record_without_a_time_fails_the_batch(missing: int) -> None:
 
 
 @pytest.mark.parametrize("missing", [99, -5])
-def test_a_record_without_a_time_is_skipped_and_counted(missing: int) -> None:
+def test_record_without_time_is_skipped_and_counted(missing: int) -> None:
     output = run(task_of(value_of, invalid_time="skip"), 7, missing, 8)
     assert (times(output), output.dropped) == ([7, 8], {"no-event-time": 1})
 
 
 @pytest.mark.parametrize("missing", [99, -5])
-def test_a_record_without_a_time_gets_that_of_its_partition(missing: int) -> None:
+def test_record_without_time_gets_time_of_its_partition(missing: int) -> None:
     task = task_of(value_of, invalid_time="partition-time")
     assert times(run(task, 7, 3, missing)) == [7, 3, 7]
     task.renew()
     assert times(run(task, missing, 9, missing)) == [7, 9, 9]
 
 
-def test_each_partition_has_its_own_time() -> None:
+def test_replacement_time_is_the_last_time_of_the_same_partition() -> None:
     task = task_of(value_of, invalid_time="partition-time")
     one, two = queue_of([("k", 7, 0)]), queue_of([("k", 4, 0), ("k", 99, 0)], partition=1)
     assert sorted(times(task.run(one, two))) == [4, 4, 7]
 
 
-def test_a_partition_that_never_had_a_time_has_none_to_give() -> None:
+def test_partition_without_time_fails_record_without_time() -> None:
     with pytest.raises(ProcessingError, match="no event time"):
         run(task_of(value_of, invalid_time="partition-time"), 99)
 
 
 @pytest.mark.parametrize("policy", ["skip", DeadLetter("letters")])
-def test_an_extractor_that_fails_is_the_sources_to_deal_with(policy: Any) -> None:
+def test_failing_extractor_is_handled_by_policy_of_source(policy: Any) -> None:
     def extract(record: Record[str, int]) -> int:
         if record.value == 13:
             raise ValueError("unlucky")
@@ -116,12 +116,12 @@ def test_an_extractor_that_fails_is_the_sources_to_deal_with(policy: Any) -> Non
 
 
 @pytest.mark.parametrize("wrong", [1.5, 1 << 63, datetime(2020, 1, 1)])
-def test_a_time_of_another_kind_is_a_failure(wrong: Any) -> None:
+def test_time_of_wrong_type_fails_record(wrong: Any) -> None:
     with pytest.raises(ProcessingError):
         run(task_of(lambda _: wrong), 1)
 
 
-def test_a_record_that_does_not_decode_is_dealt_with_in_its_turn() -> None:
+def test_undecodable_record_is_handled_before_time_extraction() -> None:
     output = run(task_of(value_of, on_error="skip"), 7, b"bad", 8)
     assert (times(output), output.dropped) == ([7, 8], {"skipped-DeserializationError": 1})
 
@@ -136,7 +136,7 @@ def test_topics_are_merged_by_event_time() -> None:
     assert times(output) == [3, 5]
 
 
-def test_the_wall_clock_is_the_batchs_recorded_one() -> None:
+def test_wall_clock_time_is_recorded_time_of_batch() -> None:
     task = task_of(wall_clock())
     assert times(run(task, 1, 2, wall_ms=40)) == [40, 40]
     assert times(run(task, 3, wall_ms=50)) == [50]
@@ -145,7 +145,7 @@ def test_the_wall_clock_is_the_batchs_recorded_one() -> None:
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize("extract", [value_of, wall_clock()], ids=["extractor", "wall-clock"])
-def test_windows_are_those_of_the_event_time(execution: Any, extract: Any) -> None:
+def test_windows_use_event_time(execution: Any, extract: Any) -> None:
     builder = TopologyBuilder("t")
     source = builder.add_source("in", IN, event_time=extract)
     store = window_store("counts", key=TEXT, value=INT64)
@@ -161,7 +161,7 @@ def test_windows_are_those_of_the_event_time(execution: Any, extract: Any) -> No
     assert result.timestamp == (29 if extract is value_of else 25)
 
 
-def test_a_policy_that_does_not_exist_is_refused() -> None:
+def test_unknown_policy_is_rejected() -> None:
     wrong: Any = "ignore"
     with pytest.raises(TopologyError, match="invalid_time"):
         TopologyBuilder("t").add_source("in", IN, event_time=value_of, invalid_time=wrong)
@@ -177,7 +177,7 @@ def at(task: OneTask, *stamps: int, wall_ms: int = NOW) -> Any:
     return task.run(queue_of(rows, offsets=range(start, start + len(rows))), wall_ms=wall_ms)
 
 
-def test_a_time_too_far_ahead_of_the_wall_clock_fails_the_batch() -> None:
+def test_time_too_far_in_future_fails_batch() -> None:
     with pytest.raises(EventTimeError, match="ahead of the wall clock") as caught:
         at(task_of(None), NOW, NOW + DAY + 1)
     where = caught.value.where
@@ -187,20 +187,20 @@ def test_a_time_too_far_ahead_of_the_wall_clock_fails_the_batch() -> None:
 
 
 @pytest.mark.parametrize("extract", [None, lambda record: record.timestamp])
-def test_a_time_up_to_a_day_ahead_and_any_behind_are_taken(extract: Any) -> None:
+def test_times_up_to_a_day_ahead_and_any_past_time_are_accepted(extract: Any) -> None:
     stamps = [NOW + DAY, 0, NOW - 30 * YEAR, NOW]
     assert times(at(task_of(extract), *stamps)) == stamps
 
 
 @pytest.mark.parametrize("extract", [None, lambda record: record.timestamp])
-def test_max_ahead_is_the_sources_own(extract: Any) -> None:
+def test_max_ahead_is_configured_for_each_source(extract: Any) -> None:
     task = task_of(extract, max_ahead=timedelta(hours=1), invalid_time="skip")
     output = at(task, NOW + HOUR, NOW + HOUR + 1, NOW + 5)
     assert (times(output), output.dropped) == ([NOW + HOUR, NOW + 5], {"too-far-ahead": 1})
     assert task.meta.stream_time == NOW + HOUR
 
 
-def test_max_ahead_of_one_source_says_nothing_of_another() -> None:
+def test_max_ahead_of_one_source_does_not_apply_to_another() -> None:
     builder = TopologyBuilder("t", on_error="skip")
     one = builder.add_source("in", IN, max_ahead=timedelta(0))
     two = builder.add_source("other", OTHER, max_ahead=None)
@@ -212,14 +212,14 @@ def test_max_ahead_of_one_source_says_nothing_of_another() -> None:
     assert len(times(output)) == 1
 
 
-def test_without_max_ahead_all_times_up_to_the_year_9999_are_taken() -> None:
+def test_without_max_ahead_all_times_up_to_year_9999_are_accepted() -> None:
     task = task_of(None, max_ahead=None, invalid_time="skip")
     output = at(task, LATEST_MS, LATEST_MS + 1, (1 << 63) - 1, EARLIEST_MS, EARLIEST_MS - 1)
     assert times(output) == [LATEST_MS, EARLIEST_MS]
     assert output.dropped == {"too-far-ahead": 2, "no-event-time": 1}
 
 
-def test_the_default_does_not_hold_by_a_clock_that_was_never_set() -> None:
+def test_default_max_ahead_does_not_apply_without_wall_clock_time() -> None:
     assert times(at(task_of(None), NOW, wall_ms=0)) == [NOW]
     with pytest.raises(EventTimeError):
         at(task_of(None), LATEST_MS + 1, wall_ms=0)
@@ -228,7 +228,7 @@ def test_the_default_does_not_hold_by_a_clock_that_was_never_set() -> None:
 
 
 @pytest.mark.parametrize("extract", [None, lambda record: record.timestamp])
-def test_a_time_too_far_ahead_may_give_way_to_that_of_its_partition(extract: Any) -> None:
+def test_time_too_far_in_future_is_replaced_by_time_of_partition(extract: Any) -> None:
     task = task_of(extract, invalid_time="partition-time")
     far = NOW + YEAR
     assert times(at(task, 7, far, 9, 3, far)) == [7, 7, 9, 3, 9]
@@ -236,13 +236,13 @@ def test_a_time_too_far_ahead_may_give_way_to_that_of_its_partition(extract: Any
     assert times(at(task, far, 4)) == [9, 4]
 
 
-def test_a_partition_without_a_good_time_has_none_to_give_for_one_ahead() -> None:
+def test_partition_without_valid_time_fails_record_with_future_time() -> None:
     with pytest.raises(EventTimeError):
         at(task_of(None, invalid_time="partition-time"), NOW + YEAR)
 
 
 @pytest.mark.parametrize("policy", ["skip", DeadLetter("letters")])
-def test_a_time_too_far_ahead_is_counted_and_set_aside(policy: Any) -> None:
+def test_time_too_far_in_future_is_counted_and_becomes_dead_letter(policy: Any) -> None:
     task = task_of(None, on_error=policy)
     output = at(task, 1, NOW + YEAR, 2)
     kind = "skipped" if policy == "skip" else "dead-letter"
@@ -250,12 +250,12 @@ def test_a_time_too_far_ahead_is_counted_and_set_aside(policy: Any) -> None:
     assert task.meta.stream_time == 2
     if policy != "skip":
         (letter,) = records(output.dead_letters["letters"], Topic("letters", BYTES, BYTES))
-        assert letter.timestamp == NOW  # no broker refuses that
+        assert letter.timestamp == NOW  # accepted by every broker
         assert (letter.key, letter.value) == (b"k", INT64.serialize(1))
         assert ("kstreams-error-timestamp", str(NOW + YEAR).encode()) in letter.headers
 
 
-def test_a_stream_time_from_a_clock_of_before_is_brought_back_to_the_last_of_all_times() -> None:
+def test_saved_stream_time_above_maximum_is_reduced_to_it() -> None:
     task = task_of(None)
     task.meta.stream_time = (1 << 63) - 1
     task.saved = json.dumps(task.meta.to_json())
@@ -264,6 +264,6 @@ def test_a_stream_time_from_a_clock_of_before_is_brought_back_to_the_last_of_all
     assert task.meta.stream_time == LATEST_MS
 
 
-def test_a_negative_max_ahead_is_refused() -> None:
+def test_negative_max_ahead_is_rejected() -> None:
     with pytest.raises(ValueError, match="max_ahead"):
         TopologyBuilder("t").add_source("in", IN, max_ahead=timedelta(-1))

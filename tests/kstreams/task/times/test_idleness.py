@@ -1,4 +1,4 @@
-"""Stream time goes on by the wall clock while a task has no records."""
+"""Idle timeout: stream time advances by the wall clock while a task has no records."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kstreams.emit import every, on_close
 from kstreams.processors import PunctuationType
 from kstreams.state.stores.session.kind import session_store
 from kstreams.state.stores.window.kind import window_store
-from kstreams.testing.driver import TopologyTestDriver
 from kstreams.topology import wall_clock
 from kstreams.windows import SessionWindows, TumblingWindows, windowed, windowed_aggregate
+from kstreams_testing.driver import TopologyTestDriver
 from tests.kstreams.task.harness import IN, OUT, OneTask, queue_of, values
 
 
@@ -43,14 +43,14 @@ def ticking(timeout_ms: int | None) -> OneTask:
 
 
 def called(task: OneTask, wall_ms: int, since_ms: int = 0) -> list[int]:
-    """Call a task without records; return the punctuations."""
+    """Run a task without records; return the punctuations."""
     output = task.task.run((), wall_ms=wall_ms, idle_since_ms=since_ms)
     task.base.write(task.overlay.changes())
     task.overlay.committed()
     return values(output)
 
 
-def test_stream_time_goes_on_after_the_time_out() -> None:
+def test_stream_time_advances_after_idle_timeout() -> None:
     task = ticking(100)
     task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     assert called(task, 1099) == []
@@ -60,15 +60,15 @@ def test_stream_time_goes_on_after_the_time_out() -> None:
     assert called(task, 1230) == [235]
 
 
-def test_a_task_asks_to_be_called_after_the_time_out() -> None:
+def test_task_requests_call_at_end_of_idle_timeout() -> None:
     task = ticking(100)
-    assert task.task.run((), wall_ms=900).next_wall_due is None  # no stream time to move
+    assert task.task.run((), wall_ms=900).next_wall_due is None  # no stream time to advance
     assert task.run(queue_of([("k", 1, 5)]), wall_ms=1000).next_wall_due == 1100
     assert task.task.run((), wall_ms=1040).next_wall_due == 1100
     assert task.task.run((), wall_ms=1130).next_wall_due == 1230
 
 
-def test_records_begin_the_time_out_again() -> None:
+def test_records_restart_idle_timeout() -> None:
     task = ticking(100)
     task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     task.run(queue_of([("k", 1, 6)], offsets=[1]), wall_ms=1500)
@@ -77,7 +77,7 @@ def test_records_begin_the_time_out_again() -> None:
     assert called(task, 1600) == [106]
 
 
-def test_time_in_which_the_app_does_not_run_is_left_out() -> None:
+def test_time_without_running_app_does_not_count_as_idle() -> None:
     task = ticking(100)
     task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     assert called(task, 9000, since_ms=8950) == []
@@ -85,14 +85,14 @@ def test_time_in_which_the_app_does_not_run_is_left_out() -> None:
     assert called(task, 9060, since_ms=8950) == [115]
 
 
-def test_a_clock_that_is_set_back_begins_the_time_out_again() -> None:
+def test_clock_set_back_restarts_idle_timeout() -> None:
     task = ticking(100)
     task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     assert called(task, 500) == []
     assert called(task, 600) == [105]
 
 
-def test_without_a_time_out_nothing_moves() -> None:
+def test_stream_time_without_idle_timeout_does_not_advance() -> None:
     task = ticking(None)
     output = task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     assert output.next_wall_due is None
@@ -100,14 +100,14 @@ def test_without_a_time_out_nothing_moves() -> None:
     assert "heard" not in task.meta.to_json()
 
 
-def test_the_time_out_survives_a_restart() -> None:
+def test_idle_timeout_survives_restart() -> None:
     task = ticking(100)
     task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     task.renew()
     assert called(task, 1120) == [125]
 
 
-def test_an_attempt_that_runs_again_does_the_same() -> None:
+def test_retried_attempt_gives_same_result() -> None:
     task = ticking(100)
     task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     saved, found = task.saved, []
@@ -133,7 +133,7 @@ def windows_driver(windows: Any, emit: Any, execution: Any, **options: Any) -> A
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
 @pytest.mark.parametrize("windows", [TumblingWindows(seconds(10)), SessionWindows(seconds(5))])
-def test_the_last_windows_close_on_a_quiet_stream(windows: Any, execution: Any) -> None:
+def test_last_windows_of_quiet_stream_close(windows: Any, execution: Any) -> None:
     driver, sink = windows_driver(windows, on_close(), execution)
     with driver:
         for key in "abcd":
@@ -149,7 +149,7 @@ def test_the_last_windows_close_on_a_quiet_stream(windows: Any, execution: Any) 
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_what_waits_for_an_interval_comes_on_a_quiet_stream(execution: Any) -> None:
+def test_buffered_result_of_interval_is_forwarded_on_quiet_stream(execution: Any) -> None:
     driver, sink = windows_driver(TumblingWindows(seconds(60)), every(seconds(10)), execution)
     with driver:
         driver.pipe(IN, "a", 1, timestamp=0)
@@ -159,7 +159,7 @@ def test_what_waits_for_an_interval_comes_on_a_quiet_stream(execution: Any) -> N
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_windows_of_processing_time_close_by_the_wall_clock(execution: Any) -> None:
+def test_windows_of_processing_time_close_by_wall_clock(execution: Any) -> None:
     windows = TumblingWindows(seconds(10))
     driver, sink = windows_driver(windows, on_close(), execution, event_time=wall_clock())
     with driver:
@@ -171,7 +171,7 @@ def test_windows_of_processing_time_close_by_the_wall_clock(execution: Any) -> N
         assert (result.key.start_ms, result.value, result.timestamp) == (0, 2, 9000)
 
 
-def test_a_time_out_is_positive() -> None:
+def test_idle_timeout_must_be_positive() -> None:
     with pytest.raises(ValueError, match="idle_timeout"):
         TopologyBuilder("t", idle_timeout=milliseconds(0))
 
@@ -180,7 +180,7 @@ YEARS = timedelta(days=3653)
 
 
 @pytest.mark.parametrize("execution", ["records", "columns"])
-def test_a_clock_that_jumps_and_is_repaired_makes_nothing_late(execution: Any) -> None:
+def test_temporary_clock_jump_makes_no_record_late(execution: Any) -> None:
     driver, sink = windows_driver(TumblingWindows(seconds(10)), on_close(), execution)
     with driver:
         driver.pipe(IN, "a", 1, timestamp=4000)
@@ -194,7 +194,7 @@ def test_a_clock_that_jumps_and_is_repaired_makes_nothing_late(execution: Any) -
         assert [r.value for r in driver.read(sink)] == [2]
 
 
-def test_a_jump_of_the_clock_is_no_silence_and_time_behind_it_is() -> None:
+def test_clock_jump_does_not_count_as_idle_and_later_time_does() -> None:
     task = ticking(100)
     task.run(queue_of([("k", 1, 5)]), wall_ms=1000)
     ahead = 10**12

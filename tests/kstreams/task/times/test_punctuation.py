@@ -1,4 +1,4 @@
-"""Punctuators: on the grid, once after a jump, remembered."""
+"""Punctuators: aligned to a grid, called once after a jump, restored after a restart."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STREAM, WALL = PunctuationType.STREAM_TIME, PunctuationType.WALL_CLOCK_TIME
 
 
 class Ticks(Processor[str, int, str, int]):
-    """Forwards the time of each punctuation under its own name, and what comes."""
+    """Forwards the time of each punctuation under its own name, and each record."""
 
     def __init__(self, *schedules: tuple[str | None, int, PunctuationType]) -> None:
         self.schedules = schedules
@@ -46,7 +46,7 @@ def ticks(*schedules: tuple[str | None, int, PunctuationType]) -> Topology:
 
 
 def keys(task: OneTask, *times: int | tuple[str, int], wall_ms: int = 0) -> list[str]:
-    """Run a batch of records with these times; return the keys that came out."""
+    """Run a batch of records with these times; return the forwarded keys."""
     rows = [(t[0], 1, t[1]) if isinstance(t, tuple) else (str(t), 1, t) for t in times]
     output = task.run(queue_of(rows, offsets=_offsets(task, len(rows))), wall_ms=wall_ms)
     table = output.sinks.get("out")
@@ -58,7 +58,7 @@ def _offsets(task: OneTask, count: int) -> range:
     return range(start, start + count)
 
 
-def test_stream_time_fires_on_the_grid_from_zero_once_after_a_jump() -> None:
+def test_stream_time_punctuator_fires_on_grid_from_zero_once_after_jump() -> None:
     found = keys(OneTask(ticks(("t", 10, STREAM))), 3, 9, 10, 12, 47, 49, 50, 41, 60)
     assert found == [
         "3", "t@3", "9", "10", "t@10", "12", "47", "t@47", "49", "50", "t@50", "41", "60", "t@60"
@@ -67,7 +67,7 @@ def test_stream_time_fires_on_the_grid_from_zero_once_after_a_jump() -> None:
 
 @pytest.mark.parametrize("cut", range(1, 6))
 @pytest.mark.parametrize("restart", [False, True])
-def test_batches_make_no_difference_to_stream_time(cut: int, restart: bool) -> None:
+def test_stream_time_punctuations_do_not_depend_on_batches(cut: int, restart: bool) -> None:
     times = [0, 12, 11, 35, 36, 70]
     task = OneTask(ticks(("t", 10, STREAM), (None, 25, STREAM)))
     found = keys(task, *times[:cut])
@@ -79,12 +79,12 @@ def test_batches_make_no_difference_to_stream_time(cut: int, restart: bool) -> N
     assert whole[:3] == ["0", "t@0", "None@0"]
 
 
-def test_those_due_at_once_fire_by_due_time_then_by_order_of_scheduling() -> None:
+def test_punctuators_due_together_fire_by_due_time_and_order_of_scheduling() -> None:
     task = OneTask(ticks(("a", 30, STREAM), ("b", 10, STREAM), ("c", 30, STREAM)))
     assert keys(task, 0, 65) == ["0", "a@0", "b@0", "c@0", "65", "b@65", "a@65", "c@65"]
 
 
-def test_wall_clock_is_first_due_an_interval_after_the_start_then_on_its_grid() -> None:
+def test_wall_clock_punctuator_fires_one_interval_after_start_and_then_on_its_grid() -> None:
     task = OneTask(ticks(("w", 100, WALL)), wall_ms=1_005)
     assert keys(task, wall_ms=1_005) == []
     assert keys(task, 5, wall_ms=1_104) == ["5"]
@@ -95,14 +95,14 @@ def test_wall_clock_is_first_due_an_interval_after_the_start_then_on_its_grid() 
     assert keys(task, wall_ms=1_505) == ["w@1505"]
 
 
-def test_the_next_wall_clock_work_is_told() -> None:
+def test_output_has_next_wall_clock_due_time() -> None:
     task = OneTask(ticks(("w", 100, WALL), ("v", 70, WALL), ("s", 5, STREAM)), wall_ms=10)
     assert task.run(wall_ms=10).next_wall_due == 80
     assert task.run(wall_ms=80).next_wall_due == 110
     assert OneTask(ticks(("s", 5, STREAM))).run().next_wall_due is None
 
 
-def test_due_times_and_cancellations_survive_a_restart() -> None:
+def test_due_times_and_cancellations_survive_restart() -> None:
     task = OneTask(ticks(("a", 10, STREAM), ("w", 100, WALL), ("b", 10, STREAM)), wall_ms=1_000)
     assert keys(task, ("a", 15), wall_ms=1_000) == ["a", "b@15"]
     task.renew(wall_ms=5_000)
@@ -120,7 +120,7 @@ def test_due_times_and_cancellations_survive_a_restart() -> None:
     ],
     ids=["shorter", "another-grid"],
 )
-def test_another_interval_of_stream_time_starts_on_its_own_grid(
+def test_changed_interval_of_stream_time_starts_on_its_own_grid(
     before: int, now: int, expected: list[str]
 ) -> None:
     task = OneTask(ticks(("t", before, STREAM)))
@@ -130,7 +130,7 @@ def test_another_interval_of_stream_time_starts_on_its_own_grid(
     assert keys(task, 119, 120, 141) == expected
 
 
-def test_cancelling_another_that_is_due_keeps_it_from_firing() -> None:
+def test_due_punctuator_cancelled_by_another_does_not_fire() -> None:
     class Cancels(Calls):
         def init(self, context: ProcessorContext[Any, Any]) -> None:
             super().init(context)
@@ -148,7 +148,7 @@ def test_cancelling_another_that_is_due_keeps_it_from_firing() -> None:
     assert keys(task, 12) == ["12"]
 
 
-def test_a_punctuator_that_fails_fails_the_batch_and_names_its_node() -> None:
+def test_failing_punctuator_fails_batch_and_names_its_node() -> None:
     class Fails(Calls):
         def init(self, context: ProcessorContext[Any, Any]) -> None:
             super().init(context)
@@ -201,13 +201,13 @@ _SPAN = timedelta(milliseconds=1)
     ],
     ids=["outside init", "too short", "negative", "equal names", "a name like a number"],
 )
-def test_a_schedule_that_cannot_be_is_refused(node: Callable[[], Any], message: str) -> None:
+def test_invalid_schedules_are_rejected(node: Callable[[], Any], message: str) -> None:
     with pytest.raises(TopologyError, match=message) as caught:
         OneTask(one_node(node)).run(queue_of([("a", 1, 5)]))
     assert caught.value.where.node == "node"
 
 
-def test_contexts_tell_times_and_where_a_record_came_from() -> None:
+def test_context_has_times_and_metadata_of_record() -> None:
     seen: list[Any] = []
 
     class Looks(Ticks):
@@ -233,7 +233,7 @@ def test_contexts_tell_times_and_where_a_record_came_from() -> None:
     ]  # fmt: skip
 
 
-def test_tasks_of_two_sources_merge_by_time_and_tell_each_record_apart() -> None:
+def test_records_of_two_sources_are_merged_by_time_with_their_metadata() -> None:
     seen: list[Any] = []
 
     def look(context: Any, record: Record[Any, Any]) -> None:
@@ -259,23 +259,23 @@ def test_tasks_of_two_sources_merge_by_time_and_tell_each_record_apart() -> None
 TEN_YEARS = 315_619_200_000
 
 
-def test_a_wall_clock_that_was_ten_years_ahead_leaves_no_punctuator_dead() -> None:
+def test_wall_clock_that_was_ten_years_ahead_does_not_disable_punctuator() -> None:
     task = OneTask(ticks(("w", 100, WALL)), wall_ms=1_005)
     assert keys(task, wall_ms=1_105 + TEN_YEARS) == [f"w@{1_105 + TEN_YEARS}"]
     task.renew(wall_ms=1_110)
-    assert task.run(wall_ms=1_110).next_wall_due == 1_205  # on the grid of before
+    assert task.run(wall_ms=1_110).next_wall_due == 1_205  # on the previous grid
     assert keys(task, wall_ms=1_204) == []
     assert keys(task, wall_ms=1_205) == ["w@1205"]
 
 
-def test_an_app_that_began_with_a_clock_ahead_is_not_dead_after_its_repair() -> None:
+def test_app_started_with_clock_ahead_continues_after_clock_is_corrected() -> None:
     task = OneTask(ticks(("w", 100, WALL)), wall_ms=TEN_YEARS)
     task.run(wall_ms=TEN_YEARS)
     assert task.run(wall_ms=50).next_wall_due is not None
     assert len(keys(task, wall_ms=150)) == 1
 
 
-def test_a_cancelled_punctuator_stays_so_when_the_clock_is_set_back() -> None:
+def test_cancelled_punctuator_stays_cancelled_after_clock_is_set_back() -> None:
     task = OneTask(ticks(("w", 100, WALL)), wall_ms=TEN_YEARS)
     keys(task, ("w", 1), wall_ms=TEN_YEARS)
     assert task.run(wall_ms=10).next_wall_due is None
@@ -283,7 +283,7 @@ def test_a_cancelled_punctuator_stays_so_when_the_clock_is_set_back() -> None:
 
 
 @pytest.mark.parametrize("kind", [STREAM, WALL])
-def test_a_jump_of_ten_thousand_years_is_one_call(kind: PunctuationType) -> None:
+def test_jump_of_ten_thousand_years_is_one_call(kind: PunctuationType) -> None:
     task = OneTask(ticks(("t", 1, kind)))
     far = LATEST_MS
     found = keys(task, far, wall_ms=far)

@@ -1,4 +1,4 @@
-"""Windowed keys byte for byte as Kafka Streams writes them."""
+"""Windowed keys have the bytes of Kafka Streams."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ GOLDEN: dict[str, tuple[Any, Windowed[str], str]] = {
 
 
 @pytest.mark.parametrize("kind", GOLDEN)
-def test_golden_bytes(kind: str) -> None:
+def test_serialized_keys_match_bytes_of_kafka_streams(kind: str) -> None:
     windows, key, data = GOLDEN[kind]
     serde = windowed(TEXT, windows)
     assert serde.serialize(key) == bytes.fromhex(data)
@@ -58,13 +58,13 @@ def test_golden_bytes(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", GOLDEN)
-def test_what_is_cut_short_is_refused(kind: str) -> None:
+def test_truncated_key_is_rejected(kind: str) -> None:
     windows, _, _ = GOLDEN[kind]
     with pytest.raises(DeserializationError):
         windowed(TEXT, windows).deserialize(b"1234567")
 
 
-def test_serdes_compare_by_key_and_windows() -> None:
+def test_serdes_are_compared_by_key_and_windows() -> None:
     assert windowed(TEXT, TUMBLING) == windowed(TEXT, TumblingWindows(seconds(10)))
     assert windowed(TEXT, TUMBLING) != windowed(TEXT, TumblingWindows(seconds(9)))
     other: Any = windowed(INT64, TUMBLING)
@@ -73,14 +73,14 @@ def test_serdes_compare_by_key_and_windows() -> None:
     assert session != windowed(TEXT, CalendarWindows("day"))
 
 
-def test_a_window_of_other_windows_is_refused() -> None:
+def test_window_of_other_windows_is_rejected() -> None:
     with pytest.raises(SerializationError, match="no window"):
         windowed(TEXT, TUMBLING).serialize(Windowed("k", 0, 5_000))
     with pytest.raises(SerializationError):
         windowed(TEXT, SessionWindows(seconds(1))).serialize(Windowed("k", 0, 1 << 63))
 
 
-def test_windowed_keys_are_values() -> None:
+def test_windowed_keys_can_be_compared_hashed_and_pickled() -> None:
     key = Windowed("k", 1, 2)
     assert key == Windowed("k", 1, 2) != Windowed("k", 1, 3)
     assert hash(key) == hash(Windowed("k", 1, 2))

@@ -1,4 +1,4 @@
-"""Calendar windows against zoneinfo, around every transition of many zones."""
+"""Calendar windows compared with zoneinfo, around each transition of many zones."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ZONES = (
     "Europe/Berlin",
     "Europe/Dublin",
     "America/New_York",
-    "America/Havana",  # put back from 01:00 to 00:00
-    "America/Santiago",  # put forward at midnight
+    "America/Havana",  # set back from 01:00 to 00:00
+    "America/Santiago",  # set forward at midnight
     "America/Asuncion",
     "Australia/Lord_Howe",  # by 30 minutes
     "Asia/Beirut",  # at midnight, both ways
@@ -30,7 +30,7 @@ ZONES = (
 ODD = {
     "Pacific/Apia": (2011, 2012),  # skips 30 December 2011
     "Pacific/Kwajalein": (1993, 1994),  # skips 21 August 1993
-    "America/St_Johns": (2005, 2008),  # put back from 00:01 to 23:01 of the day before
+    "America/St_Johns": (2005, 2008),  # set back from 00:01 to 23:01 of the previous day
     "Asia/Pyongyang": (2015, 2019),  # by 30 minutes, forward at 23:30
     "America/Toronto": (1970, 1975),
     "Africa/Monrovia": (1971, 1973),  # 44 minutes and 30 seconds
@@ -53,7 +53,7 @@ def local(zone: str, timestamp_ms: int) -> datetime:
 
 @cache
 def transitions(zone: str, first: int, last: int) -> tuple[int, ...]:
-    """Find all changes of a zone's offset, to the second, by looking at each hour."""
+    """Find all changes of a zone's offset to the second, by checking each hour."""
     found = []
     begin, end = ms(datetime(first, 1, 1, tzinfo=UTC)), ms(datetime(last, 1, 1, tzinfo=UTC))
     for hour in range(begin, end, HOUR):
@@ -88,7 +88,7 @@ def around(moments: tuple[int, ...]) -> Iterator[int]:
 
 
 def begins(zone: str, unit: CalendarUnit, start: int) -> bool:
-    """Tell whether a period begins: its date was never shown before, and is from now on."""
+    """Return whether a period begins: its date is first shown at this time."""
     now, before = local(zone, start), local(zone, start - 1)
     period = first_day(unit, now.date())
     return first_day(unit, before.date()) < period
@@ -105,7 +105,7 @@ def check(zone: str, first: int, last: int, unit: CalendarUnit) -> int:
         assert begins(zone, unit, end)
         assert windows.starts(start) == (start,) == windows.starts(end - 1)
         assert windows.starts(end) == (end,)
-        # No other period begins in between: its first date would have been shown.
+        # No other period begins in between; its first date would have been shown.
         shown = first_day(unit, local(zone, start).date())
         for inside in range(start, min(end, start + 50 * 24 * HOUR), 6 * HOUR):
             assert first_day(unit, local(zone, inside).date()) == shown or inside - start < HOUR
@@ -115,22 +115,22 @@ def check(zone: str, first: int, last: int, unit: CalendarUnit) -> int:
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("zone", ZONES)
-def test_windows_lie_between_midnights_at_every_transition(zone: str, unit: CalendarUnit) -> None:
+def test_windows_end_at_midnight_around_each_transition(zone: str, unit: CalendarUnit) -> None:
     check(zone, 2020, 2031, unit)
 
 
-def test_the_zones_have_transitions() -> None:
+def test_tested_zones_have_transitions() -> None:
     assert sum(len(transitions(zone, 2020, 2031)) for zone in ZONES) > 150
 
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("zone", ODD)
-def test_windows_lie_between_midnights_at_odd_transitions(zone: str, unit: CalendarUnit) -> None:
+def test_windows_end_at_midnight_around_unusual_transitions(zone: str, unit: CalendarUnit) -> None:
     assert check(zone, *ODD[zone], unit) > 0
 
 
 def day_of(zone: str, year: int, month: int, day: int, hour: int = 12) -> tuple[datetime, float]:
-    """Return local start and length in hours of the day that holds a time."""
+    """Return local start and length in hours of the day that contains a time."""
     windows = CalendarWindows("day", tz=zone)
     moment = ms(datetime(year, month, day, hour, tzinfo=ZoneInfo(zone)))
     (start,) = windows.starts(moment)
@@ -154,7 +154,7 @@ def day_of(zone: str, year: int, month: int, day: int, hour: int = 12) -> tuple[
         ("America/St_Johns", (2006, 10, 29), "00:00", 25),
     ],
 )
-def test_days_have_the_hours_their_clocks_show(
+def test_days_around_clock_changes_have_expected_start_and_length(
     zone: str, day: tuple[int, int, int], start: str, length: float
 ) -> None:
     begin, hours_long = day_of(zone, *day)
@@ -177,7 +177,7 @@ def test_days_have_the_hours_their_clocks_show(
         (CalendarWindows("month"), "1969-12-31", "1969-12-01", "1970-01-01"),
     ],
 )
-def test_units_count_from_the_epoch(
+def test_units_are_counted_from_epoch(
     windows: CalendarWindows, moment: str, start: str, end: str
 ) -> None:
     def at(text: str) -> int:
@@ -197,7 +197,7 @@ DAYS: tuple[Weekday, ...] = ("monday", "thursday", "sunday")
     st.sampled_from(DAYS),
     st.integers(0, ms(datetime(2035, 1, 1, tzinfo=UTC))),
 )
-def test_windows_follow_each_other_without_gaps(
+def test_consecutive_windows_have_no_gaps(
     unit: CalendarUnit, count: int, zone: str, week_start: Weekday, timestamp: int
 ) -> None:
     windows = CalendarWindows(unit, count, tz=zone, week_start=week_start)
@@ -209,7 +209,7 @@ def test_windows_follow_each_other_without_gaps(
     assert CalendarWindows(unit, count, tz=zone, week_start=week_start).end(start) == end
 
 
-def test_they_compare_and_pickle_and_refuse_nonsense() -> None:
+def test_calendar_windows_are_compared_pickled_and_validated() -> None:
     windows = CalendarWindows("week", 2, tz="Europe/Berlin", grace=hours(1))
     windows.starts(0)
     assert pickle.loads(pickle.dumps(windows)) == windows
@@ -222,4 +222,4 @@ def test_they_compare_and_pickle_and_refuse_nonsense() -> None:
     ]
     for arguments in wrong:
         with pytest.raises(ValueError, match="expected"):
-            CalendarWindows(**arguments)  # type: ignore[arg-type]  # on purpose
+            CalendarWindows(**arguments)  # type: ignore[arg-type]  # invalid on purpose

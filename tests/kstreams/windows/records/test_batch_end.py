@@ -1,4 +1,4 @@
-"""At the end of a batch the last result of each window is forwarded."""
+"""The last result of each window is forwarded at the end of a batch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.kstreams.processors.recording import Recording
 
 
 class Batch(Recording):
-    """A context of which the batch can be ended."""
+    """A context whose batch can be ended."""
 
     def hold(
         self,
@@ -29,15 +29,15 @@ class Batch(Recording):
 
 
 @pytest.mark.parametrize(("serde", "key"), [(TEXT, "a"), (DOUBLE, 1.5)], ids=["text", "double"])
-def test_sessions_that_came_and_went_are_left_out_and_deletions_come_first(
+def test_temporary_sessions_are_left_out_and_deletions_forwarded_first(
     serde: Any, key: Any
 ) -> None:
     context: Any = Batch()
     emitter = BatchEndEmitter(context, serde, lambda state: state * 10, context.forward)
     record = Record(key, 0, 0)
-    emitter.update(record, 1, 5, None)  # it was there before the batch
+    emitter.update(record, 1, 5, None)  # existed before the batch
     emitter.update(record, 1, 7, (1, 7))
-    emitter.update(record, 1, 7, None)  # it came and went
+    emitter.update(record, 1, 7, None)  # created and deleted in this batch
     emitter.update(record, 1, 9, (2, 9))
     emitter.update(record, 0, 0, (3, 0))
     context.end()

@@ -1,4 +1,4 @@
-"""Bounds of windows are those that the windows themselves give."""
+"""`WindowBounds` equal the bounds given by the windows."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ def bounds_of(windows: Any) -> WindowBounds:
 
 @pytest.mark.parametrize("windows", KINDS, ids=lambda windows: type(windows).__name__)
 @given(times=st.lists(st.integers(-20, 10**9) | st.integers(-5, 60), max_size=30))
-def test_bounds_are_those_of_the_windows(windows: Any, times: list[int]) -> None:
+def test_cached_bounds_equal_bounds_of_windows(windows: Any, times: list[int]) -> None:
     bounds = bounds_of(windows)
     for time in [*times, *times]:
         expected = [(start, windows.end(start)) for start in windows.starts(time)]
         assert list(bounds[time // bounds.span_ms]) == expected
 
 
-def test_what_it_remembers_is_bounded() -> None:
+def test_number_of_cached_times_is_bounded() -> None:
     bounds = bounds_of(TumblingWindows(milliseconds(1)))
     for time in range(5000):
         assert list(bounds[time]) == [(time, time + 1)]
         assert len(bounds) <= 1024
 
 
-def test_what_it_remembers_of_many_windows_is_bounded() -> None:
+def test_number_of_cached_windows_is_bounded() -> None:
     bounds = bounds_of(HoppingWindows(milliseconds(3000), milliseconds(1)))
     for time in range(10_000, 10_100):
         assert len(bounds[time]) == 3000
         assert sum(map(len, bounds.values())) <= 1 << 16
 
 
-def test_other_kinds_are_not_remembered() -> None:
+def test_bounds_of_calendar_windows_are_not_cached() -> None:
     bounds = bounds_of(CalendarWindows("day"))
     for time in range(100):
         assert len(bounds[time]) == 1

@@ -1,4 +1,4 @@
-"""Lateness is measured by stream time, or by the early closing while that is later."""
+"""Lateness is measured by stream time, or by an early close time while that is later."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.kstreams.processors.recording import Recording
 
 
 class Context(Recording):
-    """A context of which the times are set."""
+    """A context with given times."""
 
     def __init__(self, stream_time: int, close_time: int) -> None:
         super().__init__()
@@ -33,13 +33,13 @@ class Context(Recording):
     ("stream_time", "close_time", "expected"),
     [(-1, -1, -1), (70, -1, 70), (70, 50, 70), (70, 90, 90)],
 )
-def test_a_clock_shows_the_later_of_stream_time_and_close_time(
+def test_clock_is_later_of_stream_time_and_close_time(
     stream_time: int, close_time: int, expected: int
 ) -> None:
     assert lateness_clock(Context(stream_time, close_time)).stream_time == expected
 
 
-def test_a_clock_follows_stream_time_once_it_is_past_the_early_closing() -> None:
+def test_clock_follows_stream_time_after_early_close_time() -> None:
     context = Context(70, 90)
     clock = lateness_clock(context)
     context.now = 80
@@ -48,7 +48,7 @@ def test_a_clock_follows_stream_time_once_it_is_past_the_early_closing() -> None
     assert clock.stream_time == 100
 
 
-def test_a_late_record_is_counted_and_goes_to_its_child_with_its_lateness() -> None:
+def test_late_record_is_counted_and_forwarded_to_child_with_lateness() -> None:
     context: Any = Context(70, 90)
     late = late_call(context, lateness_clock(context), 5, Routes("results", "late"))
     late(Record("a", 7, 12), 10, 20)
@@ -56,7 +56,7 @@ def test_a_late_record_is_counted_and_goes_to_its_child_with_its_lateness() -> N
     assert context.forwarded == [("late", Record("a", Late(7, 10, 20, 90, 65), 12))]
 
 
-def test_a_late_record_is_only_counted_where_no_child_takes_it() -> None:
+def test_late_record_without_child_is_counted_only() -> None:
     context: Any = Context(70, -1)
     late_call(context, lateness_clock(context), 5, None)(Record("a", 7, 12), 10, 20)
     assert (context.dropped, context.forwarded) == (["late"], [])

@@ -1,1 +1,1 @@
-"""Tests of gRPC."""
+"""Tests of the gRPC server."""

@@ -1,4 +1,4 @@
-"""gRPC answers what HTTP does: by the same queries, for the same roles, within the same limits."""
+"""gRPC replies equal those of HTTP, with the same queries, roles and limits."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ REPLIES: dict[str, Any] = {
 
 
 class Client:
-    """Calls by their names."""
+    """A client that calls methods by name."""
 
     def __init__(self, channel: grpc.Channel, port: int) -> None:
         self._channel = channel
@@ -70,7 +70,7 @@ class Client:
         return method(request, metadata=(*metadata, *more), timeout=20)
 
     def begin(self, name: str, token: str | None, requests: Iterator[Any]) -> Any:
-        """Call a method whose request comes later, or never."""
+        """Call a method whose request arrives later, or never."""
         make: Any = self._channel.stream_unary(
             f"/{STATE}/{name}",
             request_serializer=lambda message: message.SerializeToString(),
@@ -80,7 +80,7 @@ class Client:
         return make.future(requests, metadata=metadata, timeout=20)
 
     def refused(self, *given: Any, **named: Any) -> tuple[str, str]:
-        """Return code and text of a call that fails."""
+        """Return code and text of a failing call."""
         try:
             next(self.call(*given, **named))
         except grpc.RpcError as exc:
@@ -154,9 +154,7 @@ def test_each_call_needs_its_role(client: Client) -> None:
             assert (code not in ("UNAUTHENTICATED", "PERMISSION_DENIED")) == may, (call, role)
 
 
-def test_its_roles_are_red_without_their_guard(
-    client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_role_test_fails_without_the_guard(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "require", lambda *_: None)
     with pytest.raises(AssertionError):
         test_each_call_needs_its_role(client)
@@ -172,7 +170,7 @@ def test_wrong_tokens_of_an_address_are_limited_and_a_valid_one_is_accepted(
         assert guessed.call("List", pb.ListRequest()).apps
 
 
-def test_only_trusted_proxies_name_the_client(tmp_path: Path) -> None:
+def test_only_trusted_proxies_set_the_client_address(tmp_path: Path) -> None:
     Committing(tmp_path, COUNTS).put([("a", 1)])
     wrong = "x" * 20
     for proxies, expected in ((("127.0.0.1",), "UNAUTHENTICATED"), ((), "RESOURCE_EXHAUSTED")):
@@ -186,8 +184,8 @@ def test_only_trusted_proxies_name_the_client(tmp_path: Path) -> None:
             assert codes == ["UNAUTHENTICATED", expected]
 
 
-def test_a_request_that_does_not_arrive_holds_no_call(tmp_path: Path) -> None:
-    """Without a token a call ends before its request; with one, after the limit."""
+def test_missing_request_holds_no_call(tmp_path: Path) -> None:
+    """Without a token, a call ends before its request; with one, after the time limit."""
     Committing(tmp_path, COUNTS).put([("a", 1)])
     never = threading.Event()
 
@@ -205,7 +203,7 @@ def test_a_request_that_does_not_arrive_holds_no_call(tmp_path: Path) -> None:
             never.set()
 
 
-def test_a_call_without_a_request_is_refused(client: Client) -> None:
+def test_call_without_a_request_is_refused(client: Client) -> None:
     assert client.begin("List", VIEWER, iter(())).exception(10).code().name == "INVALID_ARGUMENT"
 
 
@@ -215,10 +213,10 @@ def test_connections_above_the_limit_are_closed(tmp_path: Path) -> None:
         assert client.call("List", pb.ListRequest()).apps
         raw = [opened.enter_context(connected(client.port)) for _ in range(20)]
         assert sum(each.recv(100) == b"" for each in raw) == 18
-        assert client.call("List", pb.ListRequest()).apps  # by the connection that it has
+        assert client.call("List", pb.ListRequest()).apps  # over an existing connection
 
 
-def test_metadata_takes_no_memory_above_its_limit(client: Client) -> None:
+def test_metadata_above_the_limit_takes_no_memory(client: Client) -> None:
     before = resident_bytes()
     for _ in range(60):
         with pytest.raises(grpc.RpcError):
@@ -227,7 +225,7 @@ def test_metadata_takes_no_memory_above_its_limit(client: Client) -> None:
     assert client.call("List", pb.ListRequest()).apps
 
 
-def test_there_is_health_and_no_reflection(client: Client) -> None:
+def test_server_has_a_health_service_and_no_reflection(client: Client) -> None:
     check: Callable[[str], Any] = lambda name: health.HealthCheckRequest(service=name)  # noqa: E731
     service = "grpc.health.v1.Health"
     for name in ("", STATE):
@@ -242,7 +240,7 @@ def test_there_is_health_and_no_reflection(client: Client) -> None:
         assert client.refused(name, pb.ListRequest(), TOKEN, service)[0] == "UNIMPLEMENTED"
 
 
-def test_apps_and_stores(client: Client) -> None:
+def test_list_returns_apps_and_stores(client: Client) -> None:
     (app,) = client.call("List", pb.ListRequest(), VIEWER).apps
     assert [(app.name, store.name, store.kind) for store in app.stores] == [
         ("viewed", "counts", "key-value")
@@ -280,7 +278,9 @@ def test_apps_and_stores(client: Client) -> None:
         ),
     ],
 )
-def test_what_means_nothing_is_refused(client: Client, name: str, request_: Any, code: str) -> None:
+def test_invalid_request_is_refused_with_its_code(
+    client: Client, name: str, request_: Any, code: str
+) -> None:
     if code == "OK":
         client.call(name, request_)
     else:
@@ -293,7 +293,7 @@ def test_large_requests_are_refused(client: Client) -> None:
         client.call("List", pb.ListRequest(), "x" * 20_000)
 
 
-def test_keys_and_pages_at_their_version(tmp_path: Path) -> None:
+def test_keys_and_pages_are_read_at_their_version(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put((f"k{n:02}", n) for n in range(30))
     Savepoints(app.checkpoint, app.objects).create("then", FakeClock())
@@ -332,7 +332,7 @@ def test_keys_and_pages_at_their_version(tmp_path: Path) -> None:
         ]
 
 
-def test_windows(tmp_path: Path) -> None:
+def test_windows_of_a_key_are_read(tmp_path: Path) -> None:
     spec = window_store("counts", key=TEXT, value=INT64, windows=TumblingWindows(milliseconds(10)))
     app = Committing(tmp_path, spec)
     app.commit(lambda s, p: [s.put(Windowed(f"k{p}", t, t + 10), t) for t in (10, 20, 30)])
@@ -347,7 +347,7 @@ def test_windows(tmp_path: Path) -> None:
         assert len(some.rows) == 3
 
 
-def test_a_follower_gets_what_changes(tmp_path: Path) -> None:
+def test_follow_sends_changes_of_a_key(tmp_path: Path) -> None:
     app = Committing(tmp_path, COUNTS)
     app.put([("a", 1)])
     with calling(tmp_path, streams=1) as client:
@@ -363,7 +363,7 @@ def test_a_follower_gets_what_changes(tmp_path: Path) -> None:
         replies.cancel()
 
 
-def test_the_generated_code_is_of_the_definition(tmp_path: Path) -> None:
+def test_generated_code_matches_the_definition(tmp_path: Path) -> None:
     """Run `python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. SOURCE` in `packages/`."""
     source = "kstreams_serve/grpc/state.proto"
     subprocess.run(

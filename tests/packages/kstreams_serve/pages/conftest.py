@@ -1,4 +1,4 @@
-"""Chromium, one for all tests, skipped or failed without it; and an app with its server."""
+"""Fixtures: one Chromium for all tests, skipped or failed without it; an app with a server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.packages.kstreams_serve.pages.showing import showcase, showing
 from tests.packages.kstreams_serve.serving import Served
 
 _PATIENCE_MS = 30_000
-"""How long what is expected of a page may take: how fast pages are is not tested here."""
+"""Timeout for expected changes of a page; the speed of pages is not tested here."""
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +34,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Showcase:
     names = Names(words=(*Names().words, *(f"word{n}" for n in range(60))))
-    now = SystemClock().now_ms() + 20_000  # so that it is heard while the tests run
+    now = SystemClock().now_ms() + 20_000  # so that the app counts as running during the tests
     found = showcase(tmp_path_factory.mktemp("app"), now, names=names)
     found.fail(found.now_ms - 3_600_000)
     return found

@@ -1,4 +1,4 @@
-"""A server in a thread over an app that never ran, and its pages as a parser sees them."""
+"""A server in a thread over an app that never ran, and its parsed pages."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from kstreams_serve.settings import ServeSettings
 from tests.packages.kstreams_serve.serving import TOKENS, Served
 
 MOST_BYTES = 60_000
-"""What a page may have, whatever it is about."""
+"""Tags and attributes that every page may have."""
 
 VOID = {"meta", "link", "input", "br"}
 
 
 @dataclass
 class Element:
-    """An element, and all text in it."""
+    """An element and its text."""
 
     tag: str
     attributes: dict[str, str]
@@ -39,7 +39,7 @@ class Element:
 
 @dataclass
 class Html(HTMLParser):
-    """What a page has."""
+    """A parsed page."""
 
     data: bytes
     elements: list[Element] = field(default_factory=list)
@@ -72,7 +72,7 @@ class Html(HTMLParser):
             each.text += data
 
     def rows(self) -> list[list[str]]:
-        """Return the texts of the cells of all rows, heads left out."""
+        """Return the texts of the cells of all rows, without headers."""
         rows = [[cell.text.strip() for cell in row.cells] for row in self.all("tr", role="row")]
         return rows or [[cell.text.strip() for cell in row.cells] for row in self.all("tr")[1:]]
 
@@ -90,7 +90,7 @@ class Html(HTMLParser):
 
 
 def html(served: Served, path: str, *, status: int = 200, token: str | None = None) -> Html:
-    """Return a page."""
+    """Return a parsed page."""
     given = {} if token is None else {"token": token}
     answer = served.get(path, **given)
     assert (answer.status, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
@@ -131,7 +131,7 @@ def paths_of(app: Showcase) -> dict[str, str]:
 
 
 def refused_paths(app: Showcase) -> dict[str, str]:
-    """Return addresses that mean nothing."""
+    """Return invalid addresses."""
     base = f"/apps/{quote(app.names.app, safe='')}"
     return {
         "no app": "/apps/nowhere",
@@ -155,7 +155,7 @@ def server_of(*apps: Showcase, topics: bool = True, **settings: Any) -> Server:
 
 @contextmanager
 def showing(*apps: Showcase, topics: bool = True, **settings: Any) -> Iterator[Served]:
-    """Serve apps; with the topics of the first, whose batches seem to run again, too."""
+    """Serve apps, with the topics of the first and with simulated replays of its batches."""
     server = server_of(*apps, topics=topics, **settings)
     runner = uvicorn.Server(server.config)
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [server.socket]})

@@ -1,4 +1,4 @@
-"""Pages in Chromium: for everybody, live, without scripts, and with names that are markup."""
+"""Pages in Chromium: accessible, live, without scripts, and with markup in names."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def served(app: Showcase) -> Iterator[Served]:
 
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_for_everybody(
+def test_every_page_is_accessible(
     browser: Browser, app: Showcase, served: Served, scheme: Literal["light", "dark"], width: int
 ) -> None:
     axe = Axe()
@@ -54,7 +54,7 @@ def test_every_page_is_for_everybody(
     assert visitor.trouble == []
 
 
-def test_figures_change_while_they_are_looked_at_and_focus_stays(
+def test_figures_update_and_the_focus_stays(
     browser: Browser, app: Showcase, served: Served
 ) -> None:
     with visiting(browser, served) as visitor:
@@ -69,7 +69,7 @@ def test_figures_change_while_they_are_looked_at_and_focus_stays(
     assert visitor.trouble == []
 
 
-def test_a_server_that_is_not_heard_is_told_of_and_found_again(
+def test_lost_connection_is_shown_until_it_is_restored(
     browser: Browser, app: Showcase, served: Served
 ) -> None:
     with visiting(browser, served) as visitor:
@@ -89,7 +89,9 @@ def _without_events(route: Route) -> None:
         route.continue_()
 
 
-def test_all_is_done_by_keys_alone(browser: Browser, app: Showcase, served: Served) -> None:
+def test_all_actions_work_with_the_keyboard(
+    browser: Browser, app: Showcase, served: Served
+) -> None:
     with visiting(browser, served) as visitor:
         page = visitor.page
         visitor.go(paths_of(app)["overview"])
@@ -136,7 +138,9 @@ def test_first_live_update_when_a_link_has_the_focus_keeps_the_link_and_the_focu
         assert visitor.page.evaluate("document.activeElement === window.early")
 
 
-def test_pages_are_whole_without_scripts(browser: Browser, app: Showcase, served: Served) -> None:
+def test_pages_are_complete_without_scripts(
+    browser: Browser, app: Showcase, served: Served
+) -> None:
     with visiting(browser, served, scripts=False) as visitor:
         page = visitor.page
         for name, path in paths_of(app).items():
@@ -155,10 +159,10 @@ def test_pages_are_whole_without_scripts(browser: Browser, app: Showcase, served
         expect(page.get_by_role("heading", level=1)).to_have_text("the")
 
 
-def test_markup_in_every_field_does_nothing(browser: Browser, tmp_path: Path) -> None:
+def test_markup_in_any_field_has_no_effect(browser: Browser, tmp_path: Path) -> None:
     split, count, trend, sink, counts, windows = (
         " ".join(PAYLOADS[place::6]).replace("/", "") for place in range(6)
-    )  # a name with every payload is longer than a file's name may be
+    )  # a name with every payload is longer than a file name may be
     names = replace(
         hostile(" ".join(PAYLOADS[:3])),
         source=PAYLOADS[1],
@@ -188,7 +192,7 @@ def test_markup_in_every_field_does_nothing(browser: Browser, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_who_may_act_pauses_resumes_and_keeps_by_buttons(
+def test_buttons_pause_resume_and_make_savepoints_with_the_role_act(
     browser: Browser, app: Showcase, scripts: bool
 ) -> None:
     with (
@@ -202,7 +206,7 @@ def test_who_may_act_pauses_resumes_and_keeps_by_buttons(
         if scripts:
             app.commit(app.now_ms)
             expect(page.locator(".version")).to_contain_text(f"batch {app.batch}")
-            expect(why).to_have_value("<b>moving</b>")  # whoever types loses nothing
+            expect(why).to_have_value("<b>moving</b>")  # typed text is not lost
         page.get_by_role("button", name="Pause it").click()
         paused = page.locator(".band.warn")
         expect(paused).to_contain_text("<b>moving</b> (by anna")
@@ -213,7 +217,7 @@ def test_who_may_act_pauses_resumes_and_keeps_by_buttons(
         assert present_pause(home) is None
         visitor.go(paths["versions"])
         name = f"by hand {scripts}"
-        page.get_by_role("button", name="Make it").click()  # not sent: a name is needed
+        page.get_by_role("button", name="Make it").click()  # not sent: a name is required
         page.get_by_label("Name of the savepoint").fill(name)
         page.get_by_role("button", name="Make it").click()
         expect(page.get_by_role("rowheader", name=name, exact=True)).to_be_visible()

@@ -1,4 +1,4 @@
-"""Names, keys, values and errors that are markup are text on every page."""
+"""Markup in names, keys, values and errors is text on every page."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PAYLOADS = (
 
 
 def hostile(text: str) -> Names:
-    """Return names that are all this text, without the slashes that nodes and stores refuse."""
+    """Return names with this text, without slashes, which nodes and stores refuse."""
     part = text.replace("/", "")
     return replace(
         Names(),
@@ -68,7 +68,7 @@ def hostile(text: str) -> Names:
 
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Html]:
-    """The same pages with names that are words."""
+    """The same pages with names that are plain words."""
     app = showcase(
         tmp_path_factory.mktemp("app"), SystemClock().now_ms(), 1, partitions=2, names=hostile("a")
     )
@@ -78,15 +78,13 @@ def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Html]:
 
 
 @pytest.mark.parametrize("text", PAYLOADS)
-def test_markup_is_text_wherever_it_stands(
-    tmp_path: Path, usual: dict[str, Html], text: str
-) -> None:
+def test_markup_is_text_in_every_field(tmp_path: Path, usual: dict[str, Html], text: str) -> None:
     app = showcase(tmp_path, SystemClock().now_ms(), 1, partitions=2, names=hostile(text))
     app.fail(app.now_ms)
     with showing(app) as served:
         for name, path in paths_of(app).items():
             page, plain = _page(served, name, path), usual[name]
-            more = {"pre", "ul", "li"}  # of a value that is long, of keys that are near
+            more = {"pre", "ul", "li"}  # of a long value, and of similar keys
             assert _tags(page) <= _tags(plain) | more, name
             assert _attributes(page) <= _attributes(plain) | {"href", "tabindex"}, name
             hrefs = {each.attributes.get("href", "") for each in page.elements}
@@ -107,7 +105,7 @@ def _attributes(page: Html) -> set[str]:
 
 
 def _is_icon(element: Element) -> bool:
-    """Tell whether an element is the circle of the app's state, which depends on the time."""
+    """Return whether an element is the icon of the app's state, which depends on the time."""
     return element == Element("circle", {"cx": "8", "cy": "8", "r": "6"})
 
 

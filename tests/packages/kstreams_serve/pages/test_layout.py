@@ -1,4 +1,4 @@
-"""Things of a topology stand apart, in the order in which records go."""
+"""The layout of a topology: separate boxes, in the direction of records."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _check(layout: Layout, items: list[Item]) -> None:
 
 
 @given(_GRAPHS)
-def test_nothing_lies_over_anything_else_whatever_leads_where(
+def test_boxes_do_not_overlap_for_any_edges(
     graph: tuple[list[str], list[tuple[int, int]]],
 ) -> None:
     groups, pairs = graph
@@ -57,7 +57,7 @@ def test_nothing_lies_over_anything_else_whatever_leads_where(
     assert layout == laid_out(items, edges)
 
 
-def test_records_go_from_left_to_right_and_stores_hang_below() -> None:
+def test_records_flow_from_left_to_right_and_stores_are_below() -> None:
     items = [
         Item("in", "a"), Item("map", "a"), Item("edge", "a"),
         Item("count", "b"), Item("counts", "b", below="count"), Item("out", "b"),
@@ -71,5 +71,5 @@ def test_records_go_from_left_to_right_and_stores_hang_below() -> None:
     assert [route.tip is None for route in layout.routes] == [False] * 4 + [True]
 
 
-def test_nothing_is_drawn_of_nothing() -> None:
+def test_empty_topology_has_no_drawing() -> None:
     assert laid_out([], []).boxes == {}

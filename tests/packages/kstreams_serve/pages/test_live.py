@@ -1,4 +1,4 @@
-"""An open page gets the regions of it that change, and nothing else."""
+"""An open page receives only those of its regions that change."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _events(served: Served, path: str, token: str = TOKEN) -> Iterator[Iterator[
         connection.close()
 
 
-def test_what_changes_is_sent_as_the_page_would_show_it(tmp_path: Path) -> None:
+def test_changed_regions_are_sent_as_the_page_shows_them(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms() + 60_000, 3)
     with showing(app) as served:
         paths = paths_of(app)
@@ -58,14 +58,14 @@ def test_what_changes_is_sent_as_the_page_would_show_it(tmp_path: Path) -> None:
             assert next(event["value"] for event in key if "value" in event) != before
 
 
-def test_an_idle_page_is_told_now_and_then_that_it_is_heard(tmp_path: Path) -> None:
+def test_idle_page_receives_empty_events(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms() - 3_600_000, 1, recorded=False)
     with showing(app) as served, _events(served, paths_of(app)["versions"]) as events:
         assert next(events)
         assert next(events) == {}
 
 
-def test_who_may_not_see_a_page_may_not_follow_it(tmp_path: Path) -> None:
+def test_page_that_is_not_allowed_cannot_be_followed(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms(), 1)
     with showing(app) as served:
         for name, token, status in (("key", VIEWER, 403), ("overview", None, 401)):

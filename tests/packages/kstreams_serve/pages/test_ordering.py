@@ -1,4 +1,4 @@
-"""Buttons that give orders, for those who may; what other pages send does nothing."""
+"""Buttons for commands need the role `act`; forms of other sites have no effect."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def served(app: Showcase) -> Iterator[Served]:
 
 
 def send(served: Served, fields: dict[str, str], **headers: str) -> Answer:
-    """Send a form as a browser does that has signed in."""
+    """Send a form like a browser that is logged in."""
     cookie = served.server.context.doors.log_in(ACTOR, "").partition(";")[0]
     own = {
         "Content-Type": "application/x-www-form-urlencoded",
@@ -48,7 +48,7 @@ def forms(served: Served, path: str, token: str) -> list[str]:
     return [each.attributes["value"] for each in page.all("input", name="order")]
 
 
-def test_an_app_is_paused_and_resumed_by_buttons(app: Showcase, served: Served) -> None:
+def test_buttons_pause_and_resume_an_app(app: Showcase, served: Served) -> None:
     assert forms(served, BASE, ACTOR) == ["pause"]
     answer = send(served, {"order": "pause", "reason": "<b>moving</b>"})
     assert (answer.status, answer.headers["location"]) == (303, BASE)
@@ -60,7 +60,7 @@ def test_an_app_is_paused_and_resumed_by_buttons(app: Showcase, served: Served) 
     assert present_pause(app.checkpoint.home) is None
 
 
-def test_a_savepoint_is_made_by_a_button(served: Served) -> None:
+def test_button_makes_a_savepoint(served: Served) -> None:
     assert forms(served, f"{BASE}/versions", ACTOR) == ["savepoint"]
     answer = send(served, {"order": "savepoint", "name": "Dienstag früh"})
     assert (answer.status, answer.headers["location"]) == (303, f"{BASE}/versions")
@@ -69,7 +69,9 @@ def test_a_savepoint_is_made_by_a_button(served: Served) -> None:
     assert (again.status, b"That could not be done" in again.data) == (409, True)
 
 
-def test_others_are_shown_the_commands(app: Showcase, served: Served) -> None:
+def test_page_without_the_role_act_shows_commands_instead_of_buttons(
+    app: Showcase, served: Served
+) -> None:
     for path, command in (
         (BASE, "kstreams pause"),
         (f"{BASE}/versions", "kstreams state savepoint"),
@@ -81,7 +83,7 @@ def test_others_are_shown_the_commands(app: Showcase, served: Served) -> None:
         assert send(closed, {"order": "pause"}).status == 403
 
 
-def test_what_another_page_sends_does_nothing(app: Showcase, served: Served) -> None:
+def test_form_from_another_site_has_no_effect(app: Showcase, served: Served) -> None:
     for headers in (
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
@@ -93,7 +95,7 @@ def test_what_another_page_sends_does_nothing(app: Showcase, served: Served) -> 
     assert present_pause(app.checkpoint.home) is None
 
 
-def test_who_is_not_signed_in_any_more_is_led_to_a_page_that_there_is(served: Served) -> None:
+def test_expired_login_redirects_to_an_existing_page(served: Served) -> None:
     answer = send(served, {"order": "resume"}, Cookie="kstreams=x")
     assert (answer.status, answer.headers["location"]) == (303, "/login?next=%2F")
 

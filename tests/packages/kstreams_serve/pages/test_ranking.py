@@ -1,4 +1,4 @@
-"""What deserves a look is said, the worst first; where nothing does, nothing is."""
+"""Problems of an app are listed, the worst first; a healthy app has none."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from kstreams.checkpoint.pause import Pause
-from kstreams.checkpoint.status import QueryStatus
 from kstreams.ids import TaskId, TopicPartition
 from kstreams.state.log.totals import NodeCounts, Totals
 from kstreams.task.progress.task_meta import TaskMeta
 from kstreams.telemetry.unread import Unread
+from kstreams_admin.status import QueryStatus
 from kstreams_serve.pages.app_facts import AppFacts, Standing
 from kstreams_serve.pages.ranking import worst_first
 
@@ -42,11 +42,11 @@ def _facts(
     return AppFacts("app", Standing("running", "good"), [status], lag=found, **more)
 
 
-def _said(facts: AppFacts, shares: Mapping[str, float] | None = None) -> list[str]:
+def _problem_texts(facts: AppFacts, shares: Mapping[str, float] | None = None) -> list[str]:
     return [finding.text for finding in worst_first(facts, shares or {}, NOW)]
 
 
-def test_of_an_app_that_is_well_nothing_is_said() -> None:
+def test_healthy_app_has_no_problems() -> None:
     even = {0: 100, 1: 100, 2: 100}
     well = _facts(
         nodes={"count": NodeCounts(5, 5)},
@@ -54,7 +54,7 @@ def test_of_an_app_that_is_well_nothing_is_said() -> None:
         times={0: NOW, 1: NOW - 9_000, 2: -1},
         sizes={0: 50_000_000, 1: 50_000_000},
     )
-    assert _said(well, {"a": 0.3, "b": 0.3, "c": 0.4 - 1e-9}) == []
+    assert _problem_texts(well, {"a": 0.3, "b": 0.3, "c": 0.4 - 1e-9}) == []
 
 
 @pytest.mark.parametrize(
@@ -84,11 +84,13 @@ def test_of_an_app_that_is_well_nothing_is_said() -> None:
         ),
     ],
 )
-def test_each_kind_of_trouble_is_said(facts: AppFacts, shares: dict[str, float], text: str) -> None:
-    assert _said(facts, shares) == [text]
+def test_each_kind_of_problem_is_listed(
+    facts: AppFacts, shares: dict[str, float], text: str
+) -> None:
+    assert _problem_texts(facts, shares) == [text]
 
 
-def test_the_worst_comes_first_and_the_list_is_short() -> None:
+def test_worst_problem_is_first_and_the_list_is_short() -> None:
     lost = {f"node {n}": NodeCounts(100, 0, 0, {"late": n + 1}) for n in range(20)}
     found = worst_first(_facts(nodes=lost, lag={0: 1, 1: 99}), {"a": 0.9, "b": 0.1}, NOW)
     assert len(found) == 6
@@ -97,10 +99,10 @@ def test_the_worst_comes_first_and_the_list_is_short() -> None:
     assert [each.weight for each in found] == sorted((f.weight for f in found), reverse=True)
 
 
-def test_a_paused_app_is_not_told_to_commit() -> None:
-    assert _said(_facts(lag={0: 5}, wall_ms=1, pause=Pause(1, "work"))) == []
+def test_paused_app_has_no_problem_of_missing_commits() -> None:
+    assert _problem_texts(_facts(lag={0: 5}, wall_ms=1, pause=Pause(1, "work"))) == []
 
 
-def test_an_app_that_is_not_heard_comes_before_all() -> None:
+def test_missing_heartbeat_is_the_first_problem() -> None:
     facts = AppFacts("app", Standing("not heard", "bad"))
-    assert _said(facts) == ["The app is not heard"]
+    assert _problem_texts(facts) == ["The app is not heard"]

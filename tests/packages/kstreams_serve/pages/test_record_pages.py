@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from devtools.showcase import LETTERS, Names, Showcase
 from kstreams.clock import SystemClock
-from kstreams.moments import iso
+from kstreams_admin.moments import iso
 from kstreams_dead_letters.replaying import replay_letters
 from kstreams_forecast.app_forecast import Prices, forecast_app
 from tests.packages.kstreams_serve.pages.showing import (
@@ -20,7 +20,7 @@ from tests.packages.kstreams_serve.pages.showing import (
 from tests.packages.kstreams_serve.serving import Served
 
 
-def test_dead_letters_say_where_from_and_why_and_come_in_pages(tmp_path: Path) -> None:
+def test_dead_letters_page_shows_origin_and_reason_with_paging(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms(), 1)
     app.set_aside(57)
     with showing(app) as served:
@@ -47,7 +47,7 @@ def test_dead_letters_say_where_from_and_why_and_come_in_pages(tmp_path: Path) -
             assert served.get(f"{path.partition('?')[0]}?{wrong}").status in (400, 404)
 
 
-def test_dead_letters_of_a_server_that_reads_no_topics(app: Showcase) -> None:
+def test_dead_letters_page_without_topics(app: Showcase) -> None:
     with showing(app, topics=False) as served:
         page = html(served, paths_of(app)["letters"])
         assert "kstreams serve --connection" in page.text
@@ -74,7 +74,7 @@ def test_drops_are_shown_over_time(app: Showcase, served: Served) -> None:
     assert "Hours is one of" in html(served, f"{path}?hours=2", status=400).text
 
 
-def test_a_record_is_followed_and_asked_for(app: Showcase, served: Served) -> None:
+def test_trace_page_follows_a_record_and_has_a_form(app: Showcase, served: Served) -> None:
     page = html(served, paths_of(app)["trace"])
     assert page.one("h1").text == "Where lines/3@1902 went"
     assert [row[1] for row in page.rows()] == [
@@ -87,7 +87,7 @@ def test_a_record_is_followed_and_asked_for(app: Showcase, served: Served) -> No
     assert "named by topic, partition and offset" in html(served, half, status=400).text
 
 
-def test_rows_of_windows_are_chosen_by_time(app: Showcase, served: Served) -> None:
+def test_rows_of_windows_are_selected_by_time(app: Showcase, served: Served) -> None:
     windows = paths_of(app)["windows"]
     minute = app.now_ms // 60_000 * 60_000
     text = quote(iso(minute).removesuffix("Z"))
@@ -107,7 +107,7 @@ def test_rows_of_windows_are_chosen_by_time(app: Showcase, served: Served) -> No
     assert "an earlier version" in html(served, f"{windows}?at={quote(then)}").text
 
 
-def test_what_differs_between_two_versions(app: Showcase, served: Served) -> None:
+def test_diff_page_shows_the_rows_of_two_versions(app: Showcase, served: Served) -> None:
     path = paths_of(app)["diff"]
     rows = html(served, path).rows()
     assert {row[1] for row in rows} <= set(app._counts)
@@ -123,7 +123,7 @@ def test_what_differs_between_two_versions(app: Showcase, served: Served) -> Non
     html(served, path.replace("before=0", "cursor=x"), status=400)
 
 
-def test_pages_of_changes_have_each_of_them_once(tmp_path: Path) -> None:
+def test_pages_of_a_diff_list_each_change_once(tmp_path: Path) -> None:
     names = Names(words=tuple(f"word{n:03}" for n in range(120)))
     app = showcase(tmp_path, SystemClock().now_ms(), 12, names=names)
     with showing(app) as served:
@@ -138,16 +138,14 @@ def test_pages_of_changes_have_each_of_them_once(tmp_path: Path) -> None:
         assert [word for _, word in signs] == sorted(word for _, word in signs)
 
 
-def test_the_forecast_follows_the_trigger(app: Showcase, served: Served) -> None:
+def test_forecast_page_follows_the_trigger(app: Showcase, served: Served) -> None:
     path = f"{paths_of(app)['overview']}/forecast"
-    assert "43,200" in html(served, path).text  # a batch each two seconds
+    assert "43,200" in html(served, path).text  # a batch every two seconds
     assert "8,640" in html(served, f"{path}?trigger=10").text
     assert "whole number" in html(served, f"{path}?trigger=0", status=400).text
 
 
-def test_the_forecast_says_what_it_costs_at_the_prices_that_are_given(
-    app: Showcase, served: Served
-) -> None:
+def test_forecast_page_uses_the_given_prices(app: Showcase, served: Served) -> None:
     path = f"{paths_of(app)['overview']}/forecast"
     shown = forecast_app(app.checkpoint, app.objects, prices=Prices(1_000, 0))
     page = html(served, f"{path}?put_price=1000&storage_price=0")

@@ -1,4 +1,4 @@
-"""The way in for browsers: a token in a form, never in an address; nobody is led elsewhere."""
+"""The login for browsers: a token in a form, never in a URL; no redirect to other sites."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _post(served: Served, path: str, fields: dict[str, str], **headers: str) -> 
     return served.ask("POST", path, token=None, headers=named, body=urlencode(fields).encode())
 
 
-def test_a_token_is_taken_once_for_a_cookie_that_scripts_do_not_see(served: Served) -> None:
+def test_login_exchanges_a_token_for_a_cookie_hidden_from_scripts(served: Served) -> None:
     answer = _post(served, "/login", {"token": f" {TOKEN} ", "next": "/apps/word-count?a=b"})
     assert (answer.status, answer.headers["location"]) == (303, "/apps/word-count?a=b")
     cookie = answer.headers["set-cookie"]
@@ -42,7 +42,7 @@ def test_a_token_is_taken_once_for_a_cookie_that_scripts_do_not_see(served: Serv
     assert "Max-Age=0" in left.headers["set-cookie"]
 
 
-def test_a_wrong_token_is_told_in_a_sentence(served: Served) -> None:
+def test_wrong_token_is_reported_in_a_sentence(served: Served) -> None:
     answer = _post(served, "/login", {"token": "wrong-wrong-wrong-wrong", "next": "/"})
     assert answer.status == 401
     assert b"This token is none of this server&#39;s." in answer.data
@@ -53,7 +53,7 @@ def test_a_wrong_token_is_told_in_a_sentence(served: Served) -> None:
     "after",
     ["https://evil.example/", "//evil.example", "/\\evil.example", "evil", "/a b", "/\nx", ""],
 )
-def test_nobody_is_led_elsewhere(served: Served, after: str) -> None:
+def test_login_redirects_only_to_pages_of_the_server(served: Served, after: str) -> None:
     assert _post(served, "/login", {"token": TOKEN, "next": after}).headers["location"] == "/"
     if not after.isprintable():
         assert served.get(f"/login?next={quote(after)}", token=None).status == 400
@@ -62,13 +62,13 @@ def test_nobody_is_led_elsewhere(served: Served, after: str) -> None:
         assert page.one("input", name="next").attributes["value"] == "/"
 
 
-def test_forms_of_other_pages_do_nothing(served: Served) -> None:
+def test_login_forms_of_other_sites_have_no_effect(served: Served) -> None:
     for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
         answer = _post(served, "/login", {"token": TOKEN, "next": "/"}, **headers)
         assert (answer.status, "set-cookie" in answer.headers) == (403, False)
 
 
-def test_a_link_from_elsewhere_leads_to_the_login_page_and_on_with_one_click(
+def test_link_from_another_site_leads_to_the_login_page_and_on_with_one_click(
     served: Served,
 ) -> None:
     way = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
@@ -78,7 +78,7 @@ def test_a_link_from_elsewhere_leads_to_the_login_page_and_on_with_one_click(
     assert page.one("a", href="/apps/word-count").text == "Go on"
 
 
-def test_a_token_in_an_address_is_refused_and_forms_are_bounded(served: Served) -> None:
+def test_token_in_a_url_is_refused_and_forms_have_a_size_limit(served: Served) -> None:
     assert served.get(f"/login?token={TOKEN}", token=None).status == 400
     assert _post(served, "/login", {"token": "x" * 9000}).status == 413
     assert _post(served, "/login", {}, **{"Content-Type": "application/json"}).status == 415

@@ -1,4 +1,4 @@
-"""What each page says, also of apps of which little is known, and to whom."""
+"""The contents of each page, also for apps with little data, and by role."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.packages.kstreams_serve.pages.showing import (
 from tests.packages.kstreams_serve.serving import SCRAPER, TOKEN, VIEWER, Served, context_of
 
 
-def test_each_page_has_a_title_its_place_and_what_reads_well_aloud(
+def test_each_page_has_title_navigation_and_labels_for_screen_readers(
     app: Showcase, served: Served
 ) -> None:
     for name, path in paths_of(app).items():
@@ -46,7 +46,7 @@ def test_each_page_has_a_title_its_place_and_what_reads_well_aloud(
             assert hidden or "hidden" in field.attributes or field.attributes["id"] in named, name
 
 
-def test_pages_load_nothing_but_what_the_server_has(app: Showcase, served: Served) -> None:
+def test_pages_load_only_resources_of_the_server(app: Showcase, served: Served) -> None:
     asked = set()
     for path in [*paths_of(app).values(), "/login"]:
         answer = served.get(path)
@@ -67,7 +67,7 @@ def test_pages_load_nothing_but_what_the_server_has(app: Showcase, served: Serve
         assert (answer.status, "immutable" in answer.headers["cache-control"]) == (200, True)
 
 
-def test_what_can_be_said_of_an_app_is_on_its_pages(app: Showcase, served: Served) -> None:
+def test_pages_show_all_data_of_an_app(app: Showcase, served: Served) -> None:
     paths, names = paths_of(app), app.names
     overview = html(served, paths["overview"])
     assert overview.one("span", role="status").text == "running"
@@ -106,7 +106,7 @@ def test_stores_are_searched_and_read_at_earlier_versions(app: Showcase, served:
     assert "gone" in gone.one("h1").text
 
 
-def test_pages_of_rows_go_on_at_the_same_version(app: Showcase, served: Served) -> None:
+def test_pages_of_rows_continue_at_the_same_version(app: Showcase, served: Served) -> None:
     windows = paths_of(app)["windows"]
     page = html(served, windows)
     keys = [row[0] for row in page.rows()]
@@ -116,9 +116,7 @@ def test_pages_of_rows_go_on_at_the_same_version(app: Showcase, served: Served) 
     assert (set(keys), len(keys) > 50) == (set(app._counts), True)
 
 
-def test_the_history_of_a_key_says_which_batches_have_changed_it(
-    app: Showcase, served: Served
-) -> None:
+def test_history_of_a_key_lists_the_batches_that_changed_it(app: Showcase, served: Served) -> None:
     page = html(served, f"{paths_of(app)['store']}/history?key=the")
     rows = page.rows()
     assert [row[0] for row in rows] == sorted((row[0] for row in rows), key=int, reverse=True)
@@ -128,7 +126,7 @@ def test_the_history_of_a_key_says_which_batches_have_changed_it(
     assert then.one("p", class_="big").text == rows[1][3]
 
 
-def test_a_key_that_is_not_there_shows_those_beside_it(app: Showcase, served: Served) -> None:
+def test_missing_key_shows_adjacent_keys(app: Showcase, served: Served) -> None:
     page = html(served, f"{paths_of(app)['store']}/key?key=thb", status=404)
     near = [each.text for each in page.all("a", class_="mono")]
     words = sorted(app._counts)
@@ -139,13 +137,13 @@ def test_a_key_that_is_not_there_shows_those_beside_it(app: Showcase, served: Se
     assert "In 1 of 2 stores" in page.text or "In 2 of 2 stores" in page.text
 
 
-def test_addresses_that_mean_nothing_are_told_so_in_html(app: Showcase, served: Served) -> None:
+def test_invalid_address_is_an_html_page_with_the_error(app: Showcase, served: Served) -> None:
     for name, path in refused_paths(app).items():
         page = html(served, path, status=400 if name == "no sorting" else 404)
         assert page.one("h1").text, name
 
 
-def test_commands_that_pages_show_are_those_that_there_are(app: Showcase, served: Served) -> None:
+def test_commands_on_pages_exist(app: Showcase, served: Served) -> None:
     shown = {
         each.text
         for name, path in paths_of(app).items()
@@ -159,13 +157,13 @@ def test_commands_that_pages_show_are_those_that_there_are(app: Showcase, served
         words = shlex.split(text)[1:]
         while isinstance(command, click.Group):
             command = command.commands[words.pop(0)]
-        command.make_parser(context).parse_args(words)  # raises for what is no option
+        command.make_parser(context).parse_args(words)  # raises for unknown options
 
 
 # ---------------------------------------------------------------- roles
 
 
-def test_each_page_asks_for_its_role(app: Showcase, served: Served) -> None:
+def test_each_page_needs_its_role(app: Showcase, served: Served) -> None:
     actions = [each for each in Site(context_of()).actions() if each.method == "GET"]
     open_ = [each.path for each in actions if each.role is Role.OPEN]
     assert all(path == "/login" or path.startswith("/static/") for path in open_)
@@ -178,7 +176,7 @@ def test_each_page_asks_for_its_role(app: Showcase, served: Served) -> None:
         assert "role data" in page.text
 
 
-def test_who_may_not_see_data_sees_no_keys_values_and_texts_of_errors(
+def test_role_without_data_sees_no_keys_values_or_error_texts(
     app: Showcase, served: Served
 ) -> None:
     secrets = [app.names.error, "fix the processor"]
@@ -199,10 +197,10 @@ def test_who_may_not_see_data_sees_no_keys_values_and_texts_of_errors(
         app.checkpoint.home.forget_pause()
 
 
-# ---------------------------------------------------------------- little or much
+# ---------------------------------------------------------------- little or much data
 
 
-def test_an_app_that_records_nothing_is_shown_by_its_commits(tmp_path: Path) -> None:
+def test_app_without_telemetry_is_shown_by_its_commits(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms(), 3, recorded=False)
     with showing(app) as served:
         paths = paths_of(app)
@@ -216,7 +214,7 @@ def test_an_app_that_records_nothing_is_shown_by_its_commits(tmp_path: Path) -> 
         assert html(served, paths["key"]).one("p", class_="big").text
 
 
-def test_an_app_that_has_committed_nothing_says_so(tmp_path: Path) -> None:
+def test_app_without_commits_shows_empty_pages(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms(), 0)
     with showing(app) as served:
         app.batch = 0
@@ -230,7 +228,7 @@ def test_an_app_that_has_committed_nothing_says_so(tmp_path: Path) -> None:
                 assert "The store is empty" in page.text
 
 
-def test_an_app_that_is_not_heard_or_has_failed_leads_with_that(tmp_path: Path) -> None:
+def test_missing_heartbeat_or_failure_is_shown_first(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms(), 2)
     app.beat(AppState.RUNNING, app.now_ms - 60_000)
     with showing(app) as served:
@@ -245,7 +243,7 @@ def test_an_app_that_is_not_heard_or_has_failed_leads_with_that(tmp_path: Path) 
         assert "The app has failed." in errors.one("p", class_="band bad").text
 
 
-def test_many_tasks_are_shown_page_by_page_and_no_page_is_large(tmp_path: Path) -> None:
+def test_many_tasks_are_paged_and_no_page_is_large(tmp_path: Path) -> None:
     app = showcase(tmp_path, SystemClock().now_ms() + 20_000, 3, partitions=500)
     with showing(app) as served:
         for name, path in paths_of(app).items():
@@ -260,7 +258,7 @@ def test_many_tasks_are_shown_page_by_page_and_no_page_is_large(tmp_path: Path) 
         assert len(html(served, f"{tasks}?find=by-word/49").rows()) == 11
 
 
-def test_the_page_of_apps_has_each_of_them(app: Showcase, served: Served) -> None:
+def test_page_of_apps_lists_each_app(app: Showcase, served: Served) -> None:
     page = html(served, "/", token=TOKEN)
     assert page.one("h2").text == app.names.app
     assert page.one("h1").text == "Apps"

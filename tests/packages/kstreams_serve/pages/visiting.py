@@ -1,4 +1,4 @@
-"""A browser that notes all that a page should not do."""
+"""A browser that records everything a page must not do."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ document.addEventListener("securitypolicyviolation",
 
 @dataclass
 class Visitor:
-    """Somebody who is signed in, and what went wrong on the pages that they saw.
+    """A user who is logged in, and the problems of the visited pages.
 
     Attributes:
-        trouble: Requests to elsewhere, reports of the policy, errors of scripts, dialogs.
+        trouble: Requests to other servers, reports of the content policy, script errors, dialogs.
     """
 
     page: Page
@@ -47,7 +47,7 @@ def visiting(
     scripts: bool = True,
     token: str = TOKEN,
 ) -> Iterator[Visitor]:
-    """Sign in by the form, in a browser of its own."""
+    """Log in by the form, in a new browser context."""
     context: BrowserContext = browser.new_context(
         viewport={"width": width, "height": 800},
         color_scheme=scheme,

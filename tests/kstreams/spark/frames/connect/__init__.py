@@ -1,3 +1,3 @@
-"""Topologies on DataFrames over Spark Connect, on a server of their own process."""
+"""Topologies on DataFrames over Spark Connect, on a server in a separate process."""
 
 from __future__ import annotations

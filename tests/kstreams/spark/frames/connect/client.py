@@ -1,4 +1,4 @@
-"""A client that starts a query on a server and waits for it: `client.py URL HOME`."""
+"""A client process that starts a query on a server and waits for it: `client.py URL HOME`."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def started(streams: Streams, *, to_the_end: bool) -> StreamingQuery:
     """Start the query from its checkpoint.
 
     Args:
-        streams: The home.
-        to_the_end: Whether it ends with what is there; else it goes on for ever.
+        streams: The directories of the query.
+        to_the_end: Stop at the end of the present input; otherwise run until stopped.
     """
     writer = (
         results(streams)
@@ -43,7 +43,7 @@ def started(streams: Streams, *, to_the_end: bool) -> StreamingQuery:
 
 
 def main() -> None:
-    """Start the query; it stays when this process is killed."""
+    """Start the query; it continues if this process is killed."""
     session = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
     for name, value in SETTINGS.items():
         session.conf.set(name, value)

@@ -1,4 +1,4 @@
-"""A session of the tests' server with the settings that streams of DataFrames want."""
+"""A session of the Spark Connect server with the settings for streams of DataFrames."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def connect_session(connect_server: SparkConnectServer) -> Iterator[SparkSession
 
 @pytest.fixture(autouse=True)
 def connect_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let PySpark know that sessions are remote, as `SparkSession.builder.remote` does for good.
+    """Make PySpark treat sessions as remote, as `SparkSession.builder.remote` does permanently.
 
-    Other tests of this process have a classic one.
+    Other tests of this process use a classic session.
     """
     monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")
 
 
 @pytest.fixture
 def streams(tmp_path: Path, connect_session: SparkSession) -> Streams:
-    """Directories of a test's own."""
+    """Return stream directories of one test."""
     return Streams(tmp_path, connect_session)

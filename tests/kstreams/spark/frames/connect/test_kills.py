@@ -1,4 +1,4 @@
-"""Clients and servers of Spark Connect are killed; each count comes once."""
+"""Clients and servers of Spark Connect are killed; each result is written once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WITHIN_S = 240
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[SparkConnectServer]:
-    """A server of the test's own, to be killed."""
+    """A server that the test may kill."""
     with SparkConnectServer(tmp_path / "server", modules=[ROOT]) as running:
         yield running
 
@@ -64,7 +64,7 @@ def streams_on(server: SparkConnectServer, home: Path) -> Streams:
     return Streams(home, session)
 
 
-def test_a_query_that_outlives_its_client_and_one_whose_server_dies_count_once(
+def test_each_result_is_written_once_if_client_or_server_is_killed(
     tmp_path: Path, server: SparkConnectServer
 ) -> None:
     writing = Streams(tmp_path, connect_to(server))
@@ -78,7 +78,7 @@ def test_a_query_that_outlives_its_client_and_one_whose_server_dies_count_once(
         left = commits(tmp_path)
         wait_until(lambda: commits(tmp_path) >= left + 2, "the query ended with its client")
 
-        client(server, tmp_path, stack)  # its start takes the query over
+        client(server, tmp_path, stack)  # the second start takes over the query
         left = commits(tmp_path)
         wait_until(lambda: commits(tmp_path) >= left + 2, "the second client's makes no batch")
         assert commits(tmp_path) < len(BATCHES), "nothing was left to do"
@@ -91,7 +91,7 @@ def test_a_query_that_outlives_its_client_and_one_whose_server_dies_count_once(
     streams.session.stop()
 
 
-def test_a_server_that_dies_between_two_sinks_loses_nothing(
+def test_server_killed_between_two_sinks_loses_nothing(
     tmp_path: Path, server: SparkConnectServer
 ) -> None:
     streams = streams_on(server, tmp_path)

@@ -1,4 +1,4 @@
-"""On Spark Connect a topology gives what the test driver gives, as streams and bounded."""
+"""On Spark Connect a topology gives the results of the test driver, streaming and bounded."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ON_BOTH: list[tuple[Any, Operator]] = [
     (CASES[1], "transform-with-state"),
     (CASES[1], "group-state"),
 ]
-"""The edge by `transform-with-state` is below, with two sinks."""
+"""A case with two sinks has the repartition by `transform-with-state` below."""
 
 
 @pytest.mark.parametrize(("case", "operator"), ON_BOTH, ids=[operator for _, operator in ON_BOTH])
-def test_a_stream_gives_what_the_driver_gives(
+def test_stream_gives_results_of_test_driver(
     streams: Streams, case: Any, operator: Operator
 ) -> None:
     _, make, source, batches, sinks = case
@@ -47,7 +47,7 @@ def test_a_stream_gives_what_the_driver_gives(
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
-def test_a_bounded_frame_gives_all_at_once(streams: Streams, case: Any) -> None:
+def test_bounded_frame_gives_all_results_in_one_batch(streams: Streams, case: Any) -> None:
     _, make, source, batches, sinks = case
     for batch in batches:
         streams.write(source, batch)
@@ -58,7 +58,7 @@ def test_a_bounded_frame_gives_all_at_once(streams: Streams, case: Any) -> None:
     assert by_topic(results.all, sinks) == expected
 
 
-def test_two_sinks_of_one_query_are_one_sink_that_divides_rows(streams: Streams) -> None:
+def test_two_sinks_are_written_by_one_sink_that_splits_rows(streams: Streams) -> None:
     for batch in TEXT_LINES:
         streams.write(LINES, batch)
     results = transform_frames(
@@ -94,7 +94,7 @@ def failing() -> Topology:
     return builder.build()
 
 
-def test_what_a_task_raises_reaches_the_client_typed(streams: Streams) -> None:
+def test_error_of_task_reaches_client_with_its_type(streams: Streams) -> None:
     streams.write(WORDS, [Record("a", "a", 1), Record("b", "b", 2)])
     results = transform_frames(
         failing(),

@@ -1,4 +1,4 @@
-"""Several sinks of one query on Spark Connect, where functions run apart from the query."""
+"""Several sinks of one query on Spark Connect, where functions run outside of the client."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.kstreams.spark.frames.two_sinks import fail_between_the_sinks
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
 
-def test_two_sinks_are_computed_once_and_lose_nothing(streams: Streams) -> None:
+def test_two_sinks_are_computed_once_without_loss(streams: Streams) -> None:
     fail_between_the_sinks(streams)
 
 
-def test_a_function_that_does_not_go_to_the_server_is_refused(streams: Streams) -> None:
+def test_function_that_cannot_be_sent_to_server_is_rejected(streams: Streams) -> None:
     lock, lines = threading.Lock(), streams.stream(LINES)
     results = transform_frames(
         word_count(), {LINES: lines}, state=streams.state, tasks=2, packages=()

@@ -1,4 +1,4 @@
-"""The buffer against a plain dict."""
+"""The buffer store, compared with a dict."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ steps = st.lists(
 
 
 @given(steps)
-def test_records_leave_in_the_order_of_time_then_key(steps: list[Any]) -> None:
+def test_records_are_released_in_order_of_time_and_key(steps: list[Any]) -> None:
     base = MemoryStore(["b"])
     overlay = Overlay(base)
     store: BufferRows[str, int] = BufferRows.of(SPEC.open(overlay))
@@ -63,7 +63,7 @@ def test_records_leave_in_the_order_of_time_then_key(steps: list[Any]) -> None:
 
 
 @given(RECORDS)
-def test_what_is_cut_short_is_refused(record: Record[str, int | None]) -> None:
+def test_truncated_row_is_rejected(record: Record[str, int | None]) -> None:
     serde = KeptSerde(INT64)
     data = serde.serialize((record.value, record.timestamp, record.headers))
     with pytest.raises(DeserializationError):

@@ -1,4 +1,4 @@
-"""Changes of a join store, by rows and by blocks, for tests of changelogs."""
+"""Changes of a join store, in rows and in blocks, for tests of changelogs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kstreams.state.stores.join.tail import Elements, JoinTail
 __all__ = ("put_packed", "put_remembered", "remembered")
 
 _Change = tuple[int, int, "int | None"]
-"""A key, a time, and a value."""
+"""Key, time and value."""
 
 SETUP = Setup.of(20, 10, 5)
 
 
 def put_remembered(store: Any, change: _Change) -> None:
-    """Remember a record; None forgets, 5 adds many."""
+    """Remember a record; None removes it, 5 adds many."""
     key, time, value = change
     rows: JoinRows[int, int, int] = JoinRows.of(store)
     rows.set_up(SETUP)
@@ -39,7 +39,7 @@ def put_remembered(store: Any, change: _Change) -> None:
 
 
 def put_packed(store: Any, change: _Change) -> None:
-    """Remember a record by columns; None forgets what is older, 5 settles what waits."""
+    """Remember a record by columns; None removes older ones, 5 settles waiting ones."""
     key, time, value = change
     rows: JoinRows[int, int, int] = JoinRows.of(store)
     tail = JoinTail(rows, JoinColumns(rows), rows.set_up(SETUP))

@@ -1,4 +1,4 @@
-"""What joins by columns keep in blocks is what rows would have, and no byte of it may change."""
+"""Join stores written by columns: blocks have the contents of rows, and damage is detected."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SPEC = join_store("s", key=TEXT, left=TEXT, right=TEXT)
 SETUP = Setup.of(20, 20, 5)
 
 Put = tuple[int, str, int, int, int]
-"""Side, key, time, fate, and how often."""
+"""Side, key, time, fate, and number of repetitions."""
 
 rows = st.tuples(
     st.integers(0, 1),
@@ -52,12 +52,12 @@ def ints(values: list[int]) -> Any:
 
 
 def headers(number: int) -> Headers:
-    """Return the headers of a record: those of every third have none."""
+    """Return the headers of a record: none for every third."""
     return (("number", str(number).encode()), ("none", None)) if number % 3 else ()
 
 
 def put(overlay: Overlay, batch: list[Put], *, settles: bool = True) -> None:
-    """Let a batch come, which settles what is the oldest that waits in blocks."""
+    """Process a batch, which optionally settles the oldest waiting records in blocks."""
     kept: JoinRows[str, str, str] = JoinRows.of(SPEC.open(overlay))
     blocks = JoinTail(kept, JoinColumns(kept), kept.set_up(SETUP))
     clocks, found = kept.clocks(), blocks.read()
@@ -84,7 +84,7 @@ def put(overlay: Overlay, batch: list[Put], *, settles: bool = True) -> None:
 
 
 def content(overlay: Overlay) -> list[Any]:
-    """Return what a store has, but for where; what is beyond its memory may be there yet."""
+    """Return the contents of a store, whatever their layout; expired ones may be included."""
     kept: JoinRows[str, str, str] = JoinRows.of(SPEC.open(overlay))
     clocks, setup = kept.clocks(), kept.setup() or SETUP
     return [
@@ -96,7 +96,7 @@ def content(overlay: Overlay) -> list[Any]:
 
 @pytest.mark.parametrize("room", [0, 600, 1 << 20])
 @given(given_batches=batches)
-def test_blocks_and_rows_hold_the_same(room: int, given_batches: list[list[Put]]) -> None:
+def test_blocks_and_rows_have_same_contents(room: int, given_batches: list[list[Put]]) -> None:
     found: list[list[Any]] = []
     for limit in (1 << 20, room):
         base = MemoryStore(["s"])
@@ -104,7 +104,7 @@ def test_blocks_and_rows_hold_the_same(room: int, given_batches: list[list[Put]]
             patch.setattr(tail, "TAIL_BYTES", limit)
             for batch in given_batches:
                 overlay = Overlay(base)
-                put(overlay, batch, settles=room == 1 << 20)  # of blocks alone
+                put(overlay, batch, settles=room == 1 << 20)  # of blocks only
                 base.write(overlay.changes())
         found.append(content(Overlay(base)))
         unpacked = Overlay(base)
@@ -125,7 +125,7 @@ def test_blocks_and_rows_hold_the_same(room: int, given_batches: list[list[Put]]
 
 
 @given(given_batches=batches)
-def test_what_is_kept_in_memory_is_what_blocks_say(given_batches: list[list[Put]]) -> None:
+def test_elements_cached_in_memory_equal_elements_in_blocks(given_batches: list[list[Put]]) -> None:
     base = MemoryStore(["s"])
     kept = Overlay(base)
     for batch in given_batches:
@@ -144,7 +144,7 @@ def test_what_is_kept_in_memory_is_what_blocks_say(given_batches: list[list[Put]
     assert found[0] == found[1]
 
 
-def test_what_has_come_is_cut_into_blocks_that_a_topic_takes() -> None:
+def test_new_elements_are_split_into_blocks_within_message_limit() -> None:
     base = MemoryStore(["s"])
     overlay = Overlay(base)
     joined: JoinRows[str, str, str] = JoinRows.of(SPEC.open(overlay))
@@ -186,7 +186,7 @@ def block(headers: pa.Array | None = None) -> bytes:
 SOME_HEADERS = pa.array([b"", write_headers((("name", b"value"),))], pa.binary())
 
 
-def test_a_block_has_the_headers_of_waiting_elements() -> None:
+def test_block_has_headers_of_waiting_elements() -> None:
     found = read_block(block(SOME_HEADERS))
     assert found.headers is not None
     assert list(map(read_headers, objects_of(found.headers))) == [(), (("name", b"value"),)]
@@ -195,11 +195,11 @@ def test_a_block_has_the_headers_of_waiting_elements() -> None:
     assert read_block(block()).headers is None
 
 
-def test_a_store_in_another_has_the_headers_of_waiting_records() -> None:
+def test_migrated_store_has_headers_of_waiting_records() -> None:
     came = Overlay(MemoryStore(["s"]))
     put(came, [(0, "a", 10, 1, 3), (1, "b", 12, 0, 1)])
     expected = sorted((n, headers(n)) for n in range(3))
-    for _ in range(2):  # blocks, then rows
+    for _ in range(2):  # first blocks, then rows
         other = Overlay(MemoryStore(["s"]))
         fill = SPEC.kind.filling(SPEC, other)
         for content in SPEC.kind.contents(SPEC, came):
@@ -211,26 +211,26 @@ def test_a_store_in_another_has_the_headers_of_waiting_records() -> None:
 
 
 @pytest.mark.parametrize("headers", [None, SOME_HEADERS], ids=["plain", "headers"])
-def test_a_block_that_is_cut_short_or_changed_is_refused(headers: pa.Array | None) -> None:
+def test_truncated_or_changed_block_is_rejected(headers: pa.Array | None) -> None:
     data = block(headers)
     assert objects_of(read_block(data).keys) == [b"a", b"bc"]
     for end in range(len(data)):
         with pytest.raises(DeserializationError):
             read_block(data[:end])
-    ends = data.rindex(struct.pack("<II", 1, 3))  # of the keys
+    ends = data.rindex(struct.pack("<II", 1, 3))  # in the keys
     with pytest.raises(DeserializationError, match="do not fit together"):
         read_block(data[:ends] + struct.pack("<II", 4, 3) + data[ends + 8 :])
     with pytest.raises(DeserializationError, match="expected a block"):
         read_block(b"\x02" + data[1:])
 
 
-def test_a_piece_of_a_column_is_written_by_itself() -> None:
+def test_slice_of_column_is_written_without_the_rest() -> None:
     whole = pa.array([b"aa", b"b", b"", b"cc"])
     one = Block(whole[1:3], ints([1, 2]), ints([3, 4]), ints([0, 0]), whole[2:4], ints([]))
     found = read_block(write_block(one))
     assert (objects_of(found.keys), objects_of(found.values)) == ([b"b", b""], [b"", b"cc"])
 
 
-def test_a_block_of_no_side_is_refused() -> None:
+def test_block_of_unknown_side_is_rejected() -> None:
     with pytest.raises(DeserializationError, match="expected the key of a join's row"):
         JoinKeySerde(TEXT).deserialize(b"\x03\x02" + bytes(16))

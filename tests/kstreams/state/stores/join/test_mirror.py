@@ -1,4 +1,4 @@
-"""Stores of self-joins that have the left side alone get the right side, once."""
+"""Self-join stores with only a left side get the right side, once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def remembered(overlay: Overlay) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("packed", [False, True], ids=["rows", "blocks"])
-def test_mirror_copies_the_left_side_once(packed: bool) -> None:
+def test_mirror_copies_left_side_once(packed: bool) -> None:
     overlay = Overlay(MemoryStore([SPEC.name]))
     put(overlay, [(0, "a", 10, 0, 1), (0, "b", 12, 0, 40)])
     rows: JoinRows[str, str, str] = JoinRows.of(SPEC.open(overlay))
@@ -37,7 +37,7 @@ def test_mirror_copies_the_left_side_once(packed: bool) -> None:
         assert rows.clocks().newest_right == rows.clocks().newest_left == 12
 
 
-def test_mirror_leaves_a_store_with_right_records_as_it_is() -> None:
+def test_mirror_leaves_store_with_right_records_unchanged() -> None:
     overlay = Overlay(MemoryStore([SPEC.name]))
     put(overlay, [(0, "a", 10, 0, 1), (1, "a", 11, 0, 1)])
     rows: JoinRows[str, str, str] = JoinRows.of(SPEC.open(overlay))

@@ -1,4 +1,4 @@
-"""Values with a time to live against a dictionary that knows when each was put."""
+"""Values with a time to live, compared with a dictionary of put times."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TTL = 10
 
 @dataclass
 class Moving:
-    """Times that a test moves."""
+    """Times that a test changes."""
 
     stream_time: int = -1
     wall_time: int = 0
@@ -47,7 +47,7 @@ STEPS = st.lists(
 @pytest.mark.parametrize("clock", ["stream", "wall"])
 @settings(deadline=None, max_examples=40)
 @given(steps=STEPS)
-def test_a_value_is_there_until_its_time_has_passed(
+def test_value_is_present_until_its_time_to_live_ends(
     backend: StateBackend, clock: TtlClock, steps: list[tuple[str, str, int]]
 ) -> None:
     times = Moving()
@@ -88,7 +88,7 @@ def test_a_value_is_there_until_its_time_has_passed(
         assert [k for k, _, _ in ExpiringRows.of(store.live).expiries()] == list(living())
 
 
-def test_what_has_expired_is_deleted_bit_by_bit() -> None:
+def test_expired_values_are_deleted_in_small_steps() -> None:
     times = Moving(0)
     with held(spec(), Memory(), times) as store:  # type: ignore[arg-type]  # any spec
         for number in range(100):
@@ -104,7 +104,7 @@ def test_what_has_expired_is_deleted_bit_by_bit() -> None:
         assert store.live.approximate_count() == 1
 
 
-def test_a_key_that_is_put_often_rarely_writes_its_index() -> None:
+def test_frequent_puts_of_one_key_rarely_write_index() -> None:
     times = Moving(0)
     with held(spec(), Memory(), times) as store:  # type: ignore[arg-type]  # any spec
         for time in range(TTL):
@@ -113,6 +113,6 @@ def test_a_key_that_is_put_often_rarely_writes_its_index() -> None:
         assert len(store.overlay.changes()["t"].pairs) == 2
 
 
-def test_a_span_of_nothing_is_refused() -> None:
+def test_ttl_of_zero_is_rejected() -> None:
     with pytest.raises(ValueError, match="at least 1 ms"):
         key_value_store("t", key=TEXT, value=INT64, ttl=timedelta(0))

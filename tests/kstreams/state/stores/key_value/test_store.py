@@ -19,7 +19,7 @@ from kstreams.state.stores.key_value.store import KeyValueStore
 def store_of(
     key: Serde[Any], value: Serde[Any], pairs: dict[Any, Any] | None = None
 ) -> KeyValueStore[Any, Any]:
-    """Make a store with half of the pairs committed and half in the overlay."""
+    """Create a store with half of the pairs committed and half in the overlay."""
     spec = key_value_store("s", key=key, value=value)
     base = MemoryStore(["s"])
     overlay = Overlay(base)
@@ -32,7 +32,7 @@ def store_of(
     return store
 
 
-def test_ranges_follow_the_order_of_the_objects_and_end_before_their_end() -> None:
+def test_ranges_have_order_of_objects_and_exclude_their_end() -> None:
     numbers = [-(2**40), -7, -1, 0, 3, 2**40]
     store = store_of(INT64, TEXT, {n: str(n) for n in reversed(numbers)})
     assert [k for k, _ in store.range()] == numbers
@@ -46,38 +46,38 @@ def test_ranges_follow_the_order_of_the_objects_and_end_before_their_end() -> No
     st.sets(st.binary(max_size=3)) | st.sets(st.binary(max_size=3).map(lambda b: b"\xff" + b)),
     st.binary(max_size=2) | st.sampled_from([b"\xff", b"\xff\xff", b"a\xff"]),
 )
-def test_a_prefix_scan_finds_exactly_what_starts_with_it(keys: set[bytes], prefix: bytes) -> None:
+def test_prefix_scan_finds_exactly_keys_with_prefix(keys: set[bytes], prefix: bytes) -> None:
     store = store_of(BYTES, INT64, {key: len(key) for key in keys})
     assert [k for k, _ in store.prefix_scan(prefix)] == sorted(
         key for key in keys if key.startswith(prefix)
     )
 
 
-def test_put_if_absent_and_delete_return_what_was_there() -> None:
+def test_put_if_absent_and_delete_return_previous_value() -> None:
     store = store_of(TEXT, INT64, {"a": 1})
     assert store.put_if_absent("a", 2) == 1
     assert store.put_if_absent("b", 2) is None
     assert (store.delete("a"), store.delete("a"), store.get("b")) == (1, None, 2)
 
 
-def test_many_are_put_and_read_in_order_and_the_last_of_equal_keys_wins() -> None:
+def test_put_many_keeps_order_and_last_of_equal_keys() -> None:
     store = store_of(TEXT, INT64, {"a": 1})
     store.put_many(["b", "c", "b"], [1, None, 2])
     assert store.get_many(["c", "b", "a", "b"]) == [None, 2, 1, 2]
 
 
-def test_lists_of_unequal_length_are_refused() -> None:
+def test_lists_of_unequal_length_are_rejected() -> None:
     with pytest.raises(ValueError, match="shorter"):
         store_of(TEXT, INT64).put_many(["a", "b"], [1])
 
 
-def test_a_bound_that_is_no_key_is_refused_at_the_call() -> None:
+def test_bound_of_wrong_type_fails_at_the_call() -> None:
     store: Any = store_of(INT64, TEXT)
     with pytest.raises(SerializationError):
         store.range("text")
 
 
-def test_writing_during_a_range_is_safe() -> None:
+def test_put_during_range_is_safe() -> None:
     store = store_of(TEXT, INT64, {"a": 1, "b": 2, "c": 3, "d": 4})
     seen = []
     for key, value in store.range():

@@ -1,4 +1,4 @@
-"""The list store against plain lists."""
+"""The list store, compared with lists."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STEPS = st.lists(
 @BACKENDS
 @settings(deadline=None, max_examples=60)
 @given(steps=STEPS)
-def test_lists_grow_behind_and_shrink_in_front(
+def test_elements_are_appended_at_end_and_removed_at_front(
     backend: StateBackend, steps: list[tuple[bytes, str, int]]
 ) -> None:
     model: dict[bytes, list[int]] = {key: [] for key in KEYS}
@@ -63,7 +63,7 @@ def test_lists_grow_behind_and_shrink_in_front(
 
 
 @BACKENDS
-def test_a_short_list_is_one_row_and_a_long_one_a_row_an_element(backend: StateBackend) -> None:
+def test_short_list_is_one_row_and_long_list_one_row_per_element(backend: StateBackend) -> None:
     with held(SPEC, backend) as store:
         store.live.extend(b"a", range(4))
         store.commit()
@@ -78,7 +78,7 @@ def test_a_short_list_is_one_row_and_a_long_one_a_row_an_element(backend: StateB
 
 
 @BACKENDS
-def test_a_list_is_rebuilt_whatever_numbers_its_elements_have(backend: StateBackend) -> None:
+def test_list_is_rebuilt_from_any_element_numbers(backend: StateBackend) -> None:
     with held(SPEC, backend) as store:
         live = store.live
         for number in (5, 1 << 61, 7):

@@ -1,4 +1,4 @@
-"""The session store against a plain dict."""
+"""The session store, compared with a dict."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def filled(changes: list[Any]) -> tuple[SessionStore[str, int], Model]:
 
 
 @given(changes_of, KEYS, TIMES, TIMES)
-def test_sessions_are_found_by_their_bounds(
+def test_find_sessions_returns_sessions_within_bounds(
     changes: list[Any], key: str, earliest_end: int, latest_start: int
 ) -> None:
     store, model = filled(changes)
@@ -71,7 +71,7 @@ def test_sessions_are_found_by_their_bounds(
 
 
 @given(changes_of)
-def test_no_session_ends_before_the_next_timer(changes: list[Any]) -> None:
+def test_next_timer_is_no_later_than_first_end_of_session(changes: list[Any]) -> None:
     store, model = filled(changes)
     timer = SessionRows.of(store).next_timer()
     ends = [end for _, _, end in model]
@@ -81,7 +81,7 @@ def test_no_session_ends_before_the_next_timer(changes: list[Any]) -> None:
     assert list(store.fetch_all(reverse=True)) == list(store.fetch_all())[::-1]
 
 
-def test_sessions_that_have_ended_are_taken_once() -> None:
+def test_ended_sessions_are_taken_once() -> None:
     store, _ = filled([("a", (0, 5), 7), ("a", (9, 9), 3)])
     rows: SessionRows[str, int] = SessionRows.of(store)
     assert rows.take_ended(5) == [("a", 0, 5, 7)]
@@ -90,14 +90,14 @@ def test_sessions_that_have_ended_are_taken_once() -> None:
     assert rows.next_timer() is None
 
 
-def test_a_delete_returns_the_value_that_was_there() -> None:
+def test_delete_returns_previous_value() -> None:
     store, _ = filled([("a", (0, 5), 7)])
     assert store.delete(Windowed("a", 0, 4)) is None
     assert store.delete(Windowed("a", 0, 5)) == 7
     assert store.delete(Windowed("a", 0, 5)) is None
 
 
-def test_a_session_that_ends_before_it_starts_is_refused() -> None:
+def test_session_that_ends_before_its_start_is_rejected() -> None:
     store, _ = filled([])
     with pytest.raises(ValueError, match="before its start"):
         store.put(Windowed("a", 2, 1), 1)

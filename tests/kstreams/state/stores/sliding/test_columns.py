@@ -1,4 +1,4 @@
-"""A sliding store's rows are the same, written and read one by one or as columns."""
+"""A sliding store has the same rows whether written and read one by one or as columns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def stores() -> tuple[SlidingRows[str, int], SlidingColumns]:
     return rows, SlidingColumns(rows)
 
 
-def test_columns_read_what_was_put() -> None:
+def test_columns_read_rows_put_one_by_one() -> None:
     store, columns = stores()
     store.put("a", ((3, 30), (5, 50)), done_ms=2, timer_ms=9)
     store.put("c", ((7, 70),), done_ms=4, timer_ms=11)
@@ -36,7 +36,7 @@ def test_columns_read_what_was_put() -> None:
     assert columns.due(9) == [b"a"]
 
 
-def test_what_columns_write_is_read_one_by_one() -> None:
+def test_rows_written_by_columns_are_read_one_by_one() -> None:
     store, columns = stores()
     store.put("b", ((1, 1),), done_ms=0, timer_ms=5)
     slices = SliceRows(np.array([0, 0]), np.array([3, 5]), (np.array([30, 50]),))
@@ -46,7 +46,7 @@ def test_what_columns_write_is_read_one_by_one() -> None:
     assert store.due(100) == ["a"]
 
 
-def test_a_row_whose_timer_moves_is_found_at_the_new_one_alone() -> None:
+def test_row_with_changed_timer_is_found_only_at_new_time() -> None:
     store, columns = stores()
     store.put("a", ((3, 30),), done_ms=2, timer_ms=9)
     slices = SliceRows(np.array([0]), np.array([4]), (np.array([40]),))
@@ -55,7 +55,7 @@ def test_a_row_whose_timer_moves_is_found_at_the_new_one_alone() -> None:
     assert store.due(12) == ["a"]
 
 
-def test_error_for_a_number_out_of_range_names_the_store() -> None:
+def test_error_of_number_out_of_range_names_store() -> None:
     spec = sliding_store("narrow", key=TEXT, value=INT32)
     columns = SlidingColumns.of(spec.open(Overlay(MemoryStore(["narrow"]))))
     slices = SliceRows(np.array([0]), np.array([4]), (np.array([1 << 31]),))
@@ -64,13 +64,13 @@ def test_error_for_a_number_out_of_range_names_the_store() -> None:
     assert caught.value.where.store == "narrow"
 
 
-def test_values_of_no_fixed_width_have_no_columns() -> None:
+def test_values_of_variable_width_have_no_columns() -> None:
     spec = sliding_store("texts", key=TEXT, value=TEXT)
     with pytest.raises(TypeError, match="vary in width"):
         SlidingColumns.of(spec.open(Overlay(MemoryStore(["texts"]))))
 
 
-def test_lists_that_are_cut_short_are_refused() -> None:
+def test_truncated_lists_are_rejected() -> None:
     layout = slice_layout(INT64)
     assert layout is not None
     whole = layout.joined((np.array([1, 2]), np.array([3, 4])), np.array([2, 0]))

@@ -1,4 +1,4 @@
-"""Left rows by foreign key: in order, apart, through changelogs and migrations."""
+"""Left rows by foreign key: ordered, separate, through changelogs and migrations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def change(rows: SubscriptionRows, key: bytes, own: bytes, value: int | None) ->
 
 
 def filled(base: MemoryStore, made: Any) -> dict[tuple[bytes, bytes], int]:
-    """Make changes, the half of them in a version that is stored; return what must be there."""
+    """Make changes, half of them in a stored version; return the expected rows."""
     model: dict[tuple[bytes, bytes], int] = {}
     for half in (made[: len(made) // 2], made[len(made) // 2 :]):
         overlay = Overlay(base)
@@ -44,7 +44,7 @@ def filled(base: MemoryStore, made: Any) -> dict[tuple[bytes, bytes], int]:
 
 
 @given(made=changes)
-def test_each_foreign_key_has_its_rows(made: Any) -> None:
+def test_fetch_returns_rows_of_foreign_key(made: Any) -> None:
     base = MemoryStore(["s"])
     model = filled(base, made)
     store = SPEC.open(Overlay(base))
@@ -57,7 +57,7 @@ def test_each_foreign_key_has_its_rows(made: Any) -> None:
 
 
 @given(made=changes, fresh=changes, asked=st.sets(keys, max_size=6))
-def test_rows_of_many_foreign_keys_are_those_of_each(made: Any, fresh: Any, asked: Any) -> None:
+def test_rows_of_many_foreign_keys_equal_rows_of_each(made: Any, fresh: Any, asked: Any) -> None:
     base = MemoryStore(["s"])
     filled(base, made)
     rows = SubscriptionRows.of(SPEC.open(Overlay(base)))
@@ -71,8 +71,8 @@ def test_rows_of_many_foreign_keys_are_those_of_each(made: Any, fresh: Any, aske
 
 
 @pytest.mark.parametrize("step", [1, 10, 60])
-def test_few_foreign_keys_of_many_are_found(step: int) -> None:
-    """What lies between is walked over where it is little, and passed by where it is much."""
+def test_few_of_many_foreign_keys_are_found(step: int) -> None:
+    """Short gaps between keys are scanned, and long ones skipped."""
     base = MemoryStore(["s"])
     overlay = Overlay(base)
     rows = SubscriptionRows.of(SPEC.open(overlay))
@@ -89,7 +89,7 @@ def test_few_foreign_keys_of_many_are_found(step: int) -> None:
 
 
 @given(made=changes)
-def test_a_changelog_and_a_migration_rebuild_it(made: Any) -> None:
+def test_store_is_rebuilt_by_changelog_and_by_migration(made: Any) -> None:
     base = MemoryStore(["s"])
     filled(base, made)
     form = SPEC.changelog_form()
@@ -105,6 +105,6 @@ def test_a_changelog_and_a_migration_rebuild_it(made: Any) -> None:
 
 
 @pytest.mark.parametrize("foreign", [TEXT, INT64])
-def test_views_ask_the_task_of_the_foreign_key(foreign: Any) -> None:
+def test_views_route_requests_by_foreign_key(foreign: Any) -> None:
     kind = subscription_store("s", foreign=foreign, key=TEXT, value=TEXT).kind
     assert kind.routed_by("a") == "a"

@@ -1,4 +1,4 @@
-"""The versioned store against all puts there ever were."""
+"""The versioned store, compared with a list of all puts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PUTS = st.lists(
 @BACKENDS
 @settings(deadline=None, max_examples=50)
 @given(puts=PUTS)
-def test_every_time_of_the_retention_is_answered(
+def test_get_answers_every_time_within_retention(
     backend: StateBackend, puts: list[tuple[bytes, int | None, int, bool]]
 ) -> None:
     model = VersionedPuts(KEYS)
@@ -58,7 +58,7 @@ def test_every_time_of_the_retention_is_answered(
         assert list(store.live.range(reverse=True)) == expected_latest[::-1]
 
 
-def test_old_versions_go_and_tombstones_leave_nothing_behind() -> None:
+def test_old_versions_and_tombstones_are_removed() -> None:
     with held(SPEC, Memory()) as store:
         for time in range(1000):
             store.live.put(b"a", time, time)
@@ -75,7 +75,7 @@ def test_old_versions_go_and_tombstones_leave_nothing_behind() -> None:
         assert [k for k, _ in store.rows()] == [b"\x01b\x00\x00", b"\x01c\x00\x00", b"\x03"]
 
 
-def test_a_delete_returns_what_held_then() -> None:
+def test_delete_returns_version_valid_at_its_time() -> None:
     with held(SPEC, Memory()) as store:
         store.live.put(b"a", 1, 5)
         store.live.put(b"a", 2, 10)
@@ -84,7 +84,7 @@ def test_a_delete_returns_what_held_then() -> None:
         assert store.live.get(b"a") == VersionedValue(2, 10)
 
 
-def test_what_is_undone_was_never_put() -> None:
+def test_rollback_removes_put_versions() -> None:
     with held(SPEC, Memory()) as store:
         store.live.put(b"a", 1, 5)
         store.overlay.begin()
@@ -94,7 +94,7 @@ def test_what_is_undone_was_never_put() -> None:
         assert store.live.put(b"a", 0, 3) == 5
 
 
-def test_a_definition_is_equal_to_its_like() -> None:
+def test_equal_definitions_of_store_are_equal() -> None:
     def make(days: int) -> object:
         return versioned_key_value_store("v", key=TEXT, value=INT64, retention=timedelta(days=days))
 

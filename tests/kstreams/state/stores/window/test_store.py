@@ -1,4 +1,4 @@
-"""The window store against a plain dict."""
+"""The window store, compared with a dict."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def filled(changes: list[Any]) -> tuple[WindowStore[bytes, int], Model]:
 
 
 @given(steps, KEYS, st.none() | STARTS, st.none() | STARTS, st.booleans())
-def test_a_keys_windows_come_in_order(
+def test_fetch_returns_windows_of_key_in_order(
     changes: list[Any], key: bytes, low: int | None, high: int | None, reverse: bool
 ) -> None:
     store, model = filled(changes)
@@ -74,7 +74,7 @@ def test_a_keys_windows_come_in_order(
 
 
 @given(steps, st.none() | STARTS, st.none() | STARTS, st.booleans())
-def test_all_windows_come_by_start_then_key(
+def test_fetch_all_returns_windows_by_start_and_key(
     changes: list[Any], low: int | None, high: int | None, reverse: bool
 ) -> None:
     store, model = filled(changes)
@@ -91,13 +91,13 @@ def test_all_windows_come_by_start_then_key(
 
 
 @given(steps, STARTS)
-def test_dropping_what_is_old_leaves_the_rest(changes: list[Any], limit: int) -> None:
+def test_drop_before_removes_only_older_windows(changes: list[Any], limit: int) -> None:
     store, model = filled(changes)
     WindowRows.of(store).drop_before(limit)
     assert dict(store.fetch_all()) == {at(*h): v for h, v in model.items() if h[1] >= limit}
 
 
-def test_a_value_has_a_time_its_windows_start_by_default() -> None:
+def test_time_of_value_is_start_of_window_by_default() -> None:
     store, _, _ = opened()
     store.put(at(b"k", 5), 1)
     store.put(at(b"k", 6), 2, 9)
@@ -106,14 +106,14 @@ def test_a_value_has_a_time_its_windows_start_by_default() -> None:
     assert (store.get(at(b"k", 6)), store.get(at(b"k", 7))) == (2, None)
 
 
-def test_a_delete_returns_the_value_that_was_there() -> None:
+def test_delete_returns_previous_value() -> None:
     store, _, _ = opened()
     store.put(at(b"k", 5), 1)
     assert (store.delete(at(b"k", 5)), store.delete(at(b"k", 5))) == (1, None)
     assert store.approximate_count() == 0
 
 
-def test_a_window_that_the_definition_does_not_have_is_refused() -> None:
+def test_window_outside_of_definition_is_rejected() -> None:
     store, _, _ = opened()
     for use in (store.get, store.delete, lambda key: store.put(key, 1)):
         with pytest.raises(SerializationError, match="is no window of TumblingWindows"):
@@ -121,7 +121,7 @@ def test_a_window_that_the_definition_does_not_have_is_refused() -> None:
     assert list(store.fetch_all()) == []
 
 
-def test_without_windows_the_end_of_a_key_is_not_known() -> None:
+def test_store_without_windows_returns_keys_without_end() -> None:
     store = window_store("w", key=BYTES, value=INT64).open(Overlay(MemoryStore(["w"])))
     store.put(Windowed(b"k", 5, 12), 1)
     assert list(store.fetch(b"k")) == [(Windowed(b"k", 5, NEVER_ENDS), 1)]
@@ -129,13 +129,13 @@ def test_without_windows_the_end_of_a_key_is_not_known() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-(1 << 63), (1 << 63) - 1), st.floats(allow_nan=False))))
-def test_keys_sort_by_start_then_by_key(handles: list[tuple[int, float]]) -> None:
+def test_keys_are_sorted_by_start_and_key(handles: list[tuple[int, float]]) -> None:
     serde = WindowKeySerde(DOUBLE)
     assert [serde.deserialize(serde.serialize(handle)) for handle in handles] == handles
     assert sorted(handles, key=serde.serialize) == sorted(handles, key=lambda h: (h[0], h[1] + 0.0))
 
 
-def test_definitions_compare_and_pickle() -> None:
+def test_definitions_can_be_compared_and_pickled() -> None:
     assert pickle.loads(pickle.dumps(SPEC)) == SPEC
     assert window_store("w", key=BYTES, value=INT64, windows=WINDOWS) == SPEC
     other: Any = window_store("w", key=TEXT, value=INT64)
@@ -147,7 +147,7 @@ def test_definitions_compare_and_pickle() -> None:
 
 
 class Watched(MemoryStore):
-    """Notes what is asked of it."""
+    """Records the requests for keys."""
 
     def __init__(self) -> None:
         super().__init__(["w"])
@@ -159,7 +159,7 @@ class Watched(MemoryStore):
 
 
 @given(steps)
-def test_a_reader_gives_what_is_stored(changes: list[Any]) -> None:
+def test_reader_returns_stored_values(changes: list[Any]) -> None:
     store, model = filled(changes)
     rows: WindowRows[bytes, int] = WindowRows.of(store)
     read, write = rows.reader(), rows.writer()
@@ -173,7 +173,7 @@ def test_a_reader_gives_what_is_stored(changes: list[Any]) -> None:
     assert read((50, b"k")) is None
 
 
-def test_a_reader_does_not_look_for_windows_newer_than_any() -> None:
+def test_reader_does_not_look_up_windows_newer_than_all_stored() -> None:
     base = Watched()
     overlay = Overlay(base)
     SPEC.open(overlay).put(at(b"k", 10), 1)

@@ -1,0 +1,33 @@
+"""The text of a position in a plan: two bounds and two offsets."""
+
+from __future__ import annotations
+
+import re
+
+from kstreams.errors import StateCorruptError
+
+__all__ = ("place_numbers", "place_text")
+
+_FORM = re.compile(r"(\d{1,19})-(\d{1,19}):(\d{1,18})-(\d{1,18})")
+
+
+def place_text(low: int, high: int, first: int, stop: int) -> str:
+    """Return bounds and offsets as `LOW-HIGH:FIRST-STOP`."""
+    return f"{low}-{high}:{first}-{stop}"
+
+
+def place_numbers(text: str, where: str) -> tuple[int, int, int, int]:
+    """Return the bounds and offsets in the text of a place.
+
+    Args:
+        text: The text in a plan.
+        where: The source in the error: `table` or `slot`.
+
+    Raises:
+        StateCorruptError: The text is no place.
+    """
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise StateCorruptError(f"a plan names {text[:80]!r}, which is no place in a {where}")
+    low, high, first, stop = map(int, found.groups())
+    return low, high, first, stop

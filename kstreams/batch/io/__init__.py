@@ -1,0 +1,3 @@
+"""Input and output of batches: embedded topics, Kafka topics, logs, and sinks."""
+
+from __future__ import annotations

@@ -1,0 +1,96 @@
+"""The differences between kinds of sources and topics, for a query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol, runtime_checkable
+
+from kstreams.batch.io.source_positions import SourcePositions
+from kstreams.batch.io.topic_io import TopicIO
+from kstreams.checkpoint.planning.plans import Slice
+from kstreams.connection import TopicEnds
+from kstreams.graph.nodes import SourceNode
+from kstreams.ids import TopicPartition
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.log.commits import Commit
+
+__all__ = ("Feed", "HasFeed")
+
+
+class Feed(Protocol):
+    """A query's input and output, seen from the driver."""
+
+    @property
+    def admin(self) -> SourcePositions:
+        """Return the positions of sources."""
+        ...
+
+    @property
+    def io(self) -> TopicIO:
+        """Return the worker's side."""
+        ...
+
+    def known_ends(self, topic: str) -> TopicEnds:
+        """Return where a source ends, or ended a little while ago, where asking is dear."""
+        ...
+
+    def slices(self, node: SourceNode, partition: int, start: int, stop: int) -> Iterable[Slice]:
+        """Divide the records of a source's partition with `start <= offset < stop`."""
+        ...
+
+    def mean_bytes(self, place: TopicPartition, offset: int) -> float | None:
+        """Return the mean size of a partition's records at an offset; None if it is unknown.
+
+        Args:
+            place: The partition.
+            offset: The next offset.
+        """
+        ...
+
+    def prepare(self, publisher: str, topic: str, last: Commit | None) -> None:
+        """Get ready to publish, before the first batch of a run.
+
+        Args:
+            publisher: Id of the query's batches.
+            topic: One that the query reads, or writes; empty where none is known.
+            last: The last commit; None before any.
+
+        Raises:
+            KStreamsError: Nothing can be published.
+        """
+        ...
+
+    def publish(self, commit: Commit, objects: ObjectStore, check: Callable[[], None]) -> None:
+        """Publish the output of a committed batch, if writing was not enough; may be repeated.
+
+        Args:
+            commit: The commit of the batch.
+            objects: The durable log, with staged output.
+            check: Raises `FencedError` if a newer driver runs the app.
+        """
+        ...
+
+    def sweep(self, producers: Iterable[str], *, older_than_ms: int) -> None:
+        """Remove the remains of attempts that do not count, if there may be any.
+
+        Called when all committed output is published, and no batch of these producers runs.
+
+        Args:
+            producers: The producer ids of the query's tasks.
+            older_than_ms: Unfinished writes of other producers before this time, ms since the
+                epoch, are removed, too.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release the resources of publishing."""
+        ...
+
+
+@runtime_checkable
+class HasFeed(Protocol):
+    """A connection that an app can run on, because it feeds queries."""
+
+    def feed(self) -> Feed:
+        """Open the feed of the connection's topics."""
+        ...

@@ -1,0 +1,161 @@
+"""The start and end positions of logs, with the interface of topics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+from kstreams.batch.io.source_positions import SourcePositions
+from kstreams.connection import TopicEnds
+from kstreams.errors import KStreamsError
+from kstreams.ids import TopicPartition
+from kstreams.log import Keeps, Kept, Log, LogContents, ReadOnce
+
+__all__ = ("LogPositions",)
+
+
+class LogPositions:
+    """`SourcePositions` of logs, and of topics through a connection.
+
+    A context manager: leaving it closes the opened logs.
+
+    Args:
+        others: The positions of topics.
+        logs: The logs by name.
+    """
+
+    def __init__(self, others: SourcePositions, logs: Mapping[str, Log[Any, Any]]) -> None:
+        self._others = others
+        self._logs = logs
+        self._opened: dict[str, LogContents] = {}
+        self._told: dict[str, tuple[float, TopicEnds]] = {}
+
+    def of(self, name: str) -> LogContents | None:
+        """Return the contents of a log; None where this is no log's name."""
+        if name not in self._logs:
+            return None
+        if name not in self._opened:
+            self._opened[name] = self._logs[name].contents()
+        return self._opened[name]
+
+    def partition_count(self, topic: str) -> int:
+        """Return how many partitions there are."""
+        return len(self.ends(topic).offsets)
+
+    def ends(self, topic: str) -> TopicEnds:
+        """Return which one it is, and where it ends."""
+        log = self.of(topic)
+        if log is None:
+            return self._others.ends(topic)
+        with _named(topic):
+            found = TopicEnds(log.log_id, log.ends())
+        self._told[topic] = time.monotonic(), found
+        return found
+
+    def known_ends(self, topic: str, look_every_s: float) -> TopicEnds:
+        """Return the last result of `ends`, if it is recent enough."""
+        at, found = self._told.get(topic, (0.0, None))
+        if found is not None and time.monotonic() - at < look_every_s:
+            return found
+        return self.ends(topic)
+
+    def beginning_offsets(self, topic: str) -> dict[int, int]:
+        """Return the first offset still there, by partition."""
+        log = self.of(topic)
+        if log is None:
+            return self._others.beginning_offsets(topic)
+        with _named(topic):
+            return log.beginnings()
+
+    def end_offsets(self, topic: str) -> dict[int, int]:
+        """Return the offset after the last record, by partition."""
+        return self.ends(topic).offsets
+
+    def offsets_at(self, topic: str, timestamp_ms: int) -> dict[int, int]:
+        """Return the first offset with a timestamp not before a time, or the end."""
+        log = self.of(topic)
+        if log is None:
+            return self._others.offsets_at(topic, timestamp_ms)
+        with _named(topic):
+            found = {p: (log.first_since(p, timestamp_ms), end) for p, end in log.ends().items()}
+        return {p: end if first is None else first[0] for p, (first, end) in found.items()}
+
+    def first_since(
+        self, places: Iterable[tuple[str, int]], timestamp_ms: int
+    ) -> dict[tuple[str, int], tuple[int, int]]:
+        """Return offset and time of the first record not before a time, by partition."""
+        others: list[tuple[str, int]] = []
+        found: dict[tuple[str, int], tuple[int, int]] = {}
+        for topic, partition in places:
+            log = self.of(topic)
+            if log is None:
+                others.append((topic, partition))
+            elif (first := log.first_since(partition, timestamp_ms)) is not None:
+                found[topic, partition] = first
+        if others:
+            found |= self._others.first_since(others, timestamp_ms)
+        return found
+
+    def claim(self, reader: str) -> None:
+        """Begin to read logs for good.
+
+        Raises:
+            SourceError: Another reads one, which cannot be read by two.
+        """
+        for name in self._logs:
+            if (log := self._read_once(name)) is not None:
+                with _named(name):
+                    log.claim(reader)
+
+    def committed(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Release the records of logs before positions."""
+        by_log: dict[str, dict[int, int]] = {}
+        for place, offset in positions.items():
+            by_log.setdefault(place.topic, {})[place.partition] = offset
+        for name, offsets in by_log.items():
+            if (log := self._read_once(name)) is not None:
+                with _named(name):
+                    log.committed(offsets)
+
+    def kept(self) -> dict[str, Kept]:
+        """Return the retained uncommitted data of logs, by name."""
+        found: dict[str, Kept] = {}
+        for name, opened in self._opened.items():
+            log: object = opened
+            if isinstance(log, Keeps) and (kept := log.kept()) is not None:
+                found[name] = kept
+        return found
+
+    def _read_once(self, name: str) -> ReadOnce | None:
+        log: object = self.of(name)
+        return log if isinstance(log, ReadOnce) else None
+
+    def close(self) -> None:
+        """Release the resources of logs."""
+        while self._opened:
+            self._opened.popitem()[1].close()
+
+    def __enter__(self) -> LogPositions:
+        """Return this object."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close."""
+        self.close()
+
+
+class _named:  # noqa: N801  # reads as a verb
+    """Adds the name of a log to errors in the block."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, _: type[BaseException] | None, exc: BaseException | None, __: TracebackType | None
+    ) -> None:
+        if isinstance(exc, KStreamsError):
+            exc.at(topic=self._name)

@@ -1,3 +1,0 @@
-"""Batches on Kafka."""
-
-from __future__ import annotations

@@ -1,0 +1,61 @@
+"""The answer of a worker that does not run its part of a batch: it has too many records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kstreams.batch.messages.task_status import ReadSizes, sizes_from_json, sizes_to_json
+from kstreams.state.log.fields import Fields, checked_integer
+
+__all__ = ("Counts", "Refusal", "merged_counts")
+
+Counts = Mapping[str, Mapping[int, int]]
+"""Numbers of records by limit and task."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Tasks of one worker that did not run, or whose results do not count.
+
+    Attributes:
+        tasks: The stage number and the task of each task with too many bytes of input.
+        sizes: The read bytes of each partition.
+        arrived: By limit and task, the number of records that exceeded the allowance.
+    """
+
+    tasks: tuple[tuple[int, int], ...]
+    sizes: ReadSizes = field(default_factory=dict)
+    arrived: Counts = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        arrived = {node: list(tasks.items()) for node, tasks in self.arrived.items()}
+        return {"tasks": self.tasks, "sizes": sizes_to_json(self.sizes), "arrived": arrived}
+
+    @classmethod
+    def from_json(cls, fields: Fields) -> Refusal:
+        """Parse the result of `to_json`; a `ValueError` has the problem."""
+        tasks = tuple(
+            (checked_integer(stage, "a stage"), checked_integer(task, "a task"))
+            for stage, task in fields.items("tasks")
+        )
+        limits = Fields(fields.mapping("arrived"))
+        arrived = {
+            node: {
+                checked_integer(task, "a task"): checked_integer(count, "a count of records")
+                for task, count in limits.items(node)
+            }
+            for node in limits.all()
+        }
+        return cls(tasks, sizes_from_json(fields.mapping("sizes")), arrived)
+
+
+def merged_counts(counts: Iterable[tuple[int, Mapping[str, int]]]) -> dict[str, dict[int, int]]:
+    """Return numbers by limit and task, from pairs of a task and its numbers by limit."""
+    found: dict[str, dict[int, int]] = {}
+    for task, numbers in counts:
+        for node, count in numbers.items():
+            found.setdefault(node, {})[task] = count
+    return found

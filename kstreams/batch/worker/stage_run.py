@@ -1,0 +1,284 @@
+"""The tasks of one stage that a worker runs in one batch: messages in, messages out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from kstreams.batch.messages.edge_records import EdgeRecords
+from kstreams.batch.messages.envelope import DRIVER, Content, Envelope
+from kstreams.batch.messages.oversized_batch import Refusal, merged_counts
+from kstreams.batch.messages.task_call import TaskCall
+from kstreams.batch.messages.task_numbers import worker_name
+from kstreams.batch.messages.task_status import TaskStatus
+from kstreams.batch.messages.worker_times import READ, WRITE
+from kstreams.batch.worker.stage_settings import StageSettings
+from kstreams.batch.worker.task_run import Forwarded, TaskResult, TaskRun
+from kstreams.batch.worker.task_settings import TaskSettings
+from kstreams.batch.worker.versioned_state import VersionedState
+from kstreams.batch.worker.worker_state import WorkerState
+from kstreams.clock import SystemClock
+from kstreams.errors import ExecutionError, KStreamsError, RecordRefusedError
+from kstreams.global_tables.versions import Versions
+from kstreams.ids import TaskId
+from kstreams.raw_batch import TooManyBytesError
+from kstreams.state.backend.task_key import table_copies
+from kstreams.state.stores.table_access import TableAccess
+from kstreams.state.versions.local import open_local_home
+from kstreams.task.records.queues import Queue
+from kstreams.task.task_limits import Exceeded
+
+__all__ = ("Cuts", "Message", "StageRun")
+
+Message = tuple[int, bytes]
+"""A partition of the stage's workers, and the payload of an envelope for a task in it."""
+
+Cuts = Mapping[tuple[int, int], int]
+"""`Plan.cuts`: the plan revision that made the input of a task smaller, by stage and task."""
+
+
+@dataclass
+class _Inbox:
+    """The messages for one task."""
+
+    calls: list[TaskCall] = field(default_factory=list)
+    records: list[EdgeRecords] = field(default_factory=list)
+
+    def add(self, content: Content) -> None:
+        match content:
+            case TaskCall():
+                self.calls.append(content)
+            case EdgeRecords():
+                self.records.append(content)
+            case _:
+                raise ExecutionError(f"a task was sent a {type(content).__name__}")
+
+    @property
+    def is_called(self) -> bool:
+        return bool(self.records) or any(call.required for call in self.calls)
+
+
+class StageRun:
+    """The tasks of one stage on one worker, in one batch.
+
+    Args:
+        settings: The settings of the stage.
+        worker: The state of the worker.
+        batch: The number of the batch.
+        cuts: The cuts of its plan.
+        versions: The versions of global tables.
+        attempt: The number of the Spark attempt.
+    """
+
+    def __init__(
+        self,
+        settings: StageSettings,
+        worker: WorkerState,
+        batch: int,
+        cuts: Cuts = MappingProxyType({}),
+        versions: Versions = MappingProxyType({}),
+        attempt: int = 1,
+    ) -> None:
+        self._settings = settings
+        self._query = settings.query
+        self._worker = worker
+        self._batch = batch
+        self._cuts = cuts
+        self._versions = versions
+        self._attempt = attempt
+        self._tables: dict[str, TableAccess] = {}
+
+    def messages(self, payloads: Iterable[bytes]) -> Iterator[Message]:
+        """Run the addressed tasks; yield the messages to later stages.
+
+        Raises:
+            ExecutionError: A message is damaged.
+            KStreamsError: A task failed; the error has the place.
+        """
+        inboxes: dict[int, _Inbox] = {}
+        refused = False
+        for payload in payloads:
+            envelope = Envelope.unpack(payload)
+            refused = refused or isinstance(envelope.content, Refusal)
+            if envelope.stage == self._settings.number:
+                inboxes.setdefault(envelope.task, _Inbox()).add(envelope.content)
+            else:
+                yield envelope.task % self._query.width, payload
+        if refused:
+            return  # the input of the previous stage is incomplete
+        tasks = {task: inboxes[task] for task in sorted(inboxes) if inboxes[task].is_called}
+        calls = {task: self._call(task, inbox) for task, inbox in tasks.items()}
+        began, began_ms = time.perf_counter(), SystemClock().now_ms()
+        try:
+            read = self._query.io.read(
+                [each for call in calls.values() for each in call.slices],
+                max_bytes=self._query.app.max_bytes_per_batch,
+            )
+        except TooManyBytesError as exc:
+            yield from self._refusals(list(calls), exc)
+            return
+        seconds = (time.perf_counter() - began) / max(sum(q.table.num_rows for q in read), 1)
+        self._tables = self._open_tables() if calls else {}
+        done: dict[int, TaskResult] = {}
+        arrived: dict[int, Mapping[str, int]] = {}
+        for task, call in calls.items():
+            queues, read = read[: len(call.slices)], read[len(call.slices) :]
+            try:
+                for envelope in self._run_task(task, call, queues, tasks.pop(task).records, done):
+                    yield self._addressed(envelope)
+            except Exceeded as exc:
+                arrived[task] = exc.arrived
+                continue
+            done[task].busy.add(READ, seconds * sum(queue.table.num_rows for queue in queues))
+        if arrived:
+            yield from self._refused(Refusal((), arrived=merged_counts(arrived.items())))
+        for task, result in done.items():  # the state of a task is written while the next task runs
+            with self._placed(task):
+                status = self._with_numbers(result.status, began_ms)
+                yield self._addressed(Envelope(DRIVER, task, status))
+
+    def _with_numbers(self, status: TaskStatus, began_ms: int) -> TaskStatus:
+        """Return a status with worker, attempt and start of the task."""
+        numbers = replace(
+            status.numbers, worker=worker_name(), attempt=self._attempt, began_ms=began_ms
+        )
+        return replace(status, numbers=numbers)
+
+    def _call(self, task: int, inbox: _Inbox) -> TaskCall:
+        if len(inbox.calls) != 1:
+            name = TaskId(self._settings.group.name, task)
+            raise ExecutionError(f"task {name} was called {len(inbox.calls)} times in a batch")
+        return inbox.calls[0]
+
+    def _open_tables(self) -> dict[str, TableAccess]:
+        """Open the global tables that the group reads, at the versions of the batch's plan."""
+        query, app = self._query, self._query.app
+
+        def home() -> Path:
+            own = open_local_home(app.state, app.app_id, query.incarnation)
+            return own / table_copies(app.app_id, query.incarnation)
+
+        return {
+            spec.name: self._worker.tables.open(
+                spec,
+                self._versions[spec.name],
+                backend=app.state,
+                home=home,
+                reader=query.scope,
+            )
+            for spec in self._settings.group.global_stores
+        }
+
+    def _refusals(self, tasks: Sequence[int], exc: TooManyBytesError) -> Iterator[Message]:
+        """Yield messages with the tasks that did not run.
+
+        The messages go to the driver and to each partition of the next stage.
+        """
+        own = self._settings.number
+        yield from self._refused(Refusal(tuple((own, task) for task in tasks), exc.sizes))
+
+    def _refused(self, refusal: Refusal) -> Iterator[Message]:
+        own = self._settings.number
+        yield self._addressed(Envelope(DRIVER, 0, refusal))
+        if own + 1 < len(self._query.counts):
+            for partition in range(1, self._query.width):
+                yield self._addressed(Envelope(DRIVER, partition, Refusal(())))
+
+    def _addressed(self, envelope: Envelope) -> Message:
+        """Return a message to the next stage, which passes it on to the stage of the envelope."""
+        return envelope.task % self._query.width, envelope.pack()
+
+    def _run_task(
+        self,
+        task: int,
+        call: TaskCall,
+        queues: list[Queue],
+        records: Sequence[EdgeRecords],
+        done: dict[int, TaskResult],
+    ) -> Iterator[Envelope]:
+        """Run a task; yield its forwarded messages, and record its result."""
+        settings = self._settings
+        name = TaskId(settings.group.name, task)
+        run = self.task_run(name, self._task_settings(task))
+        with self._placed(task, queues):
+            try:
+                result = run.run(
+                    call,
+                    queues,
+                    [each.queue() for each in records],
+                    batch=self._batch,
+                    revision=self._revision(task),
+                )
+            except KeyboardInterrupt as exc:
+                raise run.interrupted(exc) or exc from exc
+            yield from result.busy.each(WRITE, _envelopes(result.forwarded))
+        done[task] = result
+
+    def task_run(self, task: TaskId, settings: TaskSettings) -> TaskRun:
+        """Return the runner of a task, on versions in the durable log."""
+        return TaskRun(settings, VersionedState(self._settings, task, self._worker))
+
+    @contextmanager
+    def _placed(self, task: int, queues: Sequence[Queue] = ()) -> Iterator[None]:
+        """Add the place of a task to its errors."""
+        try:
+            yield
+        except KStreamsError as exc:
+            if isinstance(exc, RecordRefusedError):
+                exc.message += _origin(queues)
+            exc.hint = exc.hint or "fix the cause and restart: nothing of this batch was kept."
+            exc.at(group=self._settings.group.name, partition=task)
+            raise
+
+    def _task_settings(self, task: int) -> TaskSettings:
+        settings, query = self._settings, self._query
+        return TaskSettings(
+            settings.group,
+            task,
+            query.io,
+            producer=query.producer(TaskId(settings.group.name, task)),
+            edges=query.edges(settings.exits),
+            interceptors=query.app.interceptors,
+            changelog_ends=settings.changelog_ends(task),
+            changelog_ids=settings.changelog_ids(),
+            partitions=query.uneven.inputs_of(settings.group, query.counts[settings.number]),
+            tables=self._tables,
+            life=query.life,
+            fingerprint=query.fingerprint,
+            writers=self._worker.writers,
+            measures=query.app.telemetry.measures,
+            sampler=self._worker.sampler(query.app.telemetry.sample_hz),
+        )
+
+    def _revision(self, task: int) -> int:
+        """Return the plan revision that changed the input of a task."""
+        own = self._settings.number
+        return max(
+            (
+                r
+                for (stage, cut), r in self._cuts.items()
+                if stage < own or (stage, cut) == (own, task)
+            ),
+            default=0,
+        )
+
+
+def _envelopes(forwarded: Iterable[Forwarded]) -> Iterator[Envelope]:
+    for each in forwarded:
+        for part in EdgeRecords.of(each.queue):
+            yield Envelope(each.stage, each.task, part)
+
+
+def _origin(queues: Sequence[Queue]) -> str:
+    """Return the read ranges of a task, as text: a rejected result came from one of them."""
+    read = (
+        f"{queue.topic_partition} from offset {ends[0].as_py()} to {ends[-1].as_py()}"
+        for queue in queues
+        if len(ends := queue.table.column("offset"))
+    )
+    found = ", ".join(read)
+    return f"; the task had read {found}" if found else ""

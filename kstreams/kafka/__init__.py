@@ -1,8 +1,0 @@
-"""Kafka: the settings of a cluster's clients, readers, writers and administration.
-
-Read `kstreams.kafka.options.Kafka` first, the settings that a user gives, then
-`kstreams.kafka.admin.KafkaAdmin`. Modules that connect to a broker need the extra `kafka`. The
-package does not depend on Spark.
-"""
-
-from __future__ import annotations

@@ -1,0 +1,45 @@
+"""The rows of a store as objects of JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from kstreams.serde.base import Serde
+from kstreams.state.stores.spec import StoreSpec
+from kstreams_admin.values import exact
+
+__all__ = ("RowText", "json_text")
+
+json_text = json.JSONEncoder(ensure_ascii=False).encode
+"""Returns a value as JSON."""
+
+
+class RowText:
+    """Makes objects of JSON of a store's flat rows.
+
+    Args:
+        spec: The store.
+        key: Serde of the rows' keys.
+        columns: Names of the rows' parts.
+    """
+
+    def __init__(self, spec: StoreSpec[Any], key: Serde[Any], columns: tuple[str, ...]) -> None:
+        self._columns = columns
+        self._serdes = [key if n == 0 else spec.value for n, _ in enumerate(columns)]
+
+    @classmethod
+    def of_key(cls, spec: StoreSpec[Any], key: Serde[Any]) -> RowText:
+        """Return a `RowText` for the results of `flat_of_key`, for `row(..., key=False)`."""
+        return cls(spec, key, ("key", *spec.kind.columns_of_key))
+
+    def row(self, parts: tuple[Any, ...], *, key: bool) -> dict[str, object]:
+        """Return a row; `parts` are without the key where `key` is false."""
+        skip = 0 if key else 1
+        named = zip(self._columns[skip:], self._serdes[skip:], parts, strict=False)
+        return {name: exact(part, serde) for name, serde, part in named}
+
+    def made(self, parts: tuple[Any, ...]) -> tuple[str, int]:
+        """Return a row as a text of JSON, and its length."""
+        text = json_text(self.row(parts, key=True))
+        return text, len(text)

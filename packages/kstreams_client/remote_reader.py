@@ -1,0 +1,323 @@
+"""The version of a remote store that a read sees: one and the same in all of its requests."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from typing_extensions import override
+
+from kstreams.checkpoint.parameter_notes import misread_by
+from kstreams.checkpoint.savepoint.store_place import partitioner_of
+from kstreams.errors import CheckpointMismatchError, ServerUnavailableError, StoreError
+from kstreams.partitioner import Partitioner
+from kstreams.state.backend.memory import MemoryStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.cache.times import BEFORE_ALL
+from kstreams.state.log.commits import SEED
+from kstreams.state.log.fields import MOST, Fields
+from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.views.pinned import Pinned
+from kstreams.views.scan import ViewScan
+from kstreams.views.version_reader import VersionReader
+from kstreams_client.remote_rows import RemoteRows
+from kstreams_client.server_client import BegunAgainError, ServerClient
+from kstreams_client.wire import Found, decode_found
+
+__all__ = ("RemoteReader",)
+
+T = TypeVar("T")
+"""Type of the result of a read."""
+
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The store as the server describes it, until the app begins again."""
+
+    life: str
+    partitions: int
+    routing: str | None
+    version: int | None
+    wall_ms: int | None
+    versions: tuple[int, ...]
+
+
+class RemoteReader(VersionReader[S]):
+    """Reads one store of a server, at one committed version a call: a `VersionReader`.
+
+    Args:
+        client: Asks the server.
+        app: Name of the app.
+        spec: The store.
+        as_of: The version that is read; None is the newest.
+        partitioner: The rule by which the app's keys were routed, if it is not Kafka's.
+
+    Raises:
+        CheckpointMismatchError: The app has no such store, or by another definition.
+    """
+
+    def __init__(
+        self,
+        client: ServerClient,
+        app: str,
+        spec: StoreSpec[S],
+        as_of: int | str | None,
+        partitioner: Partitioner | None,
+    ) -> None:
+        self._client = client
+        self._route = "apps", app, "stores", spec.name
+        self._spec = spec
+        self._as_of = as_of
+        self._partitioner = partitioner
+        self._lock = threading.RLock()
+        self._scans = 0
+        self._closed = False
+        self._place = self._look()
+        self.version = self._place.version
+        self.wall_ms = self._place.wall_ms
+        if as_of is not None and self._place.partitions:
+            self.read((0,), len, looked=True)
+
+    @property
+    @override
+    def partitions(self) -> int:
+        return self._place.partitions
+
+    @override
+    def partitions_of(self, key: object) -> Sequence[int]:
+        rule = partitioner_of(self._place.routing, self._partitioner)
+        if rule is None:
+            return range(self.partitions)
+        return (rule.partition(self._spec.key.serialize(key), self.partitions),)
+
+    def versions(self) -> list[int]:
+        """Return the batches whose versions are retained, rising."""
+        return list(self._look().versions)
+
+    def refresh(self) -> int | None:
+        """Move to the newest version; return its number. An open iteration prevents the move."""
+        found = self._look()
+        with self._lock:
+            if not self._scans and self._as_of is None:
+                self._place = found
+                self.version, self.wall_ms = found.version, found.wall_ms
+            return self.version
+
+    def _look(self) -> _Place:
+        """Request the current state of the store."""
+        self._check_open()
+        said = self._client.get(*self._route)
+        schema = said.mapping("schema")
+        if schema != self._spec.schema():
+            raise CheckpointMismatchError(
+                f"store {self._spec.name!r} of the server is {schema}, not {self._spec.schema()}",
+                hint="read it by the definition that the app has of it.",
+            )
+        recorded = {
+            name: value
+            for name, value in Fields(said.anything("parameters") or {}).all().items()
+            if isinstance(value, (str, int))
+        }
+        if misread := misread_by(recorded, self._spec.parameters()):
+            raise CheckpointMismatchError(
+                f"store {self._spec.name!r} of the server would be misread: {misread}",
+                hint="read it by the definition that the app has of it.",
+            )
+        known = said.anything("version") is not None
+        return _Place(
+            said.text("life"),
+            said.integer("partitions", least=1),
+            None if said.anything("routing") is None else said.text("routing"),
+            said.integer("version", least=SEED) if known else None,
+            said.integer("wall_ms", least=-MOST) if known else None,
+            tuple(batch for batch in said.items("versions") if isinstance(batch, int)),
+        )
+
+    # ------------------------------------------------------------ reads
+
+    def read(
+        self,
+        partitions: Sequence[int],
+        look: Callable[[Sequence[S]], T],
+        *,
+        looked: bool = False,
+    ) -> T:
+        """Call a function with partitions at one version; repeat the call if the version is gone.
+
+        Args:
+            partitions: The partitions.
+            look: Called with their live stores, which it must not keep; may be called again.
+            looked: Whether to request the version even if `look` reads nothing.
+
+        Raises:
+            StoreError: The version is not retained; or the app was reset meanwhile, with other
+                partitions.
+            ServerUnavailableError: The server does not answer.
+        """
+        for attempt in range(_ATTEMPTS):
+            reading = self._reading()
+            try:
+                found = look(reading.stores(partitions))
+                if looked:
+                    reading.ask(partitions[0], {"limit": 1})
+            except BegunAgainError:
+                self._find_again()
+            except StoreError as exc:
+                gone = type(exc) is StoreError and reading.began and not reading.fixed
+                if not gone or attempt == _ATTEMPTS - 1:
+                    raise
+            else:
+                self._note(reading)
+                return found
+        raise StoreError(f"store {self._spec.name!r} begins again all the time")
+
+    def scan(
+        self, partitions: Sequence[int], begin: Callable[[Sequence[S]], Iterator[T]]
+    ) -> ViewScan[T]:
+        """Begin an iteration over partitions, which stays at its version."""
+        with self._lock:
+            self.read(partitions, len, looked=True)
+            self._scans += 1
+            rows = begin(self._reading().stores(partitions))
+        return ViewScan(rows, self._lock, self._scan_ended)
+
+    def _scan_ended(self) -> None:
+        self._scans -= 1
+
+    def _reading(self) -> _Reading[S]:
+        with self._lock:
+            self._check_open()
+            wanted, empty = self._as_of, False
+            if wanted is None and self._scans:
+                wanted, empty = self.version, self.version is None
+            life = self._place.life
+            return _Reading(self._client, self._route, self._spec, life, wanted, empty)
+
+    def _note(self, reading: _Reading[S]) -> None:
+        with self._lock:
+            if reading.began and not self._scans:
+                self.version, self.wall_ms = reading.version, reading.wall_ms
+
+    def recovered(self) -> bool:
+        """Return whether reads see the newest version: always, without an open iteration."""
+        with self._lock:
+            held, version = self._scans > 0, self.version
+        return self._as_of is not None or not held or self._look().version == version
+
+    def recover(self, until_ms: int | None) -> bool:
+        """Move to the newest version, which the server has ready for reads."""
+        self.refresh()
+        return self.recovered()
+
+    def evict(self, partitions: Sequence[int], remove: Callable[[S], object]) -> None:
+        """Refuse: the server has the working copies.
+
+        Raises:
+            StoreError: Always.
+        """
+        raise self._no_copy("evict")
+
+    def hold(self) -> Pinned[S]:
+        """Refuse: the server has the working copies.
+
+        Raises:
+            StoreError: Always.
+        """
+        raise self._no_copy("follow_rows")
+
+    def _no_copy(self, method: str) -> StoreError:
+        return StoreError(
+            f"{method} needs a working copy, and a remote view of store "
+            f"{self._spec.name!r} has none",
+            hint="use a View, which reads the app's checkpoint; or use follow, and read the rows.",
+        )
+
+    def _find_again(self) -> None:
+        """Notice that the app was reset or upgraded."""
+        found = self._look()
+        with self._lock:
+            before, self._place = self._place, found
+        if (before.partitions, before.routing) != (found.partitions, found.routing):
+            raise StoreError(
+                f"the app has begun again, and store {self._spec.name!r} has "
+                f"{found.partitions} partitions instead of {before.partitions}",
+                hint="read again.",
+            )
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreError(f"the view of store {self._spec.name!r} is closed")
+
+    def close(self) -> None:
+        """Read no more; a second call does nothing."""
+        self._closed = True
+        self._client.close()
+
+
+class _Reading(Generic[S]):
+    """One read: its first request determines the version of the others.
+
+    Args:
+        client: The client of the server.
+        route: The route of the store.
+        spec: The store.
+        life: The epoch of the versions.
+        wanted: The version; None is the newest.
+        empty: Whether it is the state before the first version.
+
+    Attributes:
+        fixed: Whether the version was chosen before.
+        began: Whether a request was made.
+        version: The version that was read.
+        wall_ms: The time of its commit.
+    """
+
+    def __init__(
+        self,
+        client: ServerClient,
+        route: tuple[str, ...],
+        spec: StoreSpec[S],
+        life: str,
+        wanted: int | str | None,
+        empty: bool,
+    ) -> None:
+        self._client = client
+        self._route = (*route, "stored")
+        self._spec = spec
+        self._life = life
+        self._wanted = wanted
+        self._empty = empty
+        self.fixed = empty or wanted is not None
+        self.began = False
+        self.version: int | None = None
+        self.wall_ms: int | None = None
+
+    def stores(self, partitions: Sequence[int]) -> list[S]:
+        """Return live stores of partitions, which ask when they are read."""
+        return [self._store(partition) for partition in partitions]
+
+    def _store(self, partition: int) -> S:
+        if self._empty:
+            return self._spec.open(Overlay(MemoryStore([self._spec.name]), times=BEFORE_ALL))
+        rows = RemoteRows(lambda wanted: self.ask(partition, wanted))
+        return self._spec.open(Overlay(rows, times=rows))
+
+    def ask(self, partition: int, wanted: dict[str, object]) -> Found:
+        """Ask for rows of a partition, at the version of this read."""
+        body = {**wanted, "partition": partition, "version": self._wanted, "life": self._life}
+        found = decode_found(self._client.post(self._route, body))
+        if not self.began:
+            self.began, self.version, self.wall_ms = True, found.version, found.wall_ms
+            if not self.fixed:
+                self._wanted = found.version
+        elif found.version != self.version:
+            if self.version is None:  # the first batch is committed meanwhile
+                raise BegunAgainError("the first version came between two requests")
+            raise ServerUnavailableError(
+                "the server returned another version than the requested one"
+            )
+        return found

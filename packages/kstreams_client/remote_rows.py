@@ -1,0 +1,107 @@
+"""Encoded rows of one partition as a server has them, read as a working store's are."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Sequence
+from typing import NoReturn
+
+from typing_extensions import override
+
+from kstreams.errors import StoreError
+from kstreams.state.backend.working import Changes, WorkingStore
+from kstreams_client.wire import Found
+
+__all__ = ("Ask", "RemoteRows")
+
+Ask = Callable[[dict[str, object]], Found]
+"""Asks for rows of one partition, at the version of the read under way."""
+
+_FIRST_PAGE = 100
+_PAGE = 1_000
+
+
+class RemoteRows(WorkingStore):
+    """A `WorkingStore` that is read over HTTP, and the times that its rows expire by.
+
+    Args:
+        ask: See there.
+    """
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+        self._known: Found | None = None
+
+    # ------------------------------------------------------------ rows
+
+    @override
+    def get(self, store: str, key: bytes) -> bytes | None:
+        return self.multi_get(store, [key])[0]
+
+    @override
+    def multi_get(self, store: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        values: list[bytes | None] = []
+        for start in range(0, len(keys), _FIRST_PAGE):
+            part = keys[start : start + _FIRST_PAGE]
+            found = self._found({"keys": [_text(key) for key in part]})
+            if [key for key, _ in found.pairs] != list(part):
+                raise StoreError("the server answers other keys than it was asked for")
+            values += [value for _, value in found.pairs]
+        return values
+
+    def scan(
+        self, store: str, start: bytes | None, end: bytes | None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Yield pairs with `start <= key < end` in bytewise order, page by page."""
+        limit = _FIRST_PAGE
+        while True:
+            bounds: dict[str, object] = {
+                name: None if key is None else _text(key)
+                for name, key in (("start", start), ("end", end))
+            }
+            found = self._found({**bounds, "reverse": reverse, "limit": limit})
+            for key, value in found.pairs:
+                if value is None:
+                    raise StoreError("the server answers a row without a value")
+                yield key, value
+            if found.ended:
+                return
+            if not found.pairs:
+                raise StoreError("the server answers a page without rows")
+            last = found.pairs[-1][0]
+            start, end = (start, last) if reverse else (last + b"\0", end)
+            limit = _PAGE
+
+    def count(self, store: str) -> int:
+        """Refuse: it would read all rows."""
+        raise StoreError("a remote view does not count rows")
+
+    def write(self, changes: Changes) -> NoReturn:
+        """Refuse."""
+        raise StoreError("a remote view is read only")
+
+    def close(self) -> None:
+        """Do nothing: the connection is the view's."""
+
+    # ------------------------------------------------------------ times
+
+    @property
+    def stream_time(self) -> int:
+        """The task's stream time, ms; -1 before any."""
+        return self._times().time
+
+    @property
+    def wall_time(self) -> int:
+        """When the version was committed, ms since the epoch."""
+        return self._times().wall_ms
+
+    def _times(self) -> Found:
+        return self._known or self._found({"limit": 1})
+
+    def _found(self, wanted: dict[str, object]) -> Found:
+        self._known = found = self._ask(wanted)
+        return found
+
+
+def _text(key: bytes) -> str:
+    return b64encode(key).decode()

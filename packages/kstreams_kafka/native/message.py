@@ -1,0 +1,46 @@
+"""A message where librdkafka has it in memory."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+from kstreams_kafka.librdkafka import KafkaError
+
+__all__ = ("NativeMessage",)
+
+
+class NativeMessage(ctypes.Structure):
+    """`rd_kafka_message_t`: valid as long as librdkafka lends it."""
+
+    _fields_ = [
+        ("err", ctypes.c_int32),
+        ("topic", ctypes.c_void_p),
+        ("partition", ctypes.c_int32),
+        ("payload", ctypes.c_void_p),
+        ("len", ctypes.c_size_t),
+        ("key", ctypes.c_void_p),
+        ("key_len", ctypes.c_size_t),
+        ("offset", ctypes.c_int64),
+        ("opaque", ctypes.c_void_p),
+    ]
+
+    err: int
+    partition: int
+    offset: int
+
+    def error(self, *, said: bool = False) -> KafkaError:
+        """Return its error; `said`: with the text that a consumer's error has for its payload."""
+        text = ctypes.string_at(self.payload, self.len) if said and self.payload else b""
+        if not text:
+            return KafkaError(self.err)
+        return KafkaError(self.err, text.decode(errors="replace"))
+
+    def topic_name(self, rk: Any) -> str:  # noqa: ANN401  # foreign functions
+        """Return its topic's name; `rk` are librdkafka's functions."""
+        name: bytes = rk.topic_name(self.topic) if self.topic else b""
+        return name.decode()
+
+    def key_bytes(self) -> bytes | None:
+        """Return its key."""
+        return ctypes.string_at(self.key, self.key_len) if self.key else None

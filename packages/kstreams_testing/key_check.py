@@ -1,0 +1,203 @@
+"""Find keys that reach a stateful node in a partition that is not theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from typing_extensions import override
+
+from kstreams.errors import KStreamsError, SerdeError, TopologyError
+from kstreams.graph.nodes import AnyProcessor, Entry, JoinNode, LoopNode, ProcessorNode, SourceNode
+from kstreams.graph.topology import PartitionGroup
+from kstreams.ids import TaskId
+from kstreams.partitioner import Partitioner
+from kstreams.processors.context import BatchContext
+from kstreams.processors.processor import BatchProcessor
+from kstreams.record import Record
+from kstreams.serde.base import Serde
+from kstreams.serde.objects import objects_of
+from kstreams.topic import Topic
+from kstreams.windowed import Windowed
+
+__all__ = ("KeyCheck", "with_batch_checks")
+
+
+class KeyCheck:
+    """An interceptor around the stateful record processors of one group."""
+
+    def __init__(self, group: PartitionGroup, partitions: Mapping[str, int]) -> None:
+        self._checks = _checks(group, partitions)
+
+    def bind(
+        self, node: str, task: TaskId, process: Callable[[Record[Any, Any]], None]
+    ) -> Callable[[Record[Any, Any]], None]:
+        """Wrap `process` of a stateful node."""
+        check = self._checks.get(node)
+        if check is None:
+            return process
+        partition = task.partition
+
+        def checked(record: Record[Any, Any]) -> None:
+            check.key(record.key, partition)
+            process(record)
+
+        return checked
+
+    def bind_columns(
+        self, node: str, task: TaskId, process_batch: Callable[[pa.Table], None]
+    ) -> Callable[[pa.Table], None]:
+        """Wrap `process_batch` of a stateful node that runs by columns: its keys are bytes."""
+        check = self._checks.get(node)
+        if check is None:
+            return process_batch
+
+        def checked(table: pa.Table) -> None:
+            keys = table.column("key")
+            if isinstance(keys.type, pa.BaseExtensionType):  # of objects
+                for key in dict.fromkeys(objects_of(keys)):
+                    check.key(key, task.partition)
+            elif pa.types.is_binary(keys.type):
+                check.encoded(keys.unique(), task.partition)
+            else:  # of another column processor
+                check.column(keys.unique(), task.partition)
+            process_batch(table)
+
+        return checked
+
+
+def with_batch_checks(
+    group: PartitionGroup, partition: int, partitions: Mapping[str, int]
+) -> PartitionGroup:
+    """Return one task's group with its stateful batch processors checked too."""
+    checks = _checks(group, partitions)
+    nodes = tuple(
+        replace(node, supplier=_checked(node, checks[node.name], partition))
+        if isinstance(node, ProcessorNode) and node.batch and node.name in checks
+        else node
+        for node in group.nodes
+    )
+    return replace(group, nodes=nodes)
+
+
+class _Check:
+    """Knows which partition a key of one node belongs to."""
+
+    def __init__(self, node: str, entry: Entry, partitions: int) -> None:
+        self._node = node
+        self._partitions = partitions
+        self._partitioner: Partitioner
+        self._serde: Serde[Any]
+        if isinstance(entry, SourceNode):
+            topic = entry.topic
+            self._serde, self._partitioner, self._source = topic.key, topic.partitioner, topic.name
+        else:
+            self._serde, self._partitioner, self._source = entry.key, entry.partitioner, entry.name
+
+    def key(self, key: Any, partition: int) -> None:  # noqa: ANN401  # erased types
+        """Check one key; a windowed key stays where its key belongs."""
+        key = _without_windows(key, self._serde)
+        if key is None:
+            return
+        try:
+            data = self._serde.serialize(key)
+        except SerdeError as exc:
+            raise self._misplaced(key, partition, f"is no key of {self._source!r}: {exc}") from exc
+        owner = self._partitioner.partition(data, self._partitions)
+        if owner != partition:
+            raise self._misplaced(key, partition, f"belongs to partition {owner}")
+
+    def column(self, keys: pa.Array, partition: int) -> None:
+        """Check a column of keys."""
+        try:
+            data = self._serde.from_arrow(keys)
+        except SerdeError as exc:
+            raise self._misplaced(
+                f"of type {keys.type}", partition, f"is no key of {self._source!r}: {exc}"
+            ) from exc
+        self.encoded(data, partition)
+
+    def encoded(self, data: pa.Array, partition: int) -> None:
+        """Check a column of encoded keys."""
+        owners = self._partitioner.partition_batch(data, self._partitions)
+        wrong = np.flatnonzero((owners != partition) & (owners >= 0))
+        if len(wrong):
+            owner = int(owners[wrong[0]])
+            key = self._serde.deserialize(data[int(wrong[0])].as_py())
+            raise self._misplaced(key, partition, f"belongs to partition {owner}")
+
+    def _misplaced(self, key: object, partition: int, why: str) -> KStreamsError:
+        return TopologyError(
+            f"key {key!r} reached stateful node {self._node!r} in partition {partition}, "
+            f"but it {why}",
+            hint="a processor above changes the key: put builder.repartition(...) below it; or the "
+            "record was written to this partition.",
+        ).at(node=self._node, partition=partition, key=key)
+
+
+def _without_windows(key: Any, serde: Serde[Any]) -> Any:  # noqa: ANN401  # erased types
+    """Take the windows off a key that its entry's keys did not have."""
+    given = key
+    while serde.tail_bytes and isinstance(given, Windowed):
+        given, serde = given.key, serde.parts[0]  # type: ignore[attr-defined]  # a composite
+    while isinstance(given, Windowed):
+        key, given = key.key, given.key
+    return key
+
+
+def _is_anywhere(topic: Topic[Any, Any]) -> bool:
+    """Return whether the bytes do not determine the partition: a frame has more than the key."""
+    return topic.misplaced == "count" or topic.key.plain is not topic.key
+
+
+def _checks(group: PartitionGroup, partitions: Mapping[str, int]) -> dict[str, _Check]:
+    if any(_is_anywhere(source.topic) for source in group.sources):
+        return {}
+    entries = {
+        node.name: _entry(group, node.name)
+        for node in group.processors
+        if node.stores or node.reads or isinstance(node, JoinNode)
+    }
+    return {name: _Check(name, entry, partitions[entry.name]) for name, entry in entries.items()}
+
+
+def _checked(node: ProcessorNode, check: _Check, partition: int) -> Callable[[], AnyProcessor]:
+    """Return a supplier whose processors check the keys of each table."""
+    return lambda: _CheckedProcessor(node.supplier(), check, partition)
+
+
+class _CheckedProcessor(BatchProcessor[Any, Any, Any, Any]):
+    """Checks the keys of each table, then passes the table to a processor."""
+
+    def __init__(self, processor: Any, check: _Check, partition: int) -> None:  # noqa: ANN401  # erased types
+        self._processor = processor
+        self._check = check
+        self._partition = partition
+
+    @override
+    def init(self, context: BatchContext) -> None:
+        self._processor.init(context)
+
+    @override
+    def process_batch(self, table: pa.Table) -> None:
+        self._check.column(table.column("key").unique(), self._partition)
+        self._processor.process_batch(table)
+
+    @override
+    def close(self) -> None:
+        self._processor.close()
+
+
+def _entry(group: PartitionGroup, name: str) -> Entry:
+    """Return the first entry above a node."""
+    nodes = {node.name: node for node in group.nodes}
+    entries = {entry.name: entry for entry in group.entries}
+    while name not in entries:
+        node = nodes[name]
+        if isinstance(node, (SourceNode, LoopNode)):
+            return node
+        name = node.parents[0]
+    return entries[name]

@@ -1,0 +1,213 @@
+"""The suite that every log passes."""
+# ruff: noqa: D102  # a test's name states its claim
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Generic, TypeVar
+
+import pyarrow as pa
+
+from kstreams.log import Log, LogContents, Piece, is_bounded
+from kstreams.raw_batch import INPUT_SCHEMA, NO_LIMIT
+from kstreams.serde.objects import objects_of
+from kstreams_generated_logs.bounded_log import bounded
+
+__all__ = ("LogContract",)
+
+K = TypeVar("K")
+"""Type of the log's keys."""
+V = TypeVar("V")
+"""Type of its values."""
+
+_Row = tuple[int, int, object, object]
+"""Offset, timestamp, key and value."""
+
+
+class LogContract(Generic[K, V]):
+    """Derive a test class and say how the log is made and filled; pytest finds the tests.
+
+    Example:
+        class TestMine(LogContract[None, str]):
+            def make(self) -> Log[None, str]:
+                return MyLog("table")
+
+            def add(self, values: Sequence[str]) -> None:
+                write_rows("table", values)
+    """
+
+    def make(self) -> Log[K, V]:
+        """Make the log; several times in a test, of one place that the test has alone."""
+        raise NotImplementedError("say how the log is made: override make()")
+
+    def add(self, values: Sequence[str]) -> None:
+        """Append records with these values to the source."""
+        raise NotImplementedError("say how records come to the place: override add()")
+
+    def text(self, value: V) -> str:
+        """Return the added text of a value; by default the value itself."""
+        return str(value)
+
+    def test_an_empty_place_has_no_records(self) -> None:
+        with closing(self.make().contents()) as contents:
+            ends = contents.ends()
+            assert ends
+            assert set(ends) == set(range(len(ends)))
+            assert contents.beginnings() == ends
+
+    def test_each_record_is_read_once_in_rising_order(self) -> None:
+        self.add(_values(0, 30))
+        self.add(_values(30, 40))
+        rows = _all(self.make())
+        assert self._texts(rows) == _values(0, 40)
+        for part in rows.values():
+            offsets = [row[0] for row in part]
+            assert offsets == sorted(set(offsets))
+
+    def test_it_is_read_again_as_it_was(self) -> None:
+        self.add(_values(0, 30))
+        first = _all(self.make())
+        assert _all(pickle.loads(pickle.dumps(self.make()))) == first  # noqa: S301  # our own
+        self.add(_values(30, 50))
+        later = _all(self.make())
+        for partition, rows in first.items():
+            assert later[partition][: len(rows)] == rows
+
+    def test_pieces_may_be_cut_anywhere(self) -> None:
+        self.add(_values(0, 12))
+        self.add(_values(12, 20))
+        log = self.make()
+        whole = _all(log)
+        with closing(log.contents()) as contents:
+            for partition, end in contents.ends().items():
+                begin = contents.beginnings()[partition]
+                for start in range(begin, end + 1):
+                    for stop in range(start, end + 1):
+                        rows = _read(log, contents, partition, start, stop)
+                        expected = [row for row in whole[partition] if start <= row[0] < stop]
+                        assert rows == expected, (start, stop)
+
+    def test_a_plan_that_becomes_smaller_ends_its_pieces_earlier(self) -> None:
+        self.add(_values(0, 20))
+        log = self.make()
+        whole = _all(log)
+        with closing(log.contents()) as contents, closing(log.reader()) as reader:
+            for partition, end in contents.ends().items():
+                for piece in contents.pieces(partition, contents.beginnings()[partition], end):
+                    for stop in range(piece.start + 1, piece.stop + 1):
+                        cut = Piece(partition, piece.start, stop, piece.place)
+                        rows = _rows(reader.read(cut, max_bytes=NO_LIMIT))
+                        expected = [r for r in whole[partition] if piece.start <= r[0] < stop]
+                        assert rows == expected
+
+    def test_a_reader_goes_on_from_batch_to_batch(self) -> None:
+        self.add(_values(0, 30))
+        log = self.make()
+        with closing(log.contents()) as contents, closing(log.reader()) as reader:
+            found: dict[int, list[_Row]] = {}
+            for partition, end in contents.ends().items():
+                begin = contents.beginnings()[partition]
+                for start in range(begin, end, 7):
+                    for piece in contents.pieces(partition, start, min(start + 7, end)):
+                        rows = _rows(reader.read(piece, max_bytes=NO_LIMIT))
+                        found.setdefault(partition, []).extend(rows)
+            assert found == {partition: rows for partition, rows in _all(log).items() if rows}
+
+    def test_reading_stops_at_the_bytes_that_it_may_take(self) -> None:
+        self.add([f"{number:06}" + "x" * 1_000 for number in range(3_000)])
+        log = self.make()
+        with closing(log.contents()) as contents:
+            for partition, end in contents.ends().items():
+                for piece in contents.pieces(partition, contents.beginnings()[partition], end):
+                    with closing(log.reader()) as reader:
+                        table = reader.read(piece, max_bytes=0)
+                        assert table.num_rows > 0
+                        whole = reader.read(piece, max_bytes=NO_LIMIT)
+                        assert _rows(whole)[: table.num_rows] == _rows(table)
+
+    def test_all_who_open_it_tell_the_same(self) -> None:
+        with closing(self.make().contents()) as one, closing(self.make().contents()) as other:
+            assert one.log_id == other.log_id
+            self.add(_values(0, 10))
+            assert one.ends() == other.ends()
+            self.add(_values(10, 15))
+            assert other.ends() == one.ends()
+            assert one.beginnings() == other.beginnings()
+        assert self._texts(_all(self.make())) == _values(0, 15)
+
+    def test_times_are_found(self) -> None:
+        self.add(_values(0, 10))
+        self.add(_values(10, 20))
+        log = self.make()
+        rows = _all(log)
+        with closing(log.contents()) as contents:
+            contents.ends()
+            times = {row[1] for part in rows.values() for row in part}
+            for time in {t + by for t in times for by in (-1, 0, 1)}:
+                for partition, part in rows.items():
+                    expected = next(((r[0], r[1]) for r in part if r[1] >= time), None)
+                    assert contents.first_since(partition, time) == expected
+
+    def test_sizes_are_about_right_where_they_are_told(self) -> None:
+        self.add(["x" * 1_000] * 20)
+        with closing(self.make().contents()) as contents:
+            for partition, end in contents.ends().items():
+                if end > contents.beginnings()[partition]:
+                    mean = contents.mean_bytes(partition, end - 1)
+                    assert mean is None or mean > 1
+
+    def test_it_travels_and_compares_by_value(self) -> None:
+        log = self.make()
+        again = pickle.loads(pickle.dumps(log))  # noqa: S301  # our own
+        assert again == log == self.make()
+        assert (again.name, again.label) == (log.name, log.label)
+        assert log.name
+
+    def test_it_says_whether_it_is_bounded_wherever_it_travels(self) -> None:
+        log = self.make()
+        assert isinstance(getattr(log, "bounded", False), bool)
+        assert is_bounded(pickle.loads(pickle.dumps(log))) == is_bounded(log)  # noqa: S301  # our own
+
+    def test_it_has_no_fewer_records_when_it_is_bounded(self) -> None:
+        self.add(_values(0, 20))
+        assert is_bounded(bounded(self.make()))
+        assert _all(bounded(self.make())) == _all(self.make())
+
+    def _texts(self, rows: dict[int, list[_Row]]) -> list[str]:
+        data = pa.array([row[3] for part in rows.values() for row in part], pa.binary())
+        found = self.make().value.deserialize_many(data)
+        return sorted(self.text(value) for value in found if value is not None)
+
+
+def _values(start: int, stop: int) -> list[str]:
+    return [f"value {number:04}" for number in range(start, stop)]
+
+
+def _all(log: Log[K, V]) -> dict[int, list[_Row]]:
+    """Return all that a log has, by partition."""
+    with closing(log.contents()) as contents:
+        ends = contents.ends()
+        begin = contents.beginnings()
+        return {p: _read(log, contents, p, begin[p], end) for p, end in ends.items()}
+
+
+def _read(
+    log: Log[K, V], contents: LogContents, partition: int, start: int, stop: int
+) -> list[_Row]:
+    with closing(log.reader()) as reader:
+        rows: list[_Row] = []
+        at = start
+        for piece in contents.pieces(partition, start, stop):
+            assert piece.partition == partition
+            assert at <= piece.start < piece.stop <= stop
+            at = piece.stop
+            rows += _rows(reader.read(piece, max_bytes=NO_LIMIT))
+        return rows
+
+
+def _rows(table: pa.Table) -> list[_Row]:
+    columns = table.select(INPUT_SCHEMA.names).cast(INPUT_SCHEMA)
+    names = ("offset", "timestamp", "key", "value")
+    return list(zip(*(objects_of(columns.column(name)) for name in names), strict=True))

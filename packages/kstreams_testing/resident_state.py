@@ -1,0 +1,128 @@
+"""The state of a task of the test driver: a working store in this process, always open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+
+import pyarrow as pa
+
+from kstreams.state.backend.objects import ObjectStore
+from kstreams.state.backend.task_key import new_attempt
+from kstreams.state.backend.working import Changes, WorkingStore
+from kstreams.state.cache.overlay import Overlay
+from kstreams.state.log.durable import Attempt
+from kstreams.state.log.loop_objects import LoopPart, read_loops, write_loops
+from kstreams.state.log.pointer import Pointer
+from kstreams.state.log.traffic import Traffic
+from kstreams.state.stores.spec import S, StoreSpec
+from kstreams.task.progress.task_meta import TaskMeta
+from kstreams_testing.by_hand import ByHand
+
+__all__ = ("ResidentState",)
+
+_NO_POINTER = Pointer.empty()
+_NO_TRAFFIC = Traffic()
+
+
+class ResidentState:
+    """A `TaskState` with one version, and the batch that may become the next version.
+
+    One overlay serves all batches, so processors may stay, and stores that `store` returned stay
+    valid.
+
+    Args:
+        working: The stores.
+        objects: The records in loops until the next batch.
+        partition: The number of the task.
+
+    Attributes:
+        working: The stores.
+        overlay: The overlay of the stores.
+        meta: The other state of the task.
+        folder: None: output is in temporary files of the system.
+        restored: False: there is no durable log.
+    """
+
+    folder = None
+    restored = False
+
+    def __init__(self, working: WorkingStore, objects: ObjectStore, partition: int) -> None:
+        self.overlay = Overlay(working)
+        self.meta = TaskMeta()
+        self.working = working
+        self._objects = objects
+        self._partition = partition
+        self._changes: Changes = {}
+        self._kept = self.meta.to_json()
+
+    def open(self, pointer: str | None, batch: int) -> ResidentState:  # there is one version
+        """Return this object; see `TaskState`."""
+        return self
+
+    def __enter__(self) -> ResidentState:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Do nothing: `undo` is called for all tasks of a batch that failed."""
+
+    def rows(self) -> dict[str, int]:
+        """Return no counts, because no report uses them."""
+        return {}
+
+    def received(self, parts: Sequence[LoopPart]) -> list[pa.Table]:
+        """Return the records in loops for the task."""
+        return read_loops(self._objects, parts)
+
+    def send(self, records: Iterable[tuple[str, int, pa.Table]]) -> tuple[LoopPart, ...]:
+        """Write the records that the task sends to loops."""
+        attempt = Attempt(new_attempt(), 0)
+        return write_loops(self._objects, "loops/", attempt, self._partition, records)
+
+    def commit(self, changes: Changes) -> Pointer:
+        """Remember the changes until the batch of all tasks is done: then `keep` is called."""
+        self._changes = changes
+        return _NO_POINTER
+
+    def settle(self) -> None:
+        """Do nothing: there is no durable log."""
+
+    def traffic(self) -> Traffic:
+        """Return nothing: there is no durable log."""
+        return _NO_TRAFFIC
+
+    def keep(self) -> Changes:
+        """Make the last commit the current version, and return its changes."""
+        self.working.write(self._changes)
+        self.overlay.committed()
+        self._kept = self.meta.to_json()
+        return self._changes
+
+    def write(self, changes: Changes) -> None:
+        """Change the version that counts, between two batches."""
+        self.working.write(changes)
+        self.overlay.forget()
+
+    def write_waiting(self) -> Changes:
+        """Write the puts of a test since the last batch, and return them."""
+        waiting = self.overlay.changes()
+        self.write(waiting)
+        return waiting
+
+    def undo(self) -> None:
+        """Return to the version that counts."""
+        self.overlay.forget()
+        self.meta = TaskMeta.from_json(self._kept)
+
+    def store(self, spec: StoreSpec[S]) -> S:
+        """Return a live store, which also accepts puts between batches."""
+        return spec.open(ByHand(self.overlay))
+
+    def close(self) -> None:
+        """Close the stores."""
+        self.working.close()

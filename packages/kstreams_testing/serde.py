@@ -1,0 +1,384 @@
+"""The suite that every serde passes."""
+# ruff: noqa: D102  # a test's name states its claim
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import pyarrow as pa
+
+from kstreams.errors import DeserializationError, SerializationError
+from kstreams.serde.base import Serde
+from kstreams.serde.objects import objects_of
+from kstreams.serde.schema import SchemaSerde
+from kstreams_testing.serde_cases import (
+    WrittenBytes,
+    can_change,
+    damaged,
+    error_of,
+    field_of,
+    outcome,
+    with_hidden_bytes,
+)
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ("SerdeContract",)
+
+T = TypeVar("T")
+"""The type that the serde converts."""
+
+
+class SerdeContract(Generic[T]):
+    """Derive a test class that returns the serde and values; pytest finds the tests.
+
+    Each test uses `values()`, and with `strategy()` also examples of Hypothesis.
+
+    Example:
+        class TestMine(SerdeContract[Order]):
+            def serde(self) -> Serde[Order]:
+                return MySerde()
+
+            def values(self) -> Sequence[Order]:
+                return [Order("tea", 1), Order("", -5)]
+
+    Attributes:
+        recorded_name: The name that stores have recorded, if it must stay.
+        sorts: Stores find keys in the order of the objects, not of their bytes alone. It is always
+            checked if `ordered` is another serde.
+        examples: The number of lists of values hypothesis tries in each test.
+    """
+
+    recorded_name: str = ""
+    sorts: bool = False
+    examples: int = 40
+
+    # ------------------------------------------------------------ to override
+
+    def serde(self) -> Serde[T]:
+        """Return a new instance of the tested serde."""
+        raise NotImplementedError("say which serde: override serde()")
+
+    def values(self) -> Sequence[T]:
+        """Return objects that it writes: unlike ones, the empty and the extreme among them."""
+        raise NotImplementedError("say which values: override values()")
+
+    def strategy(self) -> SearchStrategy[T] | None:
+        """Return hypothesis' strategy for more objects, if hypothesis is installed."""
+        return None
+
+    def wrong_objects(self) -> Sequence[object]:
+        """Return objects that it must refuse to write."""
+        return ()
+
+    def bad_bytes(self) -> Sequence[bytes]:
+        """Return bytes that it must refuse to read."""
+        return ()
+
+    def written(self) -> Sequence[WrittenBytes[T]]:
+        """Return bytes from elsewhere and from before, and the objects they must be read as."""
+        return ()
+
+    def fields(self) -> Mapping[str, pa.DataType]:
+        """Return fields of the objects that columns are made of, with the columns' types."""
+        return {}
+
+    def in_column(self, value: T) -> object:
+        """Return the `objects_of` form of a value in a column of the serde's `arrow_type`."""
+        return value
+
+    def same(self, one: object, other: object) -> bool:
+        """Return whether a read object equals the original; objects with NaN compare by `repr`."""
+        return type(one) is type(other) and (one == other or repr(one) == repr(other))
+
+    # ------------------------------------------------------------ singly
+
+    def test_what_is_written_is_read_again(self) -> None:
+        def check(values: list[T]) -> None:
+            serde = self.serde()
+            for value in values:
+                data = serde.serialize(value)
+                assert type(data) is bytes
+                self._assert_same(serde.deserialize(data), value)
+
+        self._for_all(check)
+
+    def test_an_object_is_written_alike_each_time(self) -> None:
+        def check(values: list[T]) -> None:
+            serde = self.serde()
+            for value in values:
+                data = serde.serialize(value)
+                assert serde.serialize(value) == data
+                assert serde.serialize(deepcopy(value)) == data
+                assert serde.serialize(serde.deserialize(data)) == data, "as it was read"
+                assert self.serde().serialize(value) == data
+
+        self._for_all(check)
+
+    def test_bytes_from_elsewhere_are_read_as_before(self) -> None:
+        for case in self.written():
+            serde = self.serde()
+            if case.schema is not None:
+                assert isinstance(serde, SchemaSerde), f"{serde} reads no other schema"
+                serde = serde.reading(case.schema)
+            data = pa.array([case.data, None, case.data], pa.binary())
+            self._assert_same(serde.deserialize(case.data), case.value)
+            self._assert_all_same(serde.deserialize_many(data), [case.value, None, case.value])
+            self._assert_columns(serde, data, [case.value, None, case.value])
+            if case.golden:
+                assert serde.serialize(case.value) == case.data
+
+    # ------------------------------------------------------------ in bulk
+
+    def test_many_are_written_as_each_is(self) -> None:
+        def check(values: list[T]) -> None:
+            serde = self.serde()
+            for some in _with_nulls(values):
+                column = serde.serialize_many(some)
+                assert column.type == pa.binary()
+                assert column.to_pylist() == self._data(serde, some)
+
+        self._for_all(check)
+
+    def test_many_are_read_as_each_is(self) -> None:
+        def check(values: list[T]) -> None:
+            serde = self.serde()
+            for some in _with_nulls(values):
+                for column, start in _slices(self._data(serde, some)):
+                    expected = some[start : start + len(column)]
+                    self._assert_all_same(serde.deserialize_many(column), expected)
+
+        self._for_all(check)
+
+    def test_objects_that_can_change_are_apart(self) -> None:
+        serde = self.serde()
+        for value in filter(can_change, self.values()):
+            data = serde.serialize(value)
+            read = [serde.deserialize(data), *serde.deserialize_many(pa.array([data, data]))]
+            assert len(set(map(id, read))) == len(read), "two records share an object"
+
+    # ------------------------------------------------------------ as columns
+
+    def test_columns_have_the_objects(self) -> None:
+        def check(values: list[T]) -> None:
+            serde = self.serde()
+            for some in _with_nulls(values):
+                for column, start in _slices(self._data(serde, some)):
+                    self._assert_columns(serde, column, some[start : start + len(column)])
+
+        self._for_all(check)
+
+    def test_columns_are_written_again(self) -> None:
+        def check(values: list[T]) -> None:
+            serde = self.serde()
+            for some in _with_nulls(values):
+                column = serde.to_arrow(pa.array(self._data(serde, some), pa.binary()))
+                for start in {0, 1, len(some) // 2}:
+                    written = serde.from_arrow(column.slice(start))
+                    assert written.type == pa.binary()
+                    self._assert_all_same(serde.deserialize_many(written), some[start:])
+
+        self._for_all(check)
+        nulls = self.serde().from_arrow(pa.nulls(2))
+        assert (nulls.type, nulls.to_pylist()) == (pa.binary(), [None, None])
+
+    def test_a_field_is_that_of_the_objects(self) -> None:
+        def check(values: list[T]) -> None:
+            serde = self.serde()
+            for some, (name, kind) in product(_with_nulls(values), self.fields().items()):
+                expected = pa.array([field_of(value, name) for value in some], kind)
+                for column, start in _slices(self._data(serde, some)):
+                    found = serde.field(serde.to_arrow(column), name, kind)
+                    assert found.type == kind
+                    wanted = objects_of(expected.slice(start, len(column)))
+                    self._assert_all_same(objects_of(found), wanted)
+
+        self._for_all(check)
+
+    # ------------------------------------------------------------ rejected values
+
+    def test_bad_bytes_are_refused_in_bulk_with_the_same_error(self) -> None:
+        serde = self.serde()
+        good = serde.serialize(self.values()[0])
+        for bad in self.bad_bytes():
+            problem = error_of(DeserializationError, partial(serde.deserialize, bad))
+            assert problem.message, "the error says nothing"
+            for items in ([bad], [good, None, bad, good], [None, bad, b""]):
+                self._assert_refused(serde, pa.array(items, pa.binary()), problem)
+            self._assert_same(serde.deserialize(good), self.values()[0])
+
+    def test_damaged_bytes_are_read_or_refused_alike(self) -> None:
+        serde = self.serde()
+        good = [serde.serialize(value) for value in self.values()]
+        for data in damaged(good):
+            self._assert_alike(serde, data, good[0])
+
+    def test_any_bytes_are_read_or_refused_alike(self) -> None:
+        if self.strategy() is not None:
+            from hypothesis import given, settings, strategies  # noqa: PLC0415  # a user's choice
+
+            good = self.serde().serialize(self.values()[0])
+
+            @settings(max_examples=self.examples, deadline=None)
+            @given(strategies.binary(max_size=40))
+            def check(data: bytes) -> None:
+                self._assert_alike(self.serde(), data, good)
+
+            check()
+
+    def test_wrong_objects_are_refused(self) -> None:
+        serde, good = self.serde(), self.values()[0]
+        for wrong in (*self.wrong_objects(), object()):
+            values: Any = [good, None, wrong]
+            problem = error_of(SerializationError, partial(serde.serialize, values[-1]))
+            assert problem.message, "the error says nothing"
+            error_of(SerializationError, partial(serde.serialize_many, values))
+        assert serde.serialize_many([good]).to_pylist() == [serde.serialize(good)]
+
+    # ------------------------------------------------------------ guarantees
+
+    def test_it_pickles(self) -> None:
+        serde = self.serde()
+        for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+            copy: Serde[T] = pickle.loads(pickle.dumps(serde, protocol))  # noqa: S301  # our own
+            assert copy == serde
+            assert hash(copy) == hash(serde)
+            assert (copy.name, copy.type_token) == (serde.name, serde.type_token)
+            assert (copy.arrow_type, copy.immutable) == (serde.arrow_type, serde.immutable)
+            for value in self.values():
+                self._assert_same(copy.deserialize(serde.serialize(value)), value)
+                assert copy.serialize(value) == serde.serialize(value)
+
+    def test_it_equals_another_that_is_made_alike(self) -> None:
+        serde = self.serde()
+        assert serde == self.serde(), "serdes compare by what they are made of"
+        assert hash(serde) == hash(self.serde())
+        assert serde != object()
+
+    def test_its_name_is_one_for_good(self) -> None:
+        name = self.serde().name
+        assert isinstance(name, str)
+        assert name
+        assert name.isprintable()
+        assert self.serde().name == name
+        assert " at 0x" not in name, "an address is another in each process"
+        assert not self.recorded_name or name == self.recorded_name
+
+    def test_immutable_objects_cannot_change(self) -> None:
+        def check(values: list[T]) -> None:
+            serde = self.serde()
+            if serde.immutable:
+                read = [serde.deserialize(serde.serialize(value)) for value in values]
+                assert not [each for each in read if can_change(each)]
+
+        self._for_all(check)
+
+    def test_objects_are_equal_when_their_bytes_are(self) -> None:
+        def check(values: list[T]) -> None:
+            serde = self.serde()
+            if serde.hashes_by_bytes:
+                written = [(value, serde.serialize(value)) for value in values]
+                for (one, data), (other, others) in product(written, written):
+                    assert (one == other) == (data == others)
+                    assert hash(one) == hash(serde.deserialize(data))
+
+        self._for_all(check)
+
+    def test_stores_keep_keys_in_order(self) -> None:
+        def check(values: list[T]) -> None:
+            serde = self.serde()
+            ordered = serde.ordered
+            assert ordered.ordered == ordered
+            data = [ordered.serialize(value) for value in values]
+            for value, each in zip(values, data, strict=True):
+                self._assert_same(ordered.deserialize(each), value)
+            column = serde.to_arrow(pa.array(self._data(serde, values), pa.binary()))
+            assert ordered.from_arrow(column).to_pylist() == data
+            if self.sorts or ordered != serde:
+                pairs: Any = list(zip(values, data, strict=True))
+                for (one, before), (other, after) in product(pairs, pairs):
+                    assert not one < other or before < after
+
+        self._for_all(check)
+
+    def test_a_schema_names_and_reads_what_it_describes(self) -> None:
+        serde = self.serde()
+        if isinstance(serde, SchemaSerde):
+            assert serde.schema.fingerprint in serde.name
+            reader = serde.reading(serde.schema)
+            data = serde.serialize_many(self.values())
+            self._assert_all_same(reader.deserialize_many(data), list(self.values()))
+
+    # ------------------------------------------------------------ fixtures
+
+    def _for_all(self, check: Callable[[list[T]], None]) -> None:
+        check(list(self.values()))
+        strategy = self.strategy()
+        if strategy is not None:
+            from hypothesis import given, settings, strategies  # noqa: PLC0415  # a user's choice
+
+            lists = strategies.lists(strategy, max_size=5)
+            settings(max_examples=self.examples, deadline=None)(given(lists)(check))()
+
+    def _data(self, serde: Serde[T], values: Sequence[T | None]) -> list[bytes | None]:
+        return [None if value is None else serde.serialize(value) for value in values]
+
+    def _assert_columns(self, serde: Serde[T], data: pa.Array, values: Sequence[T | None]) -> None:
+        column = serde.to_arrow(data)
+        assert column.type == serde.arrow_type
+        if serde.arrow_type == pa.binary():  # undecoded, without a frame
+            self._assert_all_same(serde.plain.deserialize_many(column), values)
+        else:
+            expected = [None if value is None else self.in_column(value) for value in values]
+            self._assert_all_same(objects_of(column), expected)
+
+    def _assert_alike(self, serde: Serde[T], data: bytes, good: bytes) -> None:
+        """Check that the column form and the single form of any bytes give the same result."""
+        column = pa.array([good, None, data], pa.binary())
+        found: Any = outcome(lambda: serde.deserialize(data))
+        if isinstance(found, DeserializationError):
+            self._assert_refused(serde, column, found)
+        else:
+            self._assert_same(serde.deserialize_many(column)[2], found)
+            self._assert_columns(serde, column, [serde.deserialize(good), None, found])
+
+    def _assert_refused(
+        self, serde: Serde[T], column: pa.Array, problem: DeserializationError
+    ) -> None:
+        found = error_of(DeserializationError, lambda: serde.deserialize_many(column))
+        assert problem.message in found.message, "in bulk another error is told"
+        if serde.arrow_type != pa.binary():
+            error_of(DeserializationError, lambda: serde.to_arrow(column))
+
+    def _assert_same(self, found: object, expected: object) -> None:
+        assert self.same(found, expected), f"expected {expected!r}, got {found!r}"
+
+    def _assert_all_same(self, found: Sequence[object], expected: Sequence[object]) -> None:
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            self._assert_same(one, other)
+
+
+def _with_nulls(values: Sequence[T]) -> list[list[T | None]]:
+    """Return lists of the values: without nulls, with some, of nothing else, and empty."""
+    apart: list[T | None] = [None]
+    for value in values:
+        apart += [value, None]
+    return [list(values), apart, [None, None], []]
+
+
+def _slices(data: Sequence[bytes | None]) -> list[tuple[pa.Array, int]]:
+    """Return columns of parts of some bytes, and where each begins; nulls may hide bytes."""
+    whole, hiding = pa.array(data, pa.binary()), with_hidden_bytes(data)
+    middle = len(data) // 2
+    return [
+        (column.slice(start, length), start)
+        for column in (whole, hiding)
+        for start, length in ((0, len(data)), (min(1, len(data)), len(data)), (middle, 1), (0, 0))
+    ]

@@ -1,0 +1,15 @@
+"""Shared parts of stores in buckets: the base of their settings, of their stores, and `objects`.
+
+`BucketSettings` checks a URL and names the place; `BucketStore` has the operations that storages
+share, and opens one client per process; `objects` makes a log of the objects below a prefix. Not a
+plugin: the package has no entry points, and plugins may import it. Depends on the core's contracts
+only.
+"""
+
+from __future__ import annotations
+
+from kstreams_objectstore.objects import objects
+from kstreams_objectstore.settings import BucketSettings
+from kstreams_objectstore.store import BucketStore, file_info
+
+__all__ = ("BucketSettings", "BucketStore", "file_info", "objects")

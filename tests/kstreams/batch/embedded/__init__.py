@@ -1,3 +1,0 @@
-"""Tests of `kstreams.batch.embedded`."""
-
-from __future__ import annotations

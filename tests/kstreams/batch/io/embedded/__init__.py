@@ -1,0 +1,3 @@
+"""Tests of `kstreams.batch.io.embedded`."""
+
+from __future__ import annotations

@@ -1,3 +1,0 @@
-"""Tests of `kstreams.batch.kafka`."""
-
-from __future__ import annotations

@@ -1,3 +1,0 @@
-"""Tests of logs that are made up."""
-
-from __future__ import annotations
